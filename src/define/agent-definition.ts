@@ -1,0 +1,51 @@
+import type { z } from 'zod';
+import type { ModelSettings, RunLimits } from '../domain/agent-snapshot.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { ToolDefinition } from './tool-definition.ts';
+
+/** Instructions: text, several texts (each becomes a system message), or a function of the run's deps, called once per run in an activity. */
+export type Instructions<Deps> = string | string[] | ((deps: Deps) => string | string[] | Promise<string | string[]>);
+
+/** How an agent obtains a structured answer. */
+export interface OutputDefinition {
+  readonly zod: z.ZodType;
+  readonly schema: JsonObject;
+  readonly providerSchema: JsonObject;
+  readonly strict: boolean;
+  /** Undefined: the provider's capability decides. */
+  readonly mode: 'schema' | 'final_answer' | undefined;
+  readonly maxRetries: number;
+}
+
+/**
+ * An agent as `defineAgent` returns it. `Output` and `Deps` are carried by the type alone:
+ * `runAgent<typeof agent>` and `client.run(agent, …)` infer from them.
+ */
+export interface AgentDefinition<Output = unknown, Deps = never> {
+  readonly kind: 'longhaul.agent';
+  readonly name: string;
+  /** `provider/model`, split at the first slash only. */
+  readonly model: string;
+  readonly instructions: Instructions<Deps>;
+  readonly tools: readonly ToolDefinition[];
+  readonly deps?: z.ZodType;
+  readonly output?: OutputDefinition;
+  readonly settings: ModelSettings;
+  readonly limits: RunLimits;
+  readonly parallel: boolean;
+  readonly modelTimeoutMs: number;
+  readonly modelMaxAttempts: number;
+  readonly [OUTPUT]?: Output;
+}
+
+/** Never present at run time: it carries the output type. */
+declare const OUTPUT: unique symbol;
+
+/** An agent of any types, as registries hold it. */
+export type AnyAgent = AgentDefinition<unknown, never>;
+
+/** The type of an agent's output. */
+export type OutputOf<Agent> = Agent extends AgentDefinition<infer Output, never> ? Output : never;
+
+/** The type of an agent's deps. */
+export type DepsOf<Agent> = Agent extends AgentDefinition<unknown, infer Deps> ? Deps : never;

@@ -1,0 +1,37 @@
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+
+/** Live objects of the worker by name (pools, clients). They never reach history. */
+export type Resources = Record<string, unknown>;
+
+/** A log whose lines carry run, step and call id. */
+export interface RunLog {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+}
+
+/** What a tool receives beside its arguments. */
+export interface RunContext<Deps = JsonObject> {
+  /** The run's JSON data (user id, session, preferences). Read-only. */
+  readonly deps: Readonly<Deps>;
+  readonly resources: Resources;
+  /** How many attempts of this call came before this one. */
+  readonly retry: number;
+  readonly agentName: string;
+  readonly runId: string;
+  /** 1-based. */
+  readonly step: number;
+  readonly callId: string;
+  /** The same for every attempt of this call and for no other call: hand it to whatever must not act twice. */
+  readonly idempotencyKey: string;
+  /** Aborted when the run is cancelled, the call times out, or the worker shuts down. */
+  readonly signal: AbortSignal;
+  /** The run's state as the model's response found it. */
+  readonly state: Readonly<JsonObject>;
+  readonly log: RunLog;
+  /** Sets a key of the run's state, recorded together with the result of this call. */
+  setState(key: string, value: JsonValue): void;
+  /** Reports progress of a long call. Heartbeats are sent on a timer in any case. */
+  heartbeat(details?: JsonValue): void;
+}

@@ -1,0 +1,84 @@
+/**
+ * Every way a run or a call can fail, in one table. A code is also the `type` of the ApplicationFailure that
+ * carries the error through Temporal, so this is where it is decided what is tried again.
+ */
+export const ERROR_CODES = {
+  // The run cannot start or go on as it is.
+  invalid_input: { retryable: false, description: 'The input of the run does not have the expected shape.' },
+  unknown_agent: { retryable: false, description: 'No agent of that name is registered in the worker.' },
+  unknown_provider: { retryable: false, description: 'The worker has no model provider of that name.' },
+  invalid_agent: { retryable: false, description: 'The agent could not be resolved: its instructions or schema failed.' },
+  invalid_output: { retryable: false, description: 'The answer did not fit the output schema in the attempts allowed.' },
+  payload_too_large: { retryable: false, description: 'A value is larger than Temporal stores in one payload.' },
+  transcript_unavailable: { retryable: true, description: 'The conversation could not be read from the workflow.' },
+  internal: { retryable: false, description: 'A defect: code that must not throw has thrown.' },
+  // The model call failed.
+  model_bad_request: { retryable: false, description: 'The provider rejected the request (400).' },
+  model_unauthorized: { retryable: false, description: 'The provider rejected the credentials (401).' },
+  model_forbidden: { retryable: false, description: 'The provider denies access (403).' },
+  model_not_found: { retryable: false, description: 'The provider does not know the model or the path (404).' },
+  model_request_timeout: { retryable: true, description: 'The provider gave up waiting for the request (408).' },
+  model_conflict: { retryable: true, description: 'The provider reports a conflict (409).' },
+  model_request_too_large: { retryable: false, description: 'The request is too large for the provider (413).' },
+  model_unprocessable: { retryable: false, description: 'The provider cannot process the request (422).' },
+  model_rate_limited: { retryable: true, description: 'The provider limits the rate (429).' },
+  model_quota_exceeded: { retryable: false, description: 'The account has no quota or credit left (429 without a way back).' },
+  model_server_error: { retryable: true, description: 'The provider failed (5xx).' },
+  model_timeout: { retryable: true, description: 'The provider did not answer in time.' },
+  model_unreachable: { retryable: true, description: 'No connection to the provider, or it broke.' },
+  model_bad_response: { retryable: true, description: 'The answer of the provider is not what its API promises.' },
+  model_error: { retryable: false, description: 'The model client failed in another way.' },
+  context_length_exceeded: { retryable: false, description: 'The conversation is longer than the model takes.' },
+  content_filter: { retryable: false, description: 'The provider withheld the answer (content filter).' },
+  model_refusal: { retryable: false, description: 'The model refused to answer.' },
+} as const;
+
+/** The identity of an error: compare codes, never classes, which do not survive Temporal or a second copy of a package. */
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** True for the codes of the table. */
+export function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
+}
+
+/** An error of a run or a call. Its message says what happened, names the thing in quotes, and says what to do next. */
+export class LonghaulError extends Error {
+  override readonly name: string = 'LonghaulError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** A failed model call. `retryAfterMs` is the wait that the provider asked for. */
+export class ModelCallError extends LonghaulError {
+  override readonly name = 'ModelCallError';
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
+    super(code, message, options);
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** A mistake of the developer: thrown when something is defined or called, before any effect. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** The code of an error, wherever it comes from; undefined for an error that is not ours. */
+export function errorCode(error: unknown): ErrorCode | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return isErrorCode(error.code) ? error.code : undefined;
+}
+
+/** The message of anything that was thrown. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error || isErrorLike(error) ? error.message : String(error);
+}
+
+function isErrorLike(error: unknown): error is { message: string } {
+  return typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string';
+}

@@ -1,0 +1,24 @@
+import type { ContentItem } from './content.ts';
+import type { JsonValue } from './json.ts';
+import type { UsageStats } from './usage.ts';
+
+/**
+ * What happened, who did it, when (seed 000). Events are append-only and numbered by their offset in the run.
+ * There is one event per model response and one per batch of tool results.
+ */
+export interface Event {
+  /** Unique in the run. From `uuid4()` of the workflow or from the activity that made the content, never a counter. */
+  id: string;
+  executionId: string;
+  /** Seconds since the epoch. */
+  timestamp: number;
+  /** `user`, or the name of the agent. */
+  author: string;
+  content: ContentItem[];
+  /** On the event of a model response: what the call cost, or null where the provider did not say. */
+  usage?: UsageStats | null;
+  /** On a model response that was cut off by a cancellation: the content is what had arrived. */
+  interrupted?: true;
+  /** On a model response: opaque items that the provider wants back in the next request (encrypted reasoning). */
+  providerItems?: JsonValue[];
+}

@@ -1,0 +1,75 @@
+import type { ModelSettings, ToolDescription } from './agent-snapshot.ts';
+import type { ContentItem } from './content.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import type { FinishReason } from './step.ts';
+import type { UsageStats } from './usage.ts';
+
+/** One entry of the conversation as a model sees it: the content of one event. */
+export interface ConversationEvent {
+  author: string;
+  content: ContentItem[];
+  providerItems?: JsonValue[];
+}
+
+/** Everything a provider needs for one call. Built from the snapshot and the conversation alone, so that it is the same wherever it is built. */
+export interface ModelRequest {
+  /** The provider's own name of the model (what follows the first slash of the agent's `model`). */
+  model: string;
+  /** Each one becomes a system message of its own. */
+  instructions: string[];
+  conversation: ConversationEvent[];
+  tools: ToolDescription[];
+  /** Present when the answer must fit a schema and the provider is to enforce it. */
+  output?: { name: string; schema: JsonObject; strict: boolean };
+  settings: ModelSettings;
+}
+
+/** A tool call as it came from a model: any part may be missing or malformed. */
+export interface RawToolCall {
+  id?: unknown;
+  name?: unknown;
+  /** JSON text, or an object where the provider has parsed it. */
+  arguments?: unknown;
+}
+
+/** What a model answered, before anything in it is trusted. */
+export interface ModelResponse {
+  content: string;
+  toolCalls: RawToolCall[];
+  usage: UsageStats | null;
+  finishReason: FinishReason;
+  /** The text with which the model refused, where the provider marks a refusal as such. */
+  refusal?: string;
+  /** A parsed object, where the client delivers one instead of text. */
+  structured?: JsonValue;
+  /** The model's own confidence in [0, 1], where it reports one. */
+  confidence?: number | null;
+  /** Opaque items to send back with the next request (encrypted reasoning). */
+  providerItems?: JsonValue[];
+  /** The provider's answer as it came, for debugging. It is never recorded. */
+  raw?: unknown;
+}
+
+/** What happens while a model answers. */
+export interface ModelCallContext {
+  /** Aborts the request to the provider. */
+  signal: AbortSignal;
+  /** Called with each piece of text as it arrives. */
+  onText?: (delta: string) => void;
+}
+
+/** What a model can take. A compatible server that lacks something says so here, and the request is built without it. */
+export interface ModelCapabilities {
+  /** Takes a JSON Schema for the answer. Without it, structured answers come through a `final_answer` tool. */
+  structuredOutput: boolean;
+}
+
+/**
+ * The port to a language model. `call` rejects with a `ModelCallError` for everything that goes wrong,
+ * and with the reason of the signal when it is aborted. It must not retry by itself.
+ */
+export interface ModelClient {
+  readonly capabilities: ModelCapabilities;
+  call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse>;
+}
+

@@ -1,0 +1,160 @@
+import type { ContentPart } from './content.ts';
+import type { JsonValue } from './json.ts';
+import { outputText, mediaTypes } from './output-text.ts';
+import type { StopReason, TerminalStatus } from './run-status.ts';
+import type { StepResult } from './step.ts';
+import type { AggregatedUsage } from './usage.ts';
+
+/** What an agent without an output schema answers: text, or parts where media is involved. */
+export type DefaultOutput = string | ContentPart[];
+
+/** The fields of a RunResult as plain JSON. `steps` is left out of what closes a run, so that content is stored once. */
+export interface RunResultFields<Output = JsonValue> {
+  version: 1;
+  runId: string;
+  agentName: string;
+  /** The answer; the best partial answer where the run did not complete. */
+  output: Output;
+  /** True: `output` was cut to fit into the closing event; the client puts the whole in its place. */
+  outputTruncated?: true;
+  status: TerminalStatus;
+  stopReason: StopReason;
+  steps?: StepResult[];
+  stepsUsed: number;
+  usage: AggregatedUsage;
+  toolCallsTotal: number;
+  /** Calls by tool, failed and unknown ones included, in the order of first use. */
+  toolCallsByName: Record<string, number>;
+  /** ISO 8601. */
+  startTime: string;
+  endTime: string | null;
+  durationSeconds: number | null;
+  error: string | null;
+  /** The code of the error table, for status `error`. */
+  errorCode?: string;
+  maxIterations: number;
+}
+
+/** The result of a run (seed 001), for every way a run can end. */
+export class RunResult<Output = DefaultOutput> {
+  readonly version = 1;
+  readonly runId: string;
+  readonly agentName: string;
+  readonly output: Output;
+  readonly status: TerminalStatus;
+  readonly stopReason: StopReason;
+  /** The steps, where they were asked for (`result({steps: true})`). */
+  readonly steps: StepResult[] | undefined;
+  readonly stepsUsed: number;
+  readonly usage: AggregatedUsage;
+  readonly toolCallsTotal: number;
+  readonly toolCallsByName: Record<string, number>;
+  readonly startTime: string;
+  readonly endTime: string | null;
+  readonly durationSeconds: number | null;
+  readonly error: string | null;
+  readonly errorCode: string | undefined;
+  readonly maxIterations: number;
+
+  constructor(fields: RunResultFields<Output>) {
+    this.runId = fields.runId;
+    this.agentName = fields.agentName;
+    this.output = fields.output;
+    this.status = fields.status;
+    this.stopReason = fields.stopReason;
+    this.steps = fields.steps;
+    this.stepsUsed = fields.stepsUsed;
+    this.usage = fields.usage;
+    this.toolCallsTotal = fields.toolCallsTotal;
+    this.toolCallsByName = fields.toolCallsByName;
+    this.startTime = fields.startTime;
+    this.endTime = fields.endTime;
+    this.durationSeconds = fields.durationSeconds;
+    this.error = fields.error;
+    this.errorCode = fields.errorCode;
+    this.maxIterations = fields.maxIterations;
+  }
+
+  /** True only for status `completed`: no limit, no error and no cancellation is a success. */
+  get success(): boolean {
+    return this.status === 'completed';
+  }
+
+  /** The output as text: media parts as `[Image: WxH]`, `[Audio: format]`, `[Video: format]`, objects as JSON. */
+  get outputText(): string {
+    return outputText(this.output);
+  }
+
+  /** The kinds of media in the output, sorted. */
+  get mediaTypes(): string[] {
+    return mediaTypes(this.output);
+  }
+
+  /** True where the output holds media. */
+  get hasMedia(): boolean {
+    return this.mediaTypes.length > 0;
+  }
+
+  /** One line: `[completed] bot | 2/10 steps | 3 tool calls (searchx2, calcx1) | 150 tokens | 2.50s`. */
+  summary(): string {
+    const calls = Object.entries(this.toolCallsByName).map(([name, count]) => `${name}x${count}`);
+    const line = [
+      `[${this.status}] ${this.agentName}`,
+      `${this.stepsUsed}/${this.maxIterations} steps`,
+      `${this.toolCallsTotal} tool calls (${calls.join(', ') || 'none'})`,
+      `${this.usage.totalTokens} tokens`,
+      this.#duration(),
+    ];
+    if (this.hasMedia) line.push(`media: ${this.mediaTypes.join('+')}`);
+    return line.join(' | ');
+  }
+
+  /** The multi-line form: run, agent, status, steps, tools, tokens, duration, output (120 characters), error. */
+  toString(): string {
+    const calls = Object.entries(this.toolCallsByName).map(([name, count]) => `${name}x${count}`);
+    const { totalTokens, promptTokens, completionTokens } = this.usage;
+    const text = this.outputText;
+    const lines = [
+      `Run:      ${this.runId}`,
+      `Agent:    ${this.agentName}`,
+      `Status:   ${this.status}${this.stopReason === 'final_answer' ? '' : ` (${this.stopReason})`}`,
+      `Steps:    ${this.stepsUsed}/${this.maxIterations}`,
+      `Tools:    ${this.toolCallsTotal}${calls.length > 0 ? ` (${calls.join(', ')})` : ''}`,
+      `Tokens:   ${totalTokens} (prompt=${promptTokens}, completion=${completionTokens})`,
+      `Duration: ${this.#duration()}`,
+      `Output:   ${text.length > 120 ? `${text.slice(0, 120)}...` : text}`,
+    ];
+    if (this.error !== null) lines.push(`Error:    ${this.error}`);
+    return lines.join('\n');
+  }
+
+  /** The JSON form, the derived fields included. */
+  toJSON(): RunResultFields<Output> & { success: boolean; outputText: string } {
+    return {
+      version: 1,
+      runId: this.runId,
+      agentName: this.agentName,
+      output: this.output,
+      status: this.status,
+      stopReason: this.stopReason,
+      ...(this.steps === undefined ? {} : { steps: this.steps }),
+      stepsUsed: this.stepsUsed,
+      usage: this.usage,
+      toolCallsTotal: this.toolCallsTotal,
+      toolCallsByName: this.toolCallsByName,
+      startTime: this.startTime,
+      endTime: this.endTime,
+      durationSeconds: this.durationSeconds,
+      error: this.error,
+      ...(this.errorCode === undefined ? {} : { errorCode: this.errorCode }),
+      maxIterations: this.maxIterations,
+      success: this.success,
+      outputText: this.outputText,
+    };
+  }
+
+  /** A duration of 0 prints as n/a, as in seed 001: nothing was measured. */
+  #duration(): string {
+    return this.durationSeconds ? `${this.durationSeconds.toFixed(2)}s` : 'n/a';
+  }
+}

@@ -1,0 +1,33 @@
+import type { JsonObject } from './json.ts';
+import type { UsageStats } from './usage.ts';
+
+/** Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`, `refusal`, or the provider's own word. */
+export type FinishReason = string;
+
+/** One executed (or refused) tool call of a step (seed 001). */
+export interface ToolCallRecord {
+  toolName: string;
+  callId: string;
+  arguments: JsonObject;
+  /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */
+  result: string;
+  isError: boolean;
+  /** Milliseconds from start to end of the tool, or null where it never started. */
+  durationMs: number | null;
+  /** ISO 8601, when the result was recorded. */
+  timestamp: string;
+}
+
+/** One think-act cycle: exactly one completed model call and the tool calls it asked for (seed 001). */
+export interface StepResult {
+  /** 1-based. */
+  step: number;
+  /** The text of the model's answer, or null where it had none. */
+  thought: string | null;
+  toolCalls: ToolCallRecord[];
+  usage: UsageStats | null;
+  /** `tool_calls` for every step with tool calls; otherwise the provider's value. */
+  finishReason: FinishReason;
+  /** True on the optional final attempt after the step limit. */
+  final?: true;
+}

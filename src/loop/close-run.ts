@@ -1,0 +1,29 @@
+import type { RunResultFields } from '../domain/run-result.ts';
+import type { Ending } from './next-step.ts';
+import type { RunPorts } from './ports.ts';
+import type { RunState } from './run-state.ts';
+
+/** The result of a run, from what was recorded and how it ended. */
+export function closeRun(state: RunState, ports: RunPorts, ending: Ending): RunResultFields {
+  const endedAt = ports.now();
+  state.status = ending.status;
+  return {
+    version: 1,
+    runId: state.runId,
+    agentName: state.snapshot.name,
+    output: ending.output,
+    status: ending.status,
+    stopReason: ending.stopReason,
+    steps: state.steps,
+    stepsUsed: state.steps.length,
+    usage: state.usage,
+    toolCallsTotal: state.toolCallsTotal,
+    toolCallsByName: Object.fromEntries(state.toolCallsByName),
+    startTime: new Date(state.startedAt).toISOString(),
+    endTime: new Date(endedAt).toISOString(),
+    durationSeconds: (endedAt - state.startedAt) / 1000,
+    error: ending.error?.message ?? null,
+    ...(ending.error === undefined ? {} : { errorCode: ending.error.code }),
+    maxIterations: state.snapshot.limits.maxIterations,
+  };
+}

@@ -1,0 +1,66 @@
+import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
+import type { ContentItem, ContentPart } from '../domain/content.ts';
+import { addEvent, newExecutionContext, type ExecutionContext } from '../domain/execution-context.ts';
+import type { Event } from '../domain/event.ts';
+import type { RunStatus } from '../domain/run-status.ts';
+import type { StepResult, ToolCallRecord } from '../domain/step.ts';
+import { noUsage, type AggregatedUsage } from '../domain/usage.ts';
+import type { RunPorts } from './ports.ts';
+
+/** The state of a run: one plain object, owned and changed by the loop alone. */
+export interface RunState {
+  runId: string;
+  snapshot: AgentSnapshot;
+  context: ExecutionContext;
+  status: RunStatus;
+  steps: StepResult[];
+  usage: AggregatedUsage;
+  toolCallsTotal: number;
+  /** In the order of first use. A map, because models invent names such as `__proto__`. */
+  toolCallsByName: Map<string, number>;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  /** Structured answers that did not fit so far. */
+  outputRetries: number;
+  /** How many events the model has seen. */
+  seenEvents: number;
+  /** Ids of the results in the last event, where activities produced all of them. */
+  resultIds?: string[];
+}
+
+/** The state of a run that has its agent and its first message. */
+export function newRunState(runId: string, snapshot: AgentSnapshot, input: string | ContentPart[], ports: RunPorts): RunState {
+  const state: RunState = {
+    runId,
+    snapshot,
+    context: newExecutionContext(runId),
+    status: 'running',
+    steps: [],
+    usage: noUsage(),
+    toolCallsTotal: 0,
+    toolCallsByName: new Map(),
+    startedAt: ports.now(),
+    outputRetries: 0,
+    seenEvents: 0,
+  };
+  recordEvent(state, ports, 'user', [{ type: 'message', role: 'user', content: input }]);
+  return state;
+}
+
+/** Appends an event made in the loop. Its id comes from the workflow, so that a reset run cannot repeat it with other content. */
+export function recordEvent(state: RunState, ports: RunPorts, author: string, content: ContentItem[], more: Partial<Event> = {}): void {
+  const { executionId } = state.context;
+  addEvent(state.context, { id: more.id ?? ports.uuid(), executionId, timestamp: ports.now() / 1000, author, content, ...more });
+  delete state.resultIds;
+}
+
+/** Counts a tool call, whatever comes of it. */
+export function tally(state: RunState, record: ToolCallRecord): void {
+  state.toolCallsTotal += 1;
+  state.toolCallsByName.set(record.toolName, (state.toolCallsByName.get(record.toolName) ?? 0) + 1);
+}
+
+/** The last text that the model said, or an empty text: the best partial answer of a run that did not complete. */
+export function lastThought(state: RunState): string {
+  return state.steps.findLast((step) => step.thought !== null && step.thought !== '')?.thought ?? '';
+}

@@ -1,0 +1,123 @@
+import { isToolCall, type ToolCall, type ToolResult } from '../domain/content.ts';
+import { incrementStep } from '../domain/execution-context.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { RecordedResponse } from '../domain/recorded-response.ts';
+import type { ToolCallRecord } from '../domain/step.ts';
+import { FINAL_ANSWER, INTERRUPTED_CALL, resultText, unknownTool } from '../domain/tool-text.ts';
+import { finish, mayRetryOutput } from './answer.ts';
+import { cancelled, failed, reachedLimit } from './endings.ts';
+import type { NextStep } from './next-step.ts';
+import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
+import { recordEvent, tally, type RunState } from './run-state.ts';
+import { thoughtOf } from './thought.ts';
+
+/** What `prepare` makes of a call: something to execute, or a result that needs no execution. */
+type Prepared = { type: 'execute'; invocation: ToolInvocation } | { type: 'immediate'; outcome: ToolOutcome };
+
+/**
+ * The acting phase: prepare every call in order, execute concurrently unless the agent or a tool says otherwise,
+ * record all results in the model's order as one event, and the step.
+ */
+export async function runTools(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): Promise<NextStep> {
+  const offset = state.context.events.length - 1;
+  const calls = response.content.filter(isToolCall);
+  const prepared = calls.map((call) => prepare(state, response, call, offset, final));
+  const outcomes = runsInSequence(state, prepared) ? await executeInSequence(prepared, ports) : await Promise.all(prepared.map((one) => execute(one, ports)));
+  recordOutcomes(state, ports, response, calls, outcomes, final);
+
+  if (ports.cancelRequested() || outcomes.some((outcome) => outcome.type === 'cancelled')) return cancelled(state);
+  return afterTools(state, response, final);
+}
+
+/** A model's mistake is not an exception: it becomes a result that the model reads. */
+function prepare(state: RunState, response: RecordedResponse, call: ToolCall, offset: number, final: boolean): Prepared {
+  // The final attempt offers no tools: a model that calls one all the same gets no effect for it.
+  if (final) return { type: 'immediate', outcome: result('error', INTERRUPTED_CALL) };
+  const problem = problemOf(response, call);
+  if (problem !== undefined) return { type: 'immediate', outcome: result('error', problem) };
+  if (isFinalAnswer(state, call)) return { type: 'immediate', outcome: result('success', finalOutput(response, call)) };
+  const tool = state.snapshot.tools.find((one) => one.name === call.name);
+  if (tool === undefined) return { type: 'immediate', outcome: result('error', unknownTool(call.name)) };
+  const step = state.context.currentStep + 1;
+  return { type: 'execute', invocation: { step, call, tool, offset, index: response.content.indexOf(call) } };
+}
+
+function runsInSequence(state: RunState, prepared: Prepared[]): boolean {
+  return !state.snapshot.parallel || prepared.some((one) => one.type === 'execute' && !one.invocation.tool.parallel);
+}
+
+async function executeInSequence(prepared: Prepared[], ports: RunPorts): Promise<ToolOutcome[]> {
+  const outcomes: ToolOutcome[] = [];
+  for (const one of prepared) outcomes.push(ports.cancelRequested() ? { type: 'cancelled' } : await execute(one, ports));
+  return outcomes;
+}
+
+async function execute(prepared: Prepared, ports: RunPorts): Promise<ToolOutcome> {
+  return prepared.type === 'immediate' ? prepared.outcome : ports.runTool(prepared.invocation);
+}
+
+/** One event for the whole batch, one record per call, one step. */
+function recordOutcomes(state: RunState, ports: RunPorts, response: RecordedResponse, calls: ToolCall[], outcomes: ToolOutcome[], final: boolean): void {
+  const timestamp = new Date(ports.now()).toISOString();
+  const results: ToolResult[] = [];
+  const records: ToolCallRecord[] = [];
+  calls.forEach((call, index) => {
+    const outcome = outcomes[index] ?? { type: 'cancelled' };
+    const { status, content, durationMs } = outcome.type === 'cancelled' ? result('error', INTERRUPTED_CALL) : outcome;
+    results.push({ type: 'tool_result', toolCallId: call.toolCallId, name: call.name, status, content });
+    records.push({
+      toolName: call.name,
+      callId: call.toolCallId,
+      arguments: call.arguments,
+      result: resultText(content),
+      isError: status === 'error',
+      durationMs,
+      timestamp,
+    });
+    if (outcome.type === 'result' && outcome.state !== undefined) Object.assign(state.context.state, outcome.state);
+  });
+  recordEvent(state, ports, state.snapshot.name, results);
+  const resultIds = outcomes.flatMap((outcome) => (outcome.type === 'result' && outcome.resultId !== undefined ? [outcome.resultId] : []));
+  if (resultIds.length === calls.length) state.resultIds = resultIds;
+
+  for (const record of records) tally(state, record);
+  state.steps.push({
+    step: state.context.currentStep + 1,
+    thought: thoughtOf(response.content),
+    toolCalls: records,
+    usage: response.usage,
+    finishReason: 'tool_calls',
+    ...(final ? { final: true } : {}),
+  });
+  incrementStep(state.context);
+}
+
+function afterTools(state: RunState, response: RecordedResponse, final: boolean): NextStep {
+  if (final) return reachedLimit(state);
+  const answers = response.content.filter(isToolCall).filter((call) => isFinalAnswer(state, call));
+  if (answers.length === 0) return { type: 'call_model', final: false };
+  const valid = answers.find((call) => problemOf(response, call) === undefined);
+  if (valid !== undefined) return finish(state, finalOutput(response, valid), false);
+  if (mayRetryOutput(state)) return { type: 'call_model', final: false };
+  const problem = answers.map((call) => problemOf(response, call)).join('; ');
+  return failed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
+}
+
+function isFinalAnswer(state: RunState, call: ToolCall): boolean {
+  return state.snapshot.output?.mode === 'final_answer' && call.name === FINAL_ANSWER;
+}
+
+/** Why a call must not run. Call ids come from models: only own properties count. */
+function problemOf(response: RecordedResponse, call: ToolCall): string | undefined {
+  const { problems } = response;
+  return problems !== undefined && Object.hasOwn(problems, call.toolCallId) ? problems[call.toolCallId] : undefined;
+}
+
+/** The output that a valid `final_answer` call carries. */
+function finalOutput(response: RecordedResponse, call: ToolCall): JsonValue {
+  return response.output?.type === 'parsed' ? response.output.value : (call.arguments['output'] ?? null);
+}
+
+function result(status: 'success' | 'error', ...content: JsonValue[]): ToolOutcome & { type: 'result' } {
+  return { type: 'result', status, content, durationMs: 0 };
+}

@@ -1,0 +1,8 @@
+import type { ContentItem } from '../domain/content.ts';
+import { outputText } from '../domain/output-text.ts';
+
+/** The text of a model response, or null where it has none. */
+export function thoughtOf(content: ContentItem[]): string | null {
+  const texts = content.filter((item) => item.type === 'message').map((message) => outputText(message.content));
+  return texts.length > 0 ? texts.join('\n') : null;
+}
