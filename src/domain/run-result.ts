@@ -32,6 +32,8 @@ export interface RunResultFields<Output = JsonValue> {
   error: string | null;
   /** The code of the error table, for status `error`. */
   errorCode?: string;
+  /** Why the run was cancelled, where whoever cancelled it said so. */
+  cancelReason?: string;
   maxIterations: number;
 }
 
@@ -54,6 +56,7 @@ export class RunResult<Output = DefaultOutput> {
   readonly durationSeconds: number | null;
   readonly error: string | null;
   readonly errorCode: string | undefined;
+  readonly cancelReason: string | undefined;
   readonly maxIterations: number;
 
   constructor(fields: RunResultFields<Output>) {
@@ -72,6 +75,7 @@ export class RunResult<Output = DefaultOutput> {
     this.durationSeconds = fields.durationSeconds;
     this.error = fields.error;
     this.errorCode = fields.errorCode;
+    this.cancelReason = fields.cancelReason;
     this.maxIterations = fields.maxIterations;
   }
 
@@ -125,6 +129,7 @@ export class RunResult<Output = DefaultOutput> {
       `Output:   ${text.length > 120 ? `${text.slice(0, 120)}...` : text}`,
     ];
     if (this.error !== null) lines.push(`Error:    ${this.error}`);
+    if (this.cancelReason !== undefined) lines.push(`Reason:   ${this.cancelReason}`);
     return lines.join('\n');
   }
 
@@ -147,6 +152,7 @@ export class RunResult<Output = DefaultOutput> {
       durationSeconds: this.durationSeconds,
       error: this.error,
       ...(this.errorCode === undefined ? {} : { errorCode: this.errorCode }),
+      ...(this.cancelReason === undefined ? {} : { cancelReason: this.cancelReason }),
       maxIterations: this.maxIterations,
       success: this.success,
       outputText: this.outputText,

@@ -1,0 +1,62 @@
+import type { AnyAgent } from '../src/define/agent-definition.ts';
+import type { ToolDefinition } from '../src/define/tool-definition.ts';
+import { LonghaulError, UsageError } from '../src/domain/error.ts';
+import type { ModelClient } from '../src/domain/model.ts';
+
+/** The agents and model providers of a worker, by name. */
+export class AgentRegistry {
+  readonly #agents = new Map<string, AnyAgent>();
+  readonly #providers: Map<string, ModelClient>;
+
+  /** Throws a UsageError for two agents of one name and for an agent whose provider is missing. */
+  constructor(agents: readonly AnyAgent[], providers: Readonly<Record<string, ModelClient>>) {
+    this.#providers = new Map(Object.entries(providers));
+    for (const agent of agents) {
+      if (this.#agents.has(agent.name)) throw new UsageError(`two agents are named "${agent.name}": give each its own name`);
+      this.#agents.set(agent.name, agent);
+      if (!this.#providers.has(providerOf(agent.model))) {
+        throw new UsageError(
+          `agent "${agent.name}" uses model "${agent.model}", but the worker has no provider "${providerOf(agent.model)}" (it has: ${list(this.#providers)}): add it to "providers"`,
+        );
+      }
+    }
+  }
+
+  /** The names of all tools of all agents. */
+  get toolNames(): string[] {
+    return [...new Set([...this.#agents.values()].flatMap((agent) => agent.tools.map((tool) => tool.name)))];
+  }
+
+  /** Throws `unknown_agent` with the known names. */
+  agent(name: string): AnyAgent {
+    const agent = this.#agents.get(name);
+    if (agent !== undefined) return agent;
+    throw new LonghaulError('unknown_agent', `No agent "${name}" is registered in this worker. It has: ${list(this.#agents)}.`);
+  }
+
+  /** The model client for `provider/model`. Throws `unknown_provider` with the known names. */
+  provider(model: string): ModelClient {
+    const provider = this.#providers.get(providerOf(model));
+    if (provider !== undefined) return provider;
+    throw new LonghaulError('unknown_provider', `No provider "${providerOf(model)}" for model "${model}" in this worker. It has: ${list(this.#providers)}.`);
+  }
+
+  /** The tool as this worker has it, or undefined where agent or tool are gone since the run began. */
+  tool(agentName: string, toolName: string): ToolDefinition | undefined {
+    return this.#agents.get(agentName)?.tools.find((tool) => tool.name === toolName);
+  }
+
+  /** The zod schema of the agent's output, where this worker has the agent. */
+  outputZod(agentName: string): NonNullable<AnyAgent['output']>['zod'] | undefined {
+    return this.#agents.get(agentName)?.output?.zod;
+  }
+}
+
+/** What stands before the first slash. */
+function providerOf(model: string): string {
+  return model.slice(0, Math.max(0, model.indexOf('/')));
+}
+
+function list(map: ReadonlyMap<string, unknown>): string {
+  return [...map.keys()].map((name) => `"${name}"`).join(', ') || 'none';
+}

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import type { AnyAgent } from '../src/define/agent-definition.ts';
+import type { AgentSnapshot, OutputSnapshot } from '../src/domain/agent-snapshot.ts';
+import { canonicalJson, type JsonValue } from '../src/domain/json.ts';
+import type { ModelCapabilities } from '../src/domain/model.ts';
+
+/** What a snapshot needs beside the agent's definition. */
+export interface SnapshotCircumstances {
+  /** The agent's instructions, resolved for the deps of this run. */
+  instructions: string[];
+  capabilities: ModelCapabilities;
+  /** Milliseconds between two heartbeats. */
+  heartbeatMs: number;
+  /** The namespace has Longhaul's search attributes. */
+  searchAttributes: boolean;
+  /** Overrides the agent's step limit. */
+  maxIterations?: number | undefined;
+}
+
+/** The agent as plain JSON, pinned for one run. Its digest names the same content wherever it is computed. */
+export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstances): AgentSnapshot {
+  const { instructions, capabilities, heartbeatMs, searchAttributes, maxIterations } = circumstances;
+  const output = outputSnapshot(agent, capabilities);
+  const content: Omit<AgentSnapshot, 'digest'> = {
+    version: 1,
+    name: agent.name,
+    instructions,
+    model: agent.model,
+    tools: agent.tools.map((tool) => ({
+      name: tool.name,
+      description: tool.description,
+      parameters: tool.providerSchema,
+      strict: tool.strict,
+      schema: tool.schema,
+      parallel: tool.parallel,
+      timeoutMs: tool.timeoutMs,
+      maxAttempts: tool.maxAttempts,
+    })),
+    parallel: agent.parallel,
+    settings: agent.settings,
+    ...(output === undefined ? {} : { output }),
+    limits: maxIterations === undefined ? agent.limits : { ...agent.limits, maxIterations },
+    timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts },
+    searchAttributes,
+  };
+  return { ...content, digest: snapshotDigest(content) };
+}
+
+/** Hex SHA-256 over the canonical JSON of everything but the digest itself. */
+function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
+  const plain = JSON.parse(JSON.stringify(content)) as JsonValue;
+  return createHash('sha256').update(canonicalJson(plain)).digest('hex');
+}
+
+function outputSnapshot(agent: AnyAgent, capabilities: ModelCapabilities): OutputSnapshot | undefined {
+  if (agent.output === undefined) return undefined;
+  const { schema, providerSchema, strict, mode, maxRetries } = agent.output;
+  return { mode: mode ?? (capabilities.structuredOutput ? 'schema' : 'final_answer'), schema, providerSchema, strict, maxRetries };
+}

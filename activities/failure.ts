@@ -1,0 +1,33 @@
+import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
+import { ERROR_CODES, errorCode, errorMessage, type ErrorCode } from '../src/domain/error.ts';
+
+/**
+ * An error of ours as the ApplicationFailure that carries it through Temporal: the code is its type, the table
+ * decides whether it is tried again, and a wait that the provider asked for is honoured. Failures and
+ * cancellations of Temporal pass unchanged.
+ */
+export function toFailure(error: unknown, otherwise: ErrorCode): unknown {
+  if (error instanceof TemporalFailure || isAbort(error)) return error;
+  const code = errorCode(error) ?? otherwise;
+  const wait = retryAfter(error);
+  return ApplicationFailure.create({
+    type: code,
+    message: errorMessage(error),
+    nonRetryable: !ERROR_CODES[code].retryable,
+    ...(wait === undefined ? {} : { nextRetryDelay: wait }),
+  });
+}
+
+/** A failure of `code` that is not tried again. */
+export function permanent(code: ErrorCode, message: string): ApplicationFailure {
+  return ApplicationFailure.create({ type: code, message, nonRetryable: true });
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
+}
+
+function retryAfter(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null || !('retryAfterMs' in error)) return undefined;
+  return typeof error.retryAfterMs === 'number' ? error.retryAfterMs : undefined;
+}

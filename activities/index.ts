@@ -1,0 +1,23 @@
+import { UsageError } from '../src/domain/error.ts';
+import { ACTIVITIES } from '../src/protocol.ts';
+import { callModelActivity } from './call-model.ts';
+import { resolveAgentActivity } from './resolve-agent.ts';
+import { runToolActivity } from './run-tool.ts';
+import type { ActivityRuntime } from './runtime.ts';
+
+/** Activities by name, as a Temporal worker takes them. */
+export type Activities = Record<string, (input: never) => Promise<unknown>>;
+
+/** All activities of a worker: Longhaul's own, and one for each tool under the tool's name. */
+export function createActivities(runtime: ActivityRuntime): Activities {
+  const runTool = runToolActivity(runtime);
+  const own: Activities = {
+    [ACTIVITIES.resolveAgent]: resolveAgentActivity(runtime),
+    [ACTIVITIES.callModel]: callModelActivity(runtime),
+  };
+  for (const name of runtime.registry.toolNames) {
+    if (Object.hasOwn(own, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: give it another one`);
+    own[name] = runTool;
+  }
+  return own;
+}

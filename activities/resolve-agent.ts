@@ -1,0 +1,58 @@
+import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
+import { errorMessage, LonghaulError } from '../src/domain/error.ts';
+import type { AnyAgent } from '../src/define/agent-definition.ts';
+import type { JsonObject } from '../src/domain/json.ts';
+import { type DataView, QUERIES, type ResolveAgentInput } from '../src/protocol.ts';
+import { buildSnapshot } from './build-snapshot.ts';
+import { permanent, toFailure } from './failure.ts';
+import { jsonBytes, MAX_PAYLOAD_BYTES } from './payload-limit.ts';
+import { queryRun } from './run-access.ts';
+import type { ActivityRuntime } from './runtime.ts';
+
+/** The run's first activity: the agent by name, its instructions for these deps, as the snapshot that the run is pinned to. */
+export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveAgentInput) => Promise<AgentSnapshot> {
+  return async (input) => {
+    try {
+      const agent = runtime.registry.agent(input.agent);
+      const given = input.depsByReference ? (await queryRun<DataView>(QUERIES.data, null)).deps : (input.deps ?? {});
+      const snapshot = buildSnapshot(agent, {
+        instructions: await resolveInstructions(agent, checkDeps(agent, given)),
+        capabilities: runtime.registry.provider(agent.model).capabilities,
+        heartbeatMs: runtime.heartbeatMs,
+        searchAttributes: await runtime.searchAttributes(),
+        maxIterations: input.maxIterations,
+      });
+      const bytes = jsonBytes(snapshot);
+      if (bytes > MAX_PAYLOAD_BYTES) {
+        throw permanent('payload_too_large', `Agent "${agent.name}" is ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}: shorten its instructions or schemas.`);
+      }
+      runtime.snapshots.add(snapshot);
+      return snapshot;
+    } catch (error) {
+      throw toFailure(error, 'invalid_agent');
+    }
+  };
+}
+
+/** Deps as the agent's zod schema sees them. */
+function checkDeps(agent: AnyAgent, deps: JsonObject): unknown {
+  if (agent.deps === undefined) return deps;
+  const parsed = agent.deps.safeParse(deps);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `${['deps', ...issue.path].join('.')}: ${issue.message}`);
+  throw new LonghaulError('invalid_input', `The deps do not fit agent "${agent.name}": ${problems.join('; ')}`);
+}
+
+async function resolveInstructions(agent: AnyAgent, deps: unknown): Promise<string[]> {
+  const { instructions } = agent;
+  if (typeof instructions !== 'function') return asList(instructions);
+  try {
+    return asList(await instructions(deps as never));
+  } catch (error) {
+    throw new LonghaulError('invalid_agent', `The instructions of agent "${agent.name}" failed: ${errorMessage(error)}`);
+  }
+}
+
+function asList(instructions: string | readonly string[]): string[] {
+  return typeof instructions === 'string' ? [instructions] : [...instructions];
+}

@@ -1,0 +1,47 @@
+import { activityInfo, getClient } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { isGrpcServiceError } from '@temporalio/client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorMessage } from '../src/domain/error.ts';
+
+/** How long one query may take. A busy workflow task delays it without an error. */
+const QUERY_DEADLINE_MS = 5_000;
+const QUERY_ATTEMPTS = 5;
+
+/** DEADLINE_EXCEEDED; FAILED_PRECONDITION: no poller seen yet, or the first task is not scheduled yet. */
+const PASSING_CODES = new Set([4, 9]);
+
+/** Identifies the execution that the current activity belongs to: `namespace/workflowId/runId`. */
+export function executionKey(): string {
+  const { workflowExecution, workflowNamespace } = activityInfo();
+  return [workflowNamespace, workflowExecution?.workflowId, workflowExecution?.runId].join('/');
+}
+
+/**
+ * Asks the run that the current activity belongs to. The execution is named by its run id: another one of the
+ * same workflow id has other content. Throws `transcript_unavailable` (retryable) where the run does not answer.
+ */
+export async function queryRun<Answer>(query: string, argument: unknown): Promise<Answer> {
+  const { workflowExecution } = activityInfo();
+  const client = getClient();
+  const handle = client.workflow.getHandle(workflowExecution?.workflowId ?? '', workflowExecution?.runId);
+  let last: unknown;
+  for (let attempt = 1; attempt <= QUERY_ATTEMPTS; attempt += 1) {
+    try {
+      return await client.withDeadline(Date.now() + QUERY_DEADLINE_MS, () => handle.query<Answer, [unknown]>(query, argument));
+    } catch (error) {
+      last = error;
+      if (!isPassing(error)) break;
+      await sleep(50 * attempt);
+    }
+  }
+  throw ApplicationFailure.create({
+    type: 'transcript_unavailable',
+    message: `The run did not answer the query "${query}": ${errorMessage(last)}`,
+  });
+}
+
+function isPassing(error: unknown): boolean {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  return isGrpcServiceError(cause) && PASSING_CODES.has(cause.code);
+}

@@ -1,0 +1,18 @@
+import type { Resources } from '../src/define/run-context.ts';
+import type { AbortRegistry } from './abort-registry.ts';
+import type { AgentRegistry } from './agent-registry.ts';
+import type { SnapshotCache } from './run-snapshot.ts';
+import type { TranscriptCache } from './transcript.ts';
+
+/** What the activities of one worker share. */
+export interface ActivityRuntime {
+  registry: AgentRegistry;
+  resources: Resources;
+  transcripts: TranscriptCache;
+  snapshots: SnapshotCache;
+  aborts: AbortRegistry;
+  /** Milliseconds between two heartbeats. */
+  heartbeatMs: number;
+  /** Whether the namespace has Longhaul's search attributes, once the worker knows. */
+  searchAttributes: () => Promise<boolean>;
+}
