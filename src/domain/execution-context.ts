@@ -26,3 +26,8 @@ export function addEvent(context: ExecutionContext, event: Event): void {
 export function incrementStep(context: ExecutionContext): void {
   context.currentStep += 1;
 }
+
+/** Sets a key of the state. Keys may come from a model, so `__proto__` is a key like any other. */
+export function setState(context: ExecutionContext, key: string, value: JsonValue): void {
+  Object.defineProperty(context.state, key, { value, writable: true, enumerable: true, configurable: true });
+}

@@ -35,7 +35,8 @@ export function outputText(output: unknown): string {
   return parts.length > 0 ? parts.map(partText).join(' ') : JSON.stringify(output);
 }
 
-/** The kinds of media in an output, sorted, each once. */
+/** The kinds of content in an output (`text`, `image`, `audio`, `video`, `file`), sorted, each once; none for an empty output and for objects. */
 export function mediaTypes(output: unknown): string[] {
-  return [...new Set(partsOf(output).map((part) => part.type))].filter((type) => type !== 'text').sort();
+  if (typeof output === 'string') return output === '' ? [] : ['text'];
+  return [...new Set(partsOf(output).map((part) => part.type))].sort();
 }

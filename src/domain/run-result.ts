@@ -25,8 +25,8 @@ export interface RunResultFields<Output = JsonValue> {
   toolCallsTotal: number;
   /** Calls by tool, failed and unknown ones included, in the order of first use. */
   toolCallsByName: Record<string, number>;
-  /** ISO 8601. */
-  startTime: string;
+  /** ISO 8601; null in a result that was made by hand. */
+  startTime: string | null;
   endTime: string | null;
   durationSeconds: number | null;
   error: string | null;
@@ -35,6 +35,14 @@ export interface RunResultFields<Output = JsonValue> {
   /** Why the run was cancelled, where whoever cancelled it said so. */
   cancelReason?: string;
   maxIterations: number;
+}
+
+/** A RunResult as JSON: its fields and what is derived from them. */
+export interface RunResultJson<Output = JsonValue> extends RunResultFields<Output> {
+  success: boolean;
+  outputText: string;
+  hasMedia: boolean;
+  mediaTypes: string[];
 }
 
 /** The result of a run (seed 001), for every way a run can end. */
@@ -51,7 +59,7 @@ export class RunResult<Output = DefaultOutput> {
   readonly usage: AggregatedUsage;
   readonly toolCallsTotal: number;
   readonly toolCallsByName: Record<string, number>;
-  readonly startTime: string;
+  readonly startTime: string | null;
   readonly endTime: string | null;
   readonly durationSeconds: number | null;
   readonly error: string | null;
@@ -89,14 +97,14 @@ export class RunResult<Output = DefaultOutput> {
     return outputText(this.output);
   }
 
-  /** The kinds of media in the output, sorted. */
+  /** The kinds of content in the output, sorted; `text` is one of them (seed 001). */
   get mediaTypes(): string[] {
     return mediaTypes(this.output);
   }
 
-  /** True where the output holds media. */
+  /** True where the output holds anything but text. */
   get hasMedia(): boolean {
-    return this.mediaTypes.length > 0;
+    return this.mediaTypes.some((type) => type !== 'text');
   }
 
   /** One line: `[completed] bot | 2/10 steps | 3 tool calls (searchx2, calcx1) | 150 tokens | 2.50s`. */
@@ -134,7 +142,7 @@ export class RunResult<Output = DefaultOutput> {
   }
 
   /** The JSON form, the derived fields included. */
-  toJSON(): RunResultFields<Output> & { success: boolean; outputText: string } {
+  toJSON(): RunResultJson<Output> {
     return {
       version: 1,
       runId: this.runId,
@@ -156,6 +164,8 @@ export class RunResult<Output = DefaultOutput> {
       maxIterations: this.maxIterations,
       success: this.success,
       outputText: this.outputText,
+      hasMedia: this.hasMedia,
+      mediaTypes: this.mediaTypes,
     };
   }
 

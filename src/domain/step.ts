@@ -31,3 +31,18 @@ export interface StepResult {
   /** True on the optional final attempt after the step limit. */
   final?: true;
 }
+
+/** A call that has not been answered yet: empty result, no error, no duration (the defaults of seed 001). */
+export function newToolCallRecord(toolName: string, callId: string, timestamp: string): ToolCallRecord {
+  return { toolName, callId, arguments: {}, result: '', isError: false, durationMs: null, timestamp };
+}
+
+/** A step with the defaults of seed 001: no thought, no calls, no usage, finished by `stop`. */
+export function newStep(step: number): StepResult {
+  return { step, thought: null, toolCalls: [], usage: null, finishReason: 'stop' };
+}
+
+/** True where the model asked for tools in this step. */
+export function hasToolCalls(step: StepResult): boolean {
+  return step.toolCalls.length > 0;
+}

@@ -12,7 +12,9 @@ export function failed(state: RunState, code: ErrorCode, message: string): NextS
   return { type: 'finish', ending: { status: 'error', stopReason: 'error', output: lastThought(state), error: { code, message } } };
 }
 
-/** The step limit ends the run; the output is the last thought, if any (seed 001). */
+/** The step limit ends the run; the output is the thought of the last step, if any (seed 001). A final attempt that fails leaves the best partial answer. */
 export function reachedLimit(state: RunState): NextStep {
-  return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason: 'step_limit', output: lastThought(state) } };
+  const last = state.steps.at(-1);
+  const output = last?.final ? lastThought(state) : (last?.thought ?? '');
+  return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason: 'step_limit', output } };
 }

@@ -1,5 +1,5 @@
 import { isToolCall, type ToolCall, type ToolResult } from '../domain/content.ts';
-import { incrementStep } from '../domain/execution-context.ts';
+import { incrementStep, setState } from '../domain/execution-context.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
 import type { ToolCallRecord } from '../domain/step.ts';
@@ -22,7 +22,7 @@ export async function runTools(state: RunState, ports: RunPorts, response: Recor
   const offset = state.context.events.length - 1;
   const calls = response.content.filter(isToolCall);
   const prepared = calls.map((call) => prepare(state, response, call, offset, final));
-  const outcomes = runsInSequence(state, prepared) ? await executeInSequence(prepared, ports) : await Promise.all(prepared.map((one) => execute(one, ports)));
+  const outcomes = runsInSequence(state, prepared) ? await executeInSequence(state, prepared, ports) : await executeTogether(state, prepared, ports);
   recordOutcomes(state, ports, response, calls, outcomes, final);
 
   if (ports.cancelRequested() || outcomes.some((outcome) => outcome.type === 'cancelled')) return cancelled(state);
@@ -32,7 +32,7 @@ export async function runTools(state: RunState, ports: RunPorts, response: Recor
 /** A model's mistake is not an exception: it becomes a result that the model reads. */
 function prepare(state: RunState, response: RecordedResponse, call: ToolCall, offset: number, final: boolean): Prepared {
   // The final attempt offers no tools: a model that calls one all the same gets no effect for it.
-  if (final) return { type: 'immediate', outcome: result('error', INTERRUPTED_CALL) };
+  if (final) return { type: 'immediate', outcome: interrupted() };
   const problem = problemOf(response, call);
   if (problem !== undefined) return { type: 'immediate', outcome: result('error', problem) };
   if (isFinalAnswer(state, call)) return { type: 'immediate', outcome: result('success', finalOutput(response, call)) };
@@ -46,10 +46,27 @@ function runsInSequence(state: RunState, prepared: Prepared[]): boolean {
   return !state.snapshot.parallel || prepared.some((one) => one.type === 'execute' && !one.invocation.tool.parallel);
 }
 
-async function executeInSequence(prepared: Prepared[], ports: RunPorts): Promise<ToolOutcome[]> {
+/** Calls that run one after the other see what the calls before them changed. */
+async function executeInSequence(state: RunState, prepared: Prepared[], ports: RunPorts): Promise<ToolOutcome[]> {
   const outcomes: ToolOutcome[] = [];
-  for (const one of prepared) outcomes.push(ports.cancelRequested() ? { type: 'cancelled' } : await execute(one, ports));
+  for (const one of prepared) {
+    const outcome: ToolOutcome = ports.cancelRequested() ? { type: 'cancelled' } : await execute(one, ports);
+    applyState(state, outcome);
+    outcomes.push(outcome);
+  }
   return outcomes;
+}
+
+/** Calls that overlap all see the state as the response found it; their changes are applied in call order, never in completion order. */
+async function executeTogether(state: RunState, prepared: Prepared[], ports: RunPorts): Promise<ToolOutcome[]> {
+  const outcomes = await Promise.all(prepared.map((one) => execute(one, ports)));
+  for (const outcome of outcomes) applyState(state, outcome);
+  return outcomes;
+}
+
+function applyState(state: RunState, outcome: ToolOutcome): void {
+  if (outcome.type !== 'result') return;
+  for (const [key, value] of Object.entries(outcome.state ?? {})) setState(state.context, key, value);
 }
 
 async function execute(prepared: Prepared, ports: RunPorts): Promise<ToolOutcome> {
@@ -63,7 +80,7 @@ function recordOutcomes(state: RunState, ports: RunPorts, response: RecordedResp
   const records: ToolCallRecord[] = [];
   calls.forEach((call, index) => {
     const outcome = outcomes[index] ?? { type: 'cancelled' };
-    const { status, content, durationMs } = outcome.type === 'cancelled' ? result('error', INTERRUPTED_CALL) : outcome;
+    const { status, content, durationMs } = outcome.type === 'cancelled' ? interrupted() : outcome;
     results.push({ type: 'tool_result', toolCallId: call.toolCallId, name: call.name, status, content });
     records.push({
       toolName: call.name,
@@ -74,7 +91,6 @@ function recordOutcomes(state: RunState, ports: RunPorts, response: RecordedResp
       durationMs,
       timestamp,
     });
-    if (outcome.type === 'result' && outcome.state !== undefined) Object.assign(state.context.state, outcome.state);
   });
   recordEvent(state, ports, state.snapshot.name, results);
   const resultIds = outcomes.flatMap((outcome) => (outcome.type === 'result' && outcome.resultId !== undefined ? [outcome.resultId] : []));
@@ -116,6 +132,11 @@ function problemOf(response: RecordedResponse, call: ToolCall): string | undefin
 /** The output that a valid `final_answer` call carries. */
 function finalOutput(response: RecordedResponse, call: ToolCall): JsonValue {
   return response.output?.type === 'parsed' ? response.output.value : (call.arguments['output'] ?? null);
+}
+
+/** A call that never started. */
+function interrupted(): ToolOutcome & { type: 'result' } {
+  return { ...result('error', INTERRUPTED_CALL), durationMs: null };
 }
 
 function result(status: 'success' | 'error', ...content: JsonValue[]): ToolOutcome & { type: 'result' } {

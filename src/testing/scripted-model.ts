@@ -1,0 +1,114 @@
+import { ModelCallError } from '../domain/error.ts';
+import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, ModelResponse } from '../domain/model.ts';
+import { FINAL_ANSWER } from '../domain/tool-text.ts';
+import type { ScriptEntry } from './script-entry.ts';
+
+/** How a scripted model differs from the default. */
+export interface ScriptedModelOptions {
+  /** What the model claims to take. The default takes a JSON Schema for the answer. */
+  capabilities?: ModelCapabilities;
+  /** True: the last entry answers every further call. The default is to fail when the script runs out. */
+  repeatLast?: boolean;
+}
+
+/** A model that answers from a script and keeps what it was asked. */
+export interface ScriptedModel extends ModelClient {
+  /** Every request so far, in order. Retries of a failed call are requests of their own. */
+  readonly requests: readonly ModelRequest[];
+  /** Throws unless every entry of the script has answered a call. */
+  assertUsedUp(): void;
+}
+
+/**
+ * A model for tests: each call is answered by the next entry of the script. A call beyond the script fails,
+ * and the message says how long the script was.
+ *
+ * @example
+ * const model = scriptedModel([callTool('search', { query: 'pace' }), say('17,000 hours.')]);
+ */
+export function scriptedModel(script: readonly ScriptEntry[], options: ScriptedModelOptions = {}): ScriptedModel {
+  const requests: ModelRequest[] = [];
+  return {
+    capabilities: options.capabilities ?? { structuredOutput: true },
+    requests,
+    call: async (request, context) => {
+      const position = requests.push(structuredClone(request)) - 1;
+      const entry = script[position] ?? (options.repeatLast ? script.at(-1) : undefined);
+      if (entry === undefined) {
+        throw new ModelCallError(
+          'model_error',
+          `The scripted model has no answer to call ${position + 1}: its script has ${script.length}. Add an entry, or pass {repeatLast: true}.`,
+        );
+      }
+      return play(entry, request, context, position);
+    },
+    assertUsedUp: () => {
+      if (requests.length >= script.length) return;
+      throw new Error(`The scripted model was called ${requests.length} times, but its script has ${script.length} entries.`);
+    },
+  };
+}
+
+async function play(entry: ScriptEntry, request: ModelRequest, context: ModelCallContext, position: number): Promise<ModelResponse> {
+  context.signal.throwIfAborted();
+  switch (entry.type) {
+    case 'reply':
+      if (entry.text !== '') context.onText?.(entry.text);
+      return response(entry, identified(entry.calls, position));
+    case 'structured':
+      return structuredResponse(entry, request, context, position);
+    case 'failure':
+      throw new ModelCallError(entry.code, entry.message, { retryAfterMs: entry.retryAfterMs });
+    case 'hang':
+      if (entry.text !== '') context.onText?.(entry.text);
+      return rejectedOnAbort(context.signal);
+    case 'malformed':
+      // The type is a lie on purpose: the entry stands for a client that does not keep its promise.
+      return entry.response as ModelResponse;
+  }
+}
+
+/** A structured value comes the way the request asks for it: through `final_answer`, or as JSON text. */
+function structuredResponse(
+  entry: ScriptEntry & { type: 'structured' },
+  request: ModelRequest,
+  context: ModelCallContext,
+  position: number,
+): ModelResponse {
+  const asCall = request.tools.some((tool) => tool.name === FINAL_ANSWER);
+  if (asCall) return response({ ...entry, text: '' }, identified([{ name: FINAL_ANSWER, arguments: { output: entry.value } }], position));
+  const text = JSON.stringify(entry.value);
+  context.onText?.(text);
+  return response({ ...entry, text }, []);
+}
+
+interface Said {
+  text: string;
+  usage: ModelResponse['usage'];
+  finishReason?: string | undefined;
+  refusal?: string | undefined;
+}
+
+function response({ text, usage, finishReason, refusal }: Said, toolCalls: ModelResponse['toolCalls']): ModelResponse {
+  return {
+    content: text,
+    toolCalls,
+    usage,
+    finishReason: finishReason ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
+    ...(refusal === undefined ? {} : { refusal }),
+  };
+}
+
+/** Calls without an id get one that names their place in the script, so that two runs of a script are equal. */
+function identified(calls: { id?: string | undefined; name: string; arguments: unknown }[], position: number): ModelResponse['toolCalls'] {
+  return calls.map((call, index) => ({ id: call.id ?? `call_${position + 1}_${index + 1}`, name: call.name, arguments: call.arguments }));
+}
+
+function rejectedOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
