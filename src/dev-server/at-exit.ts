@@ -1,0 +1,23 @@
+const cleanups: (() => void)[] = [];
+let listening = false;
+
+/** Runs a synchronous cleanup when this process exits, newest first. Returns the function that takes it back. */
+export function atExit(cleanup: () => void): () => void {
+  if (!listening) process.on('exit', runCleanups);
+  listening = true;
+  cleanups.push(cleanup);
+  return () => {
+    const index = cleanups.indexOf(cleanup);
+    if (index >= 0) cleanups.splice(index, 1);
+  };
+}
+
+function runCleanups(): void {
+  for (const cleanup of cleanups.toReversed()) {
+    try {
+      cleanup();
+    } catch {
+      // The process is ending: the other cleanups matter more than this one's reason.
+    }
+  }
+}

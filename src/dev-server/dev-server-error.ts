@@ -1,0 +1,4 @@
+/** No local Temporal server could be found, built or started; the message says what was tried and what to do next. */
+export class DevServerError extends Error {
+  override readonly name = 'DevServerError';
+}

@@ -1,0 +1,95 @@
+import { awaitReady, logTail } from './await-ready.ts';
+import { DevServerError } from './dev-server-error.ts';
+import { findServer, type FindServerOptions, type FoundServer } from './find-server.ts';
+import { freePorts } from './free-port.ts';
+import { startProcess, type GuardedProcess } from './guarded-process.ts';
+import { cliEnvironment, SERVER_IP, startFlags, type SearchAttributeType } from './start-flags.ts';
+
+const NAMESPACE = 'default';
+const READY_MS = 30_000;
+const STOP_MS = 5_000;
+const START_ATTEMPTS = 3;
+
+/**
+ * What server to provide. `port` and `uiPort` fix a port, else free ones are chosen; `ui` (or `uiPort`) turns the
+ * Temporal UI on; `dbFile` keeps runs across restarts; `searchAttributes` are registered before the first run.
+ */
+export interface DevServerOptions extends FindServerOptions {
+  port?: number | undefined;
+  ui?: boolean | undefined;
+  uiPort?: number | undefined;
+  dbFile?: string | undefined;
+  searchAttributes?: Readonly<Record<string, SearchAttributeType>> | undefined;
+}
+
+/**
+ * A server to connect to. `source` says which link of the chain it comes from, `provisionMs` how long a download or a
+ * build took. `uiUrl` and `cliPath` are only known for a server that was started here.
+ */
+export interface DevServer {
+  address: string;
+  namespace: string;
+  source: string;
+  provisionMs: number;
+  uiUrl?: string;
+  cliPath?: string;
+  /** Ends the server if it was started here, within seconds; may be called again. */
+  stop: () => Promise<void>;
+}
+
+/**
+ * Finds a local Temporal server by the chain of `findServer` and, unless one runs already, starts a tuned one in its own
+ * process group, so that Ctrl-C does not end it before the worker has drained. It never outlives this process. Throws a
+ * `DevServerError` with the end of the server's log when it does not come up, and the signal's reason on abort.
+ */
+export async function startDevServer(options: DevServerOptions = {}): Promise<DevServer> {
+  const found = await findServer(options);
+  if (found.type === 'running') {
+    const { address, namespace, source } = found;
+    return { address, namespace, source, provisionMs: 0, stop: async () => undefined };
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await launch(found, options);
+    } catch (error) {
+      // Between the choice of a free port and its use another process may take it.
+      const portTaken = error instanceof DevServerError && error.message.includes('address already in use');
+      if (!portTaken || attempt === START_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function launch(found: Extract<FoundServer, { type: 'cli' }>, options: DevServerOptions): Promise<DevServer> {
+  const { env = process.env, say, signal } = options;
+  const withUi = options.ui ?? options.uiPort !== undefined;
+  const [port, uiPort] = await freePorts(withUi ? [options.port, options.uiPort] : [options.port]);
+  if (port === undefined) throw new DevServerError('No free port was found.');
+  const address = `${SERVER_IP}:${port}`;
+  const args = startFlags({ port, uiPort, dbFile: options.dbFile, searchAttributes: options.searchAttributes });
+
+  signal?.throwIfAborted();
+  const server = startProcess({ file: found.cliPath, args, env: cliEnvironment(env) });
+  try {
+    await awaitReady(server, { address, namespace: NAMESPACE, timeoutMs: READY_MS, signal });
+  } catch (error) {
+    await server.stop(STOP_MS);
+    throw error;
+  }
+  return {
+    address,
+    namespace: NAMESPACE,
+    source: found.source,
+    provisionMs: found.provisionMs,
+    cliPath: found.cliPath,
+    ...(uiPort !== undefined && { uiUrl: `http://${SERVER_IP}:${uiPort}` }),
+    stop: stopper(server, say),
+  };
+}
+
+function stopper(server: GuardedProcess, say: ((line: string) => void) | undefined): () => Promise<void> {
+  let stopped: Promise<void> | undefined;
+  void server.ended.then(({ code, signal }) => {
+    if (stopped === undefined) say?.(`The Temporal server has ended by itself (${signal ?? `exit code ${code}`}). ${logTail(server)}`);
+  });
+  return () => (stopped ??= server.stop(STOP_MS));
+}

@@ -1,0 +1,148 @@
+import { resolve } from 'node:path';
+import { errorMessage } from '../domain/error.ts';
+import { cliCache, installInCache, type CliCache } from './cli-cache.ts';
+import { DevServerError } from './dev-server-error.ts';
+import { findOnPath, isExecutable } from './find-on-path.ts';
+import { buildWithGo } from './go-install.ts';
+import { probeCli } from './probe-cli.ts';
+import { isReachable } from './reachable.ts';
+import { downloadWithSdk, earlierSdkDownload, type ProvisionContext } from './sdk-download.ts';
+
+const REACHABLE_MS = 5_000;
+
+/** How to look for a server. `say` gets one line for each miss and for progress; `env` defaults to the process's own. */
+export interface FindServerOptions {
+  say?: ((line: string) => void) | undefined;
+  env?: NodeJS.ProcessEnv | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Where the server comes from: one that runs already, or a CLI that can start one. `source` is the link of the chain;
+ * `provisionMs` is the time that a download or a build took, 0 when nothing had to be provided.
+ */
+export type FoundServer =
+  | { type: 'running'; source: string; address: string; namespace: string }
+  | { type: 'cli'; source: string; cliPath: string; serverVersion: string; provisionMs: number };
+
+type FoundCli = Omit<Extract<FoundServer, { type: 'cli' }>, 'type' | 'source'>;
+
+interface Search extends ProvisionContext {
+  cache: CliCache;
+}
+
+interface Link {
+  source: string;
+  /** Throws an error whose message is the reason when there is nothing to be had here. */
+  find: (search: Search) => Promise<FoundCli>;
+}
+
+const LINKS: readonly Link[] = [
+  { source: 'TEMPORAL_CLI_PATH', find: findNamed },
+  { source: 'temporal on the PATH', find: findInstalled },
+  { source: 'the cache', find: findCached },
+  { source: 'the download by the SDK', find: download },
+  { source: 'go install', find: build },
+];
+
+/**
+ * Finds a Temporal server, or a CLI that can start one, by a chain of which the first hit wins: `TEMPORAL_ADDRESS`,
+ * `TEMPORAL_CLI_PATH`, `temporal` on the PATH, the cache, the SDK's download, a build with Go. Throws a `DevServerError`
+ * that lists what was tried when all fail or when `TEMPORAL_ADDRESS` does not answer, and the signal's reason on abort.
+ */
+export async function findServer(options: FindServerOptions = {}): Promise<FoundServer> {
+  const { say = () => undefined, env = process.env, signal } = options;
+  const search: Search = { say, env, signal, cache: cliCache(env) };
+  const misses: string[] = [];
+  const miss = (source: string, reason: string): void => {
+    misses.push(`${source}: ${reason}`);
+    say(`${source}: ${reason}`);
+  };
+
+  if (env['TEMPORAL_ADDRESS']) return await useRunning(env['TEMPORAL_ADDRESS'], search);
+  miss('TEMPORAL_ADDRESS', 'not set');
+  for (const link of LINKS) {
+    signal?.throwIfAborted();
+    try {
+      const found = await link.find(search);
+      say(`${link.source}: using "${found.cliPath}" (server ${found.serverVersion})`);
+      return { type: 'cli', source: link.source, ...found };
+    } catch (error) {
+      signal?.throwIfAborted();
+      miss(link.source, oneLine(errorMessage(error)));
+    }
+  }
+  throw new DevServerError(nothingFound(misses));
+}
+
+async function useRunning(address: string, search: Search): Promise<FoundServer> {
+  const reachable = await isReachable(address, REACHABLE_MS, search.signal);
+  search.signal?.throwIfAborted();
+  if (!reachable) {
+    throw new DevServerError(
+      `Nothing answers at TEMPORAL_ADDRESS "${address}". Start that server, or unset TEMPORAL_ADDRESS to have a local one provided.`,
+    );
+  }
+  search.say(`TEMPORAL_ADDRESS: using the server at "${address}"`);
+  return { type: 'running', source: 'TEMPORAL_ADDRESS', address, namespace: search.env['TEMPORAL_NAMESPACE'] || 'default' };
+}
+
+async function findNamed(search: Search): Promise<FoundCli> {
+  const named = search.env['TEMPORAL_CLI_PATH'];
+  if (!named) throw new Error('not set');
+  const cliPath = resolve(named);
+  if (!(await isExecutable(cliPath))) throw new Error(`"${cliPath}" is not an executable file`);
+  return await probed(cliPath, search);
+}
+
+async function findInstalled(search: Search): Promise<FoundCli> {
+  const cliPath = await findOnPath('temporal', search.env);
+  if (cliPath === undefined) throw new Error('there is none');
+  return await probed(cliPath, search);
+}
+
+async function findCached(search: Search): Promise<FoundCli> {
+  const { cliPath, directory } = search.cache;
+  if (!(await isExecutable(cliPath))) throw new Error(`nothing in "${directory}" yet`);
+  return await probed(cliPath, search);
+}
+
+async function download(search: Search): Promise<FoundCli> {
+  const earlier = await earlierSdkDownload();
+  if (earlier !== undefined) return await probed(earlier, search);
+  return await provide(downloadWithSdk, search);
+}
+
+async function build(search: Search): Promise<FoundCli> {
+  return await provide(buildWithGo, search);
+}
+
+async function probed(cliPath: string, search: Search): Promise<FoundCli> {
+  return { cliPath, serverVersion: await probeCli(cliPath, search), provisionMs: 0 };
+}
+
+async function provide(make: (directory: string, context: ProvisionContext) => Promise<string>, search: Search): Promise<FoundCli> {
+  const start = performance.now();
+  let serverVersion = '';
+  await installInCache(search.cache, async (directory) => {
+    const executable = await make(directory, search);
+    serverVersion = await probeCli(executable, search);
+    return executable;
+  });
+  return { cliPath: search.cache.cliPath, serverVersion, provisionMs: performance.now() - start };
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s*\n\s*/g, ' · ');
+}
+
+function nothingFound(misses: readonly string[]): string {
+  return [
+    'No local Temporal server could be found or provided. Tried:',
+    ...misses.map((line) => `  - ${line}`),
+    'Three ways out:',
+    '  1. Install the Temporal CLI (server 1.29 or newer), so that `temporal` is on the PATH.',
+    '  2. Set TEMPORAL_CLI_PATH to such a CLI, or TEMPORAL_ADDRESS to a server that runs already.',
+    '  3. Install Go: the CLI is then built from source once, and kept in the cache.',
+  ].join('\n');
+}

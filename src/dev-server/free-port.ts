@@ -1,0 +1,30 @@
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { errorMessage } from '../domain/error.ts';
+import { DevServerError } from './dev-server-error.ts';
+import { SERVER_IP } from './start-flags.ts';
+
+/**
+ * Ports that nobody listens on, one for each wish: a number is checked, `undefined` gets any. Throws a `DevServerError`
+ * for a number that is taken: a server of ours would fail there, and the one that has the port would be taken for it.
+ */
+export async function freePorts(wishes: readonly (number | undefined)[]): Promise<number[]> {
+  const held: Server[] = [];
+  try {
+    // All are held until the last is chosen, so that no port is chosen twice.
+    for (const wish of wishes) held.push(await hold(wish));
+    return held.map((server) => (server.address() as AddressInfo).port);
+  } finally {
+    await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))));
+  }
+}
+
+async function hold(port: number | undefined): Promise<Server> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) =>
+      reject(new DevServerError(`Port "${port ?? 0}" cannot be used: ${errorMessage(error)}. Choose another, or end what uses it.`, { cause: error })),
+    );
+    server.listen({ host: SERVER_IP, port: port ?? 0 }, resolve);
+  });
+  return server;
+}

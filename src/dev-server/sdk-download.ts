@@ -1,0 +1,90 @@
+import { lstat, readdir, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { startProcess, type GuardedProcess } from './guarded-process.ts';
+import { reportProgress } from './progress.ts';
+
+const PARTIAL = '.downloading';
+const POLL_MS = 100;
+const GRACE_MS = 500;
+// Where the download host is blocked without an answer, the SDK would wait for minutes.
+const FIRST_BYTE_MS = 6_000;
+const STALL_MS = 20_000;
+
+/** What a step that provides a CLI may use. */
+export interface ProvisionContext {
+  env: NodeJS.ProcessEnv;
+  say: (line: string) => void;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * The CLI that the SDK has downloaded for itself earlier (it keeps it in the temporary directory), or undefined. Only a
+ * file of this user counts: anybody may write there.
+ */
+export async function earlierSdkDownload(): Promise<string | undefined> {
+  for (const name of await readdir(tmpdir()).catch(() => [])) {
+    if (!name.startsWith('temporal-sdk-typescript-') || name.endsWith(PARTIAL)) continue;
+    const path = join(tmpdir(), name);
+    const file = await lstat(path).catch(() => undefined);
+    if (file?.isFile() && (process.getuid === undefined || file.uid === process.getuid())) return path;
+  }
+  return undefined;
+}
+
+/**
+ * Lets the Temporal SDK download the CLI it is made for into a directory, and returns the path of the executable. Throws
+ * within seconds where the host does not answer, and the signal's reason when it is aborted.
+ */
+export async function downloadWithSdk(directory: string, context: ProvisionContext): Promise<string> {
+  const script = fileURLToPath(new URL(`./sdk-download-process${extname(import.meta.url)}`, import.meta.url));
+  const running = startProcess({ file: process.execPath, args: [script, directory], env: context.env, unfinished: directory });
+  let bytes = 0;
+  const progress = reportProgress(context.say, (seconds) => `downloading the Temporal CLI: ${Math.round(bytes / 1e6)} MB, ${seconds} s`);
+  try {
+    return await watchDownload(directory, running, context.signal, (size) => (bytes = size));
+  } finally {
+    progress.stop();
+    await running.stop(GRACE_MS);
+  }
+}
+
+async function watchDownload(
+  directory: string,
+  running: GuardedProcess,
+  signal: AbortSignal | undefined,
+  report: (bytes: number) => void,
+): Promise<string> {
+  let bytes = 0;
+  let lastGrowth = performance.now();
+  for (;;) {
+    signal?.throwIfAborted();
+    const over = running.hasEnded();
+    const { executable, size } = await look(directory);
+    if (executable !== undefined) return executable;
+    if (over) throw new Error(reason(running.output()));
+    if (size > bytes) lastGrowth = performance.now();
+    bytes = size;
+    report(bytes);
+    const limit = bytes === 0 ? FIRST_BYTE_MS : STALL_MS;
+    if (performance.now() - lastGrowth > limit) throw new Error(`the download host sent nothing for ${limit / 1000} s`);
+    await Promise.race([delay(POLL_MS), running.ended]);
+  }
+}
+
+async function look(directory: string): Promise<{ executable?: string; size: number }> {
+  const names = await readdir(directory);
+  const done = names.find((name) => !name.endsWith(PARTIAL));
+  if (done !== undefined) return { executable: join(directory, done), size: 0 };
+  const partial = names[0];
+  const size = partial === undefined ? 0 : await stat(join(directory, partial)).then((file) => file.size).catch(() => 0);
+  return { size };
+}
+
+// The SDK nests the causes in one line, each with the whole address in brackets: the innermost one says it.
+function reason(output: string): string {
+  const message = output.trim().split('\n').at(-1) ?? '';
+  return message.split('): ').at(-1)?.slice(0, 200) || 'the download ended without a file';
+}
