@@ -38,7 +38,10 @@ export class AgentRegistry {
   provider(model: string): ModelClient {
     const provider = this.#providers.get(providerOf(model));
     if (provider !== undefined) return provider;
-    throw new LonghaulError('unknown_provider', `No provider "${providerOf(model)}" for model "${model}" in this worker. It has: ${list(this.#providers)}.`);
+    throw new LonghaulError(
+      'unknown_provider',
+      `No provider "${providerOf(model)}" for model "${model}" in this worker. It has: ${list(this.#providers)}.`,
+    );
   }
 
   /** The tool as this worker has it, or undefined where agent or tool are gone since the run began. */

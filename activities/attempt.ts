@@ -16,7 +16,11 @@ export interface Attempt {
  * Runs `work` with a signal that hears of a cancellation by both ways, and beats on a timer meanwhile. The first
  * beat comes after a whole interval: a beat is a call to the server, and quick calls need none.
  */
-export async function attempt<Result>(aborts: AbortRegistry, heartbeatMs: number, work: (attempt: Attempt) => Promise<Result>): Promise<Result> {
+export async function attempt<Result>(
+  aborts: AbortRegistry,
+  heartbeatMs: number,
+  work: (attempt: Attempt) => Promise<Result>,
+): Promise<Result> {
   const { signal, release } = aborts.register(executionKey());
   let last: unknown;
   const timer = setInterval(() => heartbeat(last), heartbeatMs);

@@ -51,7 +51,9 @@ function finalAnswerTool(output: OutputSnapshot): ToolDescription {
 
 /** A schema moved below `properties.output`: references from its root have to follow it. */
 function rebase(schema: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, key === '$ref' ? rebasedReference(value) : rebaseValue(value)]));
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, key === '$ref' ? rebasedReference(value) : rebaseValue(value)]),
+  );
 }
 
 function rebaseValue(value: JsonValue): JsonValue {

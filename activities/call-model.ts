@@ -49,7 +49,10 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
     });
     const bytes = jsonBytes(response);
     if (bytes > MAX_PAYLOAD_BYTES) {
-      throw permanent('payload_too_large', `The answer of model "${snapshot.model}" is ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}: lower "maxOutputTokens".`);
+      throw permanent(
+        'payload_too_large',
+        `The answer of model "${snapshot.model}" is ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}: lower "maxOutputTokens".`,
+      );
     }
     runtime.transcripts.addResponse(key, input.through, transcriptEvent(snapshot.name, response));
     return { type: 'response', response };

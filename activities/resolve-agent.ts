@@ -24,7 +24,10 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
       });
       const bytes = jsonBytes(snapshot);
       if (bytes > MAX_PAYLOAD_BYTES) {
-        throw permanent('payload_too_large', `Agent "${agent.name}" is ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}: shorten its instructions or schemas.`);
+        throw permanent(
+          'payload_too_large',
+          `Agent "${agent.name}" is ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}: shorten its instructions or schemas.`,
+        );
       }
       runtime.snapshots.add(snapshot);
       return snapshot;

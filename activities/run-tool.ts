@@ -27,7 +27,9 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   const key = executionKey();
   const name = activityInfo().activityType;
   const args = input.arguments ?? (await readArguments(runtime, key, input));
-  const { deps, state } = input.dataByReference ? await queryRun<DataView>(QUERIES.data, null) : { deps: input.deps ?? {}, state: input.state ?? {} };
+  const { deps, state } = input.dataByReference
+    ? await queryRun<DataView>(QUERIES.data, null)
+    : { deps: input.deps ?? {}, state: input.state ?? {} };
   const changes: JsonObject = {};
 
   return attempt(runtime.aborts, runtime.heartbeatMs, async ({ signal, beat }) => {
@@ -43,7 +45,13 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
       ...(changed ? { state: changes } : {}),
     });
     const status = output.isError ? 'error' : 'success';
-    const result = { type: 'tool_result' as const, toolCallId: input.callId, name, status: status as 'success' | 'error', content: output.content };
+    const result = {
+      type: 'tool_result' as const,
+      toolCallId: input.callId,
+      name,
+      status: status as 'success' | 'error',
+      content: output.content,
+    };
     runtime.transcripts.addResult(key, output.id, input.eventId, result);
     return output;
   });
@@ -54,7 +62,12 @@ function fit(name: string, output: RunToolOutput): RunToolOutput {
   const bytes = jsonBytes(output);
   if (bytes <= MAX_PAYLOAD_BYTES) return output;
   const { id, durationMs } = output;
-  return { id, durationMs, isError: true, content: [`The result of tool '${name}' is too large: ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}. Ask for less.`] };
+  return {
+    id,
+    durationMs,
+    isError: true,
+    content: [`The result of tool '${name}' is too large: ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}. Ask for less.`],
+  };
 }
 
 async function readArguments(runtime: ActivityRuntime, key: string, input: RunToolInput): Promise<JsonObject> {

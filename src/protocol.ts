@@ -119,6 +119,7 @@ export interface StatusView {
 export interface ContextPage {
   version: 1;
   executionId: string;
+  status: RunStatus;
   currentStep: number;
   state: JsonObject;
   finalResult: JsonValue | null;

@@ -83,4 +83,3 @@ export interface AgentSnapshot {
   /** Hex SHA-256 over the canonical JSON of all other fields. */
   digest: string;
 }
-

@@ -12,6 +12,13 @@ export const ERROR_CODES = {
   payload_too_large: { retryable: false, description: 'A value is larger than Temporal stores in one payload.' },
   transcript_unavailable: { retryable: true, description: 'The conversation could not be read from the workflow.' },
   internal: { retryable: false, description: 'A defect: code that must not throw has thrown.' },
+  // The client cannot do what it was asked.
+  run_not_found: { retryable: false, description: 'The namespace has no run of that id.' },
+  run_exists: { retryable: false, description: 'A run of that id exists already.' },
+  run_terminated: { retryable: false, description: 'An operator terminated the run: it has no result.' },
+  run_timed_out: { retryable: false, description: 'The server ended the run at a time-out of the workflow: it has no result.' },
+  server_unreachable: { retryable: true, description: 'No Temporal server answers at that address.' },
+  wait_timeout: { retryable: true, description: 'The wait ended before the run did. The run goes on.' },
   // The model call failed.
   model_bad_request: { retryable: false, description: 'The provider rejected the request (400).' },
   model_unauthorized: { retryable: false, description: 'The provider rejected the credentials (401).' },

@@ -72,4 +72,3 @@ export interface ModelClient {
   readonly capabilities: ModelCapabilities;
   call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse>;
 }
-

@@ -3,7 +3,13 @@ import type { ContentPart } from './content.ts';
 const MEDIA = ['image', 'audio', 'video', 'file'];
 
 function isPart(value: unknown): value is ContentPart {
-  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && ['text', ...MEDIA].includes(value.type);
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'type' in value &&
+    typeof value.type === 'string' &&
+    ['text', ...MEDIA].includes(value.type)
+  );
 }
 
 /** The parts of an output or of a message's content; an empty list for text and for objects. */

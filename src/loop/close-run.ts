@@ -4,7 +4,7 @@ import type { RunPorts } from './ports.ts';
 import type { RunState } from './run-state.ts';
 
 /** The result of a run, from what was recorded and how it ended. */
-export function closeRun(state: RunState, ports: RunPorts, ending: Ending): RunResultFields {
+export function closeRun(state: RunState, ports: Pick<RunPorts, 'now'>, ending: Ending): RunResultFields {
   const endedAt = ports.now();
   state.status = ending.status;
   return {

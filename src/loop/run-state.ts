@@ -28,8 +28,17 @@ export interface RunState {
   resultIds?: string[];
 }
 
+/** What a run begins with. */
+export interface RunBeginning {
+  runId: string;
+  snapshot: AgentSnapshot;
+  input: string | ContentPart[];
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+}
+
 /** The state of a run that has its agent and its first message. */
-export function newRunState(runId: string, snapshot: AgentSnapshot, input: string | ContentPart[], ports: RunPorts): RunState {
+export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning, ports: RunPorts): RunState {
   const state: RunState = {
     runId,
     snapshot,
@@ -39,7 +48,7 @@ export function newRunState(runId: string, snapshot: AgentSnapshot, input: strin
     usage: noUsage(),
     toolCallsTotal: 0,
     toolCallsByName: new Map(),
-    startedAt: ports.now(),
+    startedAt,
     outputRetries: 0,
     seenEvents: 0,
   };

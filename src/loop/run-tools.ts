@@ -22,7 +22,9 @@ export async function runTools(state: RunState, ports: RunPorts, response: Recor
   const offset = state.context.events.length - 1;
   const calls = response.content.filter(isToolCall);
   const prepared = calls.map((call) => prepare(state, response, call, offset, final));
-  const outcomes = runsInSequence(state, prepared) ? await executeInSequence(state, prepared, ports) : await executeTogether(state, prepared, ports);
+  const outcomes = runsInSequence(state, prepared)
+    ? await executeInSequence(state, prepared, ports)
+    : await executeTogether(state, prepared, ports);
   recordOutcomes(state, ports, response, calls, outcomes, final);
 
   if (ports.cancelRequested() || outcomes.some((outcome) => outcome.type === 'cancelled')) return cancelled(state);
@@ -74,7 +76,14 @@ async function execute(prepared: Prepared, ports: RunPorts): Promise<ToolOutcome
 }
 
 /** One event for the whole batch, one record per call, one step. */
-function recordOutcomes(state: RunState, ports: RunPorts, response: RecordedResponse, calls: ToolCall[], outcomes: ToolOutcome[], final: boolean): void {
+function recordOutcomes(
+  state: RunState,
+  ports: RunPorts,
+  response: RecordedResponse,
+  calls: ToolCall[],
+  outcomes: ToolOutcome[],
+  final: boolean,
+): void {
   const timestamp = new Date(ports.now()).toISOString();
   const results: ToolResult[] = [];
   const records: ToolCallRecord[] = [];

@@ -1,0 +1,67 @@
+import { ActivityFailure, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
+import type { ToolSnapshot } from './domain/agent-snapshot.ts';
+import { errorMessage, isErrorCode, type ErrorCode } from './domain/error.ts';
+import type { ModelCallOutcome, ToolOutcome } from './loop/ports.ts';
+import type { CallModelOutput, RunToolOutput } from './protocol.ts';
+
+/**
+ * What the end of an activity means to the loop. Used where a run happens (the workflow) and where it is read back
+ * from its history (the client), so that both come to the same events and steps.
+ */
+
+/** How an activity failed, as data. */
+export type ActivityProblem =
+  | { type: 'cancelled' }
+  | { type: 'timed_out'; message: string }
+  | { type: 'failed'; code: ErrorCode | undefined; message: string };
+
+/** Reads the failure of an activity. Whatever else was thrown is a failure too: nothing escapes into the workflow task. */
+export function activityProblem(error: unknown): ActivityProblem {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (cause instanceof CancelledFailure) return { type: 'cancelled' };
+  if (cause instanceof TimeoutFailure) return { type: 'timed_out', message: `${cause.message} (${cause.timeoutType})` };
+  if (cause instanceof ApplicationFailure) {
+    return { type: 'failed', code: isErrorCode(cause.type) ? cause.type : undefined, message: cause.message };
+  }
+  return { type: 'failed', code: undefined, message: errorMessage(cause) };
+}
+
+/** The outcome of a model call that returned. */
+export function modelOutcome(output: CallModelOutput): ModelCallOutcome {
+  if (output.type === 'response') return output;
+  return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
+}
+
+/** The outcome of a model call that failed. */
+export function modelFailure(model: string, error: unknown): ModelCallOutcome {
+  const problem = activityProblem(error);
+  switch (problem.type) {
+    case 'cancelled':
+      return { type: 'cancelled' };
+    case 'timed_out':
+      return { type: 'failed', code: 'model_timeout', message: `Model "${model}" timed out: ${problem.message}` };
+    case 'failed':
+      return { type: 'failed', code: problem.code ?? 'model_error', message: problem.message };
+  }
+}
+
+/** The outcome of a tool call that returned. */
+export function toolOutcome({ id, content, isError, durationMs, state }: RunToolOutput): ToolOutcome {
+  return {
+    type: 'result',
+    status: isError ? 'error' : 'success',
+    content,
+    durationMs,
+    resultId: id,
+    ...(state === undefined ? {} : { state }),
+  };
+}
+
+/** The outcome of a tool call whose activity failed: an error that the model reads, not the end of the run. */
+export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
+  const problem = activityProblem(error);
+  if (problem.type === 'cancelled') return { type: 'cancelled' };
+  const attempts = tool.maxAttempts === 1 ? '1 attempt' : `${tool.maxAttempts} attempts`;
+  const message = problem.type === 'timed_out' ? `Tool '${tool.name}' timed out after ${tool.timeoutMs}ms (${attempts})` : problem.message;
+  return { type: 'result', status: 'error', content: [message], durationMs: null };
+}

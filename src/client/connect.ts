@@ -1,0 +1,37 @@
+import { Client, type ClientOptions, Connection } from '@temporalio/client';
+import { LonghaulError, errorMessage } from '../domain/error.ts';
+import { LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
+import { resolveServer, type ServerAddress } from './server-address.ts';
+
+/** Where and how to connect. What is left out comes from `TEMPORAL_*` variables and the CLI's TOML profile. */
+export interface ConnectOptions extends ServerAddress, LonghaulClientOptions {
+  /** Options of the Temporal Client: data converter, interceptors, plugins. */
+  client?: Omit<ClientOptions, 'connection' | 'namespace'>;
+}
+
+/** A server that is there answers within milliseconds; one that is not should be reported within 5 s. */
+const CONNECT_TIMEOUT_MS = 4_000;
+
+/** A page of history can pass the 4 MB that a channel takes by default. */
+const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
+
+/** Connects to a Temporal server. Throws `server_unreachable` with the address where none answers within 5 s. */
+export async function connect(options: ConnectOptions = {}): Promise<LonghaulClient> {
+  const { connection: server, namespace } = resolveServer(options);
+  let connection: Connection;
+  try {
+    connection = await Connection.connect({
+      ...server,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      channelArgs: { 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES },
+    });
+  } catch (error) {
+    throw new LonghaulError('server_unreachable', unreachable(server.address, error), { cause: error });
+  }
+  return new LonghaulClient(new Client({ ...options.client, connection, namespace }), options);
+}
+
+/** The line for a server that does not answer. */
+export function unreachable(address: string, error: unknown): string {
+  return `No Temporal server answers at "${address}" (${errorMessage(error)}): start one with "longhaul dev", or set TEMPORAL_ADDRESS`;
+}

@@ -1,0 +1,10 @@
+export { connect, type ConnectOptions } from './connect.ts';
+export type { FollowOptions } from './follow-events.ts';
+export type { ListFilter, RunListEntry } from './list-runs.ts';
+export { LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
+export { RunHandle } from './run-handle.ts';
+export type { StartOptions } from './start-run.ts';
+export type { WaitOptions } from './waiting.ts';
+export { RunResult, type RunResultFields } from '../domain/run-result.ts';
+export { LonghaulError, type ErrorCode } from '../domain/error.ts';
+export type { ContextPage, RunInput, StatusView } from '../protocol.ts';

@@ -1,0 +1,94 @@
+import { type Client, isGrpcServiceError, type WorkflowExecutionInfo } from '@temporalio/client';
+import { LonghaulError } from '../domain/error.ts';
+import type { RunStatus } from '../domain/run-status.ts';
+import { AGENT_RUN, SEARCH_ATTRIBUTES } from '../protocol.ts';
+
+/** Which runs to list. */
+export interface ListFilter {
+  agent?: string;
+  status?: RunStatus;
+  /** A further condition in Temporal's own query language. */
+  query?: string;
+  /** Default: all. */
+  limit?: number;
+}
+
+/** A run as a list shows it. */
+export interface RunListEntry {
+  runId: string;
+  /** Undefined where the namespace lacks Longhaul's search attributes. */
+  agentName: string | undefined;
+  status: RunStatus;
+  /** ISO 8601. */
+  startTime: string;
+  endTime: string | null;
+}
+
+const INVALID_ARGUMENT = 3;
+
+/** The runs of the namespace, newest first. A filter by agent or status needs the namespace's search attributes. */
+export async function* listRuns(client: Client, filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
+  let left = filter.limit ?? Infinity;
+  try {
+    for await (const info of client.workflow.list({ query: visibilityQuery(filter) })) {
+      if (left <= 0) return;
+      left -= 1;
+      yield entry(info);
+    }
+  } catch (error) {
+    throw isBadQuery(error) ? badQuery(client, filter, error) : error;
+  }
+}
+
+function visibilityQuery({ agent, status, query }: ListFilter): string {
+  const conditions = [`WorkflowType = ${quoted(AGENT_RUN)}`];
+  if (agent !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`);
+  if (status !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.status} = ${quoted(status)}`);
+  if (query !== undefined) conditions.push(`(${query})`);
+  return conditions.join(' AND ');
+}
+
+/** Values come from callers: a quote in one must not end the text. */
+function quoted(value: string): string {
+  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+function entry(info: WorkflowExecutionInfo): RunListEntry {
+  const attributes = new Map(info.typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]));
+  const agentName = attributes.get(SEARCH_ATTRIBUTES.agent);
+  return {
+    runId: info.workflowId,
+    agentName: typeof agentName === 'string' ? agentName : undefined,
+    status: statusOf(info, attributes.get(SEARCH_ATTRIBUTES.status)),
+    startTime: info.startTime.toISOString(),
+    endTime: info.closeTime?.toISOString() ?? null,
+  };
+}
+
+/** What ended a run from outside is not in its own attribute. */
+function statusOf({ status }: WorkflowExecutionInfo, published: unknown): RunStatus {
+  switch (status.name) {
+    case 'TERMINATED':
+    case 'TIMED_OUT':
+    case 'FAILED':
+      return 'error';
+    case 'CANCELLED':
+      return 'cancelled';
+    case 'COMPLETED':
+      return published === 'max_iterations_reached' ? published : 'completed';
+    default:
+      return published === 'pending_confirmation' || published === 'paused' ? published : 'running';
+  }
+}
+
+function isBadQuery(error: unknown): boolean {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  return isGrpcServiceError(cause) && cause.code === INVALID_ARGUMENT;
+}
+
+function badQuery(client: Client, { query }: ListFilter, cause: unknown): LonghaulError {
+  const hint = query === undefined ? 'a worker registers the search attributes when it starts, where it may' : `check the query "${query}"`;
+  return new LonghaulError('invalid_input', `Namespace "${client.options.namespace}" cannot be searched by that filter: ${hint}`, {
+    cause,
+  });
+}

@@ -1,0 +1,85 @@
+import { type Client, Connection } from '@temporalio/client';
+import type { AgentDefinition, AnyAgent } from '../define/agent-definition.ts';
+import { LonghaulError } from '../domain/error.ts';
+import type { DefaultOutput, RunResult } from '../domain/run-result.ts';
+import { listRuns, type ListFilter, type RunListEntry } from './list-runs.ts';
+import { RunHandle } from './run-handle.ts';
+import { startRun, type StartOptions } from './start-run.ts';
+import type { WaitOptions } from './waiting.ts';
+import { watchForWorker } from './worker-watch.ts';
+
+/** What a client may be told. */
+export interface LonghaulClientOptions {
+  /** The task queue of runs that do not name one. Default `longhaul`. */
+  taskQueue?: string;
+  /** The agents that exist, where the caller knows: a start of any other name is refused before it is sent. */
+  agents?: readonly AnyAgent[];
+  /** Told what a person who waits should know, such as that no worker polls. Default: a process warning. */
+  onNotice?: (line: string) => void;
+}
+
+/** Starts runs and finds them again. Made by `connect()`, or from a Temporal Client that exists: `new LonghaulClient(client)`. */
+export class LonghaulClient {
+  /** The Temporal Client underneath. */
+  readonly temporal: Client;
+  readonly #options: LonghaulClientOptions;
+
+  constructor(client: Client, options: LonghaulClientOptions = {}) {
+    this.temporal = client;
+    this.#options = options;
+  }
+
+  /** Starts a run and returns at once. Throws `invalid_input`, `unknown_agent`, `payload_too_large`, `run_exists`. */
+  async start<Output = DefaultOutput, Deps = never>(
+    agent: AgentDefinition<Output, Deps> | string,
+    options: StartOptions<[Deps] extends [never] ? unknown : Deps>,
+  ): Promise<RunHandle<Output>> {
+    this.#checkAgent(agent);
+    return this.handle(await startRun(this.temporal, agent, options, this.#options.taskQueue));
+  }
+
+  /** Starts a run and waits for its result, for all four terminal statuses. Says so within 5 s where no worker takes it. */
+  async run<Output = DefaultOutput, Deps = never>(
+    agent: AgentDefinition<Output, Deps> | string,
+    options: StartOptions<[Deps] extends [never] ? unknown : Deps> & WaitOptions & { steps?: boolean },
+  ): Promise<RunResult<Output>> {
+    const handle = await this.start(agent, options);
+    const over = new AbortController();
+    void watchForWorker(this.temporal, handle.runId, over.signal, this.#options.onNotice ?? warn);
+    try {
+      return await handle.result(options);
+    } finally {
+      over.abort();
+    }
+  }
+
+  /** The run of that id, whether it exists or not. */
+  handle<Output = DefaultOutput>(runId: string): RunHandle<Output> {
+    return new RunHandle(this.temporal, runId);
+  }
+
+  /** The runs of the namespace, newest first. */
+  list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
+    return listRuns(this.temporal, filter);
+  }
+
+  /** Closes the connection to the server. */
+  async close(): Promise<void> {
+    const { connection } = this.temporal;
+    if (connection instanceof Connection) await connection.close();
+  }
+
+  #checkAgent(agent: { name: string } | string): void {
+    const { agents } = this.#options;
+    const name = typeof agent === 'string' ? agent : agent.name;
+    if (agents === undefined || agents.some((one) => one.name === name)) return;
+    throw new LonghaulError(
+      'unknown_agent',
+      `No agent "${name}" is known here. There are: ${agents.map((one) => `"${one.name}"`).join(', ') || 'none'}.`,
+    );
+  }
+}
+
+function warn(line: string): void {
+  process.emitWarning(line, 'LonghaulWarning');
+}

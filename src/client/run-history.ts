@@ -1,0 +1,36 @@
+import { type Client, isGrpcServiceError } from '@temporalio/client';
+import type { temporal } from '@temporalio/proto';
+
+/** One event of a workflow's history. */
+export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+
+/** gRPC: a page is larger than the channel takes. */
+const RESOURCE_EXHAUSTED = 8;
+const FIRST_PAGE_SIZE = 100;
+
+/**
+ * The history of the newest execution of a run, event by event. Pages shrink where the content is large: one page
+ * over the 4 MB of a gRPC message would otherwise make the whole history unreadable.
+ */
+export async function* runHistory(client: Client, workflowId: string): AsyncGenerator<HistoryEvent> {
+  let maximumPageSize = FIRST_PAGE_SIZE;
+  let nextPageToken = new Uint8Array();
+  for (;;) {
+    let page;
+    try {
+      page = await client.workflowService.getWorkflowExecutionHistory({
+        namespace: client.options.namespace,
+        execution: { workflowId },
+        maximumPageSize,
+        nextPageToken,
+      });
+    } catch (error) {
+      if (!isGrpcServiceError(error) || error.code !== RESOURCE_EXHAUSTED || maximumPageSize === 1) throw error;
+      maximumPageSize = Math.max(1, Math.floor(maximumPageSize / 8));
+      continue;
+    }
+    yield* page.history?.events ?? [];
+    if (!page.nextPageToken?.length) return;
+    nextPageToken = Uint8Array.from(page.nextPageToken);
+  }
+}

@@ -1,0 +1,93 @@
+import type { Client } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { randomUUID } from 'node:crypto';
+import type { AnyAgent } from '../define/agent-definition.ts';
+import type { ContentPart } from '../domain/content.ts';
+import { LonghaulError } from '../domain/error.ts';
+import { isJsonObject, type JsonObject } from '../domain/json.ts';
+import { outputText } from '../domain/output-text.ts';
+import { oneLine, utf8Length } from '../domain/text.ts';
+import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../protocol.ts';
+import { checkRunInput } from '../schema/run-input-schema.ts';
+
+/** How a run is started. */
+export interface StartOptions<Deps = unknown> {
+  /** Text, or parts where media is involved. */
+  input: string | ContentPart[];
+  /** Run-scoped JSON data: user id, session, preferences. */
+  deps?: Deps;
+  /** Identifies the run. Choose it yourself and the same start twice is one run. Default: the agent's name and a UUID. */
+  runId?: string;
+  /** What happens when the run id is taken: `refuse` throws `run_exists` (default), `return` gives the run that exists. */
+  ifExists?: 'refuse' | 'return';
+  /** Overrides the agent's step limit. */
+  maxIterations?: number;
+  taskQueue?: string;
+}
+
+/** Bytes of JSON: Temporal refuses a payload of 2 MiB. */
+const MAX_INPUT_BYTES = 1_900_000;
+
+/** Starts the workflow of a run and returns its id. Refuses what cannot run before anything is sent. */
+export async function startRun(
+  client: Client,
+  agent: AnyAgent | string,
+  options: StartOptions,
+  defaultTaskQueue?: string,
+): Promise<string> {
+  const name = typeof agent === 'string' ? agent : agent.name;
+  const input = runInput(agent, name, options);
+  const runId = options.runId ?? `${name}-${randomUUID()}`;
+  try {
+    await client.workflow.start<(input: RunInput) => Promise<unknown>>(AGENT_RUN, {
+      workflowId: runId,
+      taskQueue: options.taskQueue ?? defaultTaskQueue ?? DEFAULT_TASK_QUEUE,
+      args: [input],
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      workflowIdConflictPolicy: 'FAIL',
+      staticSummary: oneLine(`${name}: ${outputText(input.input)}`, 300),
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    if (options.ifExists !== 'return') {
+      throw new LonghaulError(
+        'run_exists',
+        `Run "${runId}" exists already: choose another run id, or start with ifExists: 'return' to get that run`,
+      );
+    }
+  }
+  return runId;
+}
+
+function runInput(agent: AnyAgent | string, name: string, options: StartOptions): RunInput {
+  const { input, deps, maxIterations } = options;
+  const checked = checkRunInput(
+    stripUndefined({ agent: name, input, deps: deps === undefined ? undefined : plainDeps(agent, deps), maxIterations }),
+  );
+  if (!checked.ok) throw new LonghaulError('invalid_input', `The run cannot start: ${checked.problem}`);
+  const bytes = utf8Length(JSON.stringify(checked.input));
+  if (bytes > MAX_INPUT_BYTES) {
+    throw new LonghaulError(
+      'payload_too_large',
+      `The input of the run is ${bytes} bytes of JSON, over ${MAX_INPUT_BYTES}: pass large media by URL`,
+    );
+  }
+  return checked.input;
+}
+
+/** Deps as they will be read: plain JSON that fits the agent's schema, where the agent is at hand. */
+function plainDeps(agent: AnyAgent | string, deps: unknown): JsonObject {
+  const schema = typeof agent === 'string' ? undefined : agent.deps;
+  const parsed = schema?.safeParse(deps);
+  if (parsed?.success === false) {
+    const problems = parsed.error.issues.map((issue) => `${['deps', ...issue.path].join('.')}: ${issue.message}`);
+    throw new LonghaulError('invalid_input', `The deps do not fit the agent: ${problems.join('; ')}`);
+  }
+  const plain: unknown = JSON.parse(JSON.stringify(deps) ?? 'null');
+  if (isJsonObject(plain)) return plain;
+  throw new LonghaulError('invalid_input', 'deps: expected an object of JSON values');
+}
+
+function stripUndefined(value: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
+}

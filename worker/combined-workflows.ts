@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { BundleOptions } from '@temporalio/worker';
+
+/** The source or the built form of a workflow module, whichever this file is. */
+function workflowModule(name: string): string {
+  return fileURLToPath(new URL(`../workflows/${name}${extname(import.meta.url)}`, import.meta.url));
+}
+
+/** The module that exports `agentRun` alone: everything exported there becomes a workflow type. */
+export const AGENT_RUN_MODULE = workflowModule('agent-run');
+
+/** The interceptor that passes the reason of a cancellation in and its result out. */
+export const CANCELLATION_MODULE = workflowModule('cancellation');
+
+/**
+ * A module that exports the user's workflows and `agentRun`, so that one worker serves both without the user having
+ * to re-export anything. Returns the path to give to the bundler.
+ */
+export function combinedWorkflows(userWorkflows: string | undefined): string {
+  if (userWorkflows === undefined || userWorkflows === AGENT_RUN_MODULE) return AGENT_RUN_MODULE;
+  const code = [userWorkflows, AGENT_RUN_MODULE].map((path) => `export * from ${JSON.stringify(path)};\n`).join('');
+  const name = createHash('sha256').update(code).digest('hex').slice(0, 16);
+  const directory = join(tmpdir(), `longhaul-workflows-${name}`);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const path = join(directory, 'workflows.js');
+  writeFileSync(path, code);
+  return path;
+}
+
+/** The bundler looks for the SDK beside the workflows; the combined module lies elsewhere, so it is told where the SDK is. */
+export function resolveSdk(hook: BundleOptions['webpackConfigHook']): NonNullable<BundleOptions['webpackConfigHook']> {
+  const scope = dirname(dirname(dirname(createRequire(import.meta.url).resolve('@temporalio/workflow/package.json'))));
+  return (config) => {
+    const resolve = { ...config.resolve, modules: [...(config.resolve?.modules ?? []), scope] };
+    return (hook ?? ((same) => same))({ ...config, resolve });
+  };
+}

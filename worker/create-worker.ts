@@ -1,0 +1,92 @@
+import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { errorMessage } from '../src/domain/error.ts';
+import { DEFAULT_TASK_QUEUE } from '../src/protocol.ts';
+import { resolveServer } from '../src/client/server-address.ts';
+import { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
+
+/** What a worker is made of: the agents it runs, where it connects, and what else of Temporal it is to serve. */
+export interface CreateWorkerOptions extends LonghaulPluginOptions {
+  /** A connection that exists. Otherwise one is made from `address`, the environment and the CLI's profile. */
+  connection?: NativeConnection;
+  /** `host:port`. */
+  address?: string;
+  namespace?: string;
+  /** Default `longhaul`. */
+  taskQueue?: string;
+  /** A module of your own workflows, to run in the same worker. */
+  workflowsPath?: string;
+  /** Milliseconds that calls in flight may go on after a shutdown began (SIGTERM, or `shutdown()`), before they are handed to another worker. Default 300,000. */
+  shutdownGraceMs?: number;
+  /** Options of the Temporal Worker, for tuning. */
+  worker?: Omit<
+    Partial<WorkerOptions>,
+    'connection' | 'namespace' | 'taskQueue' | 'workflowsPath' | 'shutdownGraceTime' | 'shutdownForceTime'
+  >;
+}
+
+/** A worker that runs agents. */
+export interface LonghaulWorker {
+  readonly taskQueue: string;
+  readonly namespace: string;
+  /** The Temporal Worker underneath. */
+  readonly worker: Worker;
+  /** Polls until a shutdown and resolves once all is drained. SIGINT and SIGTERM begin a shutdown. */
+  run(): Promise<void>;
+  /** Begins a shutdown: takes nothing new, lets calls in flight finish within the grace time. Calling it again changes nothing. */
+  shutdown(): void;
+}
+
+const DEFAULT_GRACE_MS = 300_000;
+/** After the grace time calls are aborted; this is how long they may take to notice. */
+const FORCE_AFTER_GRACE_MS = 30_000;
+
+/**
+ * Creates a worker for agents. Throws a UsageError for agents or tools that contradict each other, and an error that
+ * names the address where no server answers.
+ */
+export async function createWorker(options: CreateWorkerOptions): Promise<LonghaulWorker> {
+  const plugin = new LonghaulPlugin(options);
+  const server = resolveServer(options);
+  const connection = options.connection ?? (await connect(server.connection));
+  const taskQueue = options.taskQueue ?? DEFAULT_TASK_QUEUE;
+  const { namespace } = server;
+  const graceMs = options.shutdownGraceMs ?? DEFAULT_GRACE_MS;
+  const worker = await Worker.create({
+    ...options.worker,
+    connection,
+    namespace,
+    taskQueue,
+    ...(options.workflowsPath === undefined ? {} : { workflowsPath: options.workflowsPath }),
+    shutdownGraceTime: graceMs,
+    shutdownForceTime: graceMs + FORCE_AFTER_GRACE_MS,
+    plugins: [...(options.worker?.plugins ?? []), plugin],
+  });
+  return {
+    taskQueue,
+    namespace,
+    worker,
+    run: async () => {
+      try {
+        await worker.run();
+      } finally {
+        if (options.connection === undefined) await connection.close();
+      }
+    },
+    shutdown: () => {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+    },
+  };
+}
+
+async function connect(options: Parameters<typeof NativeConnection.connect>[0] & { address: string }): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect(options);
+  } catch (error) {
+    throw new Error(
+      `No Temporal server answers at "${options.address}" (${errorMessage(error)}): start one with "longhaul dev", or set TEMPORAL_ADDRESS`,
+      {
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,2 @@
+export { createWorker, type CreateWorkerOptions, type LonghaulWorker } from './create-worker.ts';
+export { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';

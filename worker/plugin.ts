@@ -1,0 +1,110 @@
+import { SimplePlugin } from '@temporalio/plugin';
+import type { BundleOptions, InjectedSinks, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
+import { Runtime } from '@temporalio/worker';
+import { AbortRegistry } from '../activities/abort-registry.ts';
+import { AgentRegistry } from '../activities/agent-registry.ts';
+import { createActivities } from '../activities/index.ts';
+import { SnapshotCache } from '../activities/run-snapshot.ts';
+import type { ActivityRuntime } from '../activities/runtime.ts';
+import { TranscriptCache } from '../activities/transcript.ts';
+import type { AnyAgent } from '../src/define/agent-definition.ts';
+import type { Resources } from '../src/define/run-context.ts';
+import { UsageError } from '../src/domain/error.ts';
+import type { ModelClient } from '../src/domain/model.ts';
+import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
+import { CANCELLATION_MODULE, combinedWorkflows, resolveSdk } from './combined-workflows.ts';
+import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
+
+/** What a worker needs in order to run agents. */
+export interface LonghaulPluginOptions {
+  agents: readonly AnyAgent[];
+  /** Model clients by the name that agents use before the slash of `provider/model`. */
+  providers: Readonly<Record<string, ModelClient>>;
+  /** Live objects that tools receive as `context.resources`. */
+  resources?: Resources;
+  /** Milliseconds between two heartbeats of a call in flight: the time a cancellation takes to reach it from another process. Default 5,000. */
+  heartbeatMs?: number;
+  /** Characters of conversation that this process keeps in memory. Default 64 million. */
+  transcriptCacheSize?: number;
+}
+
+const DEFAULT_HEARTBEAT_MS = 5_000;
+const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
+
+/**
+ * Adds Longhaul to a Worker that a team already has: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`.
+ * It brings the `agentRun` workflow beside the worker's own, the activities, and the fast way of a cancellation.
+ * A bundle built ahead needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`.
+ * Throws a UsageError for duplicate agents, missing providers, and tools named like an activity that exists.
+ */
+export class LonghaulPlugin extends SimplePlugin {
+  readonly #runtime: ActivityRuntime;
+  readonly #heartbeatMs: number;
+  #searchAttributes: Promise<boolean> | undefined;
+
+  constructor(options: LonghaulPluginOptions) {
+    super({ name: 'longhaul' });
+    this.#heartbeatMs = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS;
+    this.#runtime = {
+      registry: new AgentRegistry(options.agents, options.providers),
+      resources: options.resources ?? {},
+      transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
+      snapshots: new SnapshotCache(),
+      aborts: new AbortRegistry(),
+      heartbeatMs: this.#heartbeatMs,
+      searchAttributes: () => this.#searchAttributes ?? Promise.resolve(false),
+    };
+  }
+
+  override configureWorker(options: WorkerOptions): WorkerOptions {
+    const own = createActivities(this.#runtime);
+    const taken = Object.keys(options.activities ?? {}).filter((name) => Object.hasOwn(own, name));
+    if (taken.length > 0)
+      throw new UsageError(`the worker has an activity "${taken[0]}" already, and so has Longhaul: rename the tool or the activity`);
+    if (options.connection !== undefined)
+      this.#searchAttributes = this.#ensureSearchAttributes(options.connection, options.namespace ?? 'default');
+    return {
+      ...super.configureWorker(options),
+      ...(options.workflowBundle === undefined ? this.#workflows(options) : {}),
+      activities: { ...options.activities, ...own },
+      sinks: { ...options.sinks, ...this.#sinks() },
+      // The SDK would otherwise hold a heartbeat back for up to 0.8 of the heartbeat time-out.
+      maxHeartbeatThrottleInterval: options.maxHeartbeatThrottleInterval ?? this.#heartbeatMs,
+    };
+  }
+
+  override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
+    return { ...super.configureReplayWorker(options), ...(options.workflowBundle === undefined ? this.#workflows(options) : {}) };
+  }
+
+  override configureBundler(options: BundleOptions): BundleOptions {
+    const modules = [...(options.workflowInterceptorModules ?? [])];
+    return {
+      ...super.configureBundler(options),
+      workflowsPath: combinedWorkflows(options.workflowsPath),
+      workflowInterceptorModules: modules.includes(CANCELLATION_MODULE) ? modules : [...modules, CANCELLATION_MODULE],
+      webpackConfigHook: resolveSdk(options.webpackConfigHook),
+    };
+  }
+
+  /** The bundler hook, which also runs for a worker, does the rest: here only a path must be present for it to run at all. */
+  #workflows(options: { workflowsPath?: string }): { workflowsPath: string } {
+    return { workflowsPath: options.workflowsPath ?? combinedWorkflows(undefined) };
+  }
+
+  #sinks(): InjectedSinks<LonghaulSinks> {
+    const { aborts } = this.#runtime;
+    return {
+      longhaul: {
+        cancelRequested: {
+          fn: ({ namespace, workflowId, runId }) => aborts.abort([namespace, workflowId, runId].join('/')),
+          callDuringReplay: false,
+        },
+      },
+    };
+  }
+
+  async #ensureSearchAttributes(connection: SearchAttributeAccess, namespace: string): Promise<boolean> {
+    return ensureSearchAttributes(connection, namespace, (line) => Runtime.instance().logger.warn(line));
+  }
+}

@@ -1,0 +1,137 @@
+import { type ActivityOptions, ApplicationFailure } from '@temporalio/common';
+import { CancellationScope, isCancellation, proxySinks, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+import { activityProblem } from '../src/activity-outcome.ts';
+import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
+import { errorMessage, type ErrorCode } from '../src/domain/error.ts';
+import type { RunResultFields } from '../src/domain/run-result.ts';
+import { noUsage } from '../src/domain/usage.ts';
+import { runLoop } from '../src/loop/run-loop.ts';
+import { newRunState } from '../src/loop/run-state.ts';
+import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../src/protocol.ts';
+import { checkRunInput } from '../src/schema/run-input-schema.ts';
+import type { LonghaulSinks } from './cancel-sink.ts';
+import { close } from './closing.ts';
+import { currentDetails } from './current-details.ts';
+import { type QueriedRun, registerQueries } from './run-queries.ts';
+import { publishStatus } from './search-attributes.ts';
+import { activity, fits, temporalPorts } from './temporal-ports.ts';
+
+const { longhaul } = proxySinks<LonghaulSinks>();
+
+/** Resolving an agent is quick; a worker that does not know it must not be asked for ever. */
+const RESOLVE: ActivityOptions = {
+  startToCloseTimeout: '1 minute',
+  scheduleToCloseTimeout: '7 days',
+  retry: { maximumAttempts: 5, initialInterval: '1s', backoffCoefficient: 2 },
+};
+
+/**
+ * One run of an agent. Registers its queries, resolves the agent, runs the loop, closes. Started by the client, the
+ * CLI, the Temporal UI or a Schedule with the same plain JSON. Returns the RunResult without its steps; throws an
+ * ApplicationFailure whose details hold it for status `error`, a cancellation for status `cancelled`.
+ */
+export async function agentRun(rawInput: RunInput): Promise<RunResultFields> {
+  const { workflowId, startTime } = workflowInfo();
+  const checked = checkRunInput(rawInput);
+  const run: QueriedRun = {
+    runId: workflowId,
+    agentName: checked.ok ? checked.input.agent : '',
+    deps: checked.ok ? (checked.input.deps ?? {}) : {},
+    startedAt: startTime.getTime(),
+  };
+  registerQueries(run);
+  abortOnCancel();
+  if (!checked.ok) return close(failedResult(run, 'invalid_input', `The input of the run does not fit: ${checked.problem}`));
+  let result: RunResultFields;
+  try {
+    result = await think(run, checked.input);
+  } catch (error) {
+    // Whatever is thrown here would fail the workflow task, and the task would be retried for ever.
+    if (error instanceof ApplicationFailure) throw error;
+    result = isCancellation(error) ? cancelledResult(run) : failedResult(run, 'internal', errorMessage(error));
+  }
+  if (run.snapshot !== undefined) publishStatus(run.snapshot, result.status);
+  return close(result);
+}
+
+async function think(run: QueriedRun, input: RunInput): Promise<RunResultFields> {
+  const resolved = await resolveAgent(input);
+  if (resolved.type === 'cancelled') return cancelledResult(run);
+  if (resolved.type === 'failed') return failedResult(run, resolved.code, resolved.message);
+
+  const { snapshot } = resolved;
+  run.snapshot = snapshot;
+  publishStatus(snapshot, 'running');
+  const ports = temporalPorts({
+    snapshot,
+    deps: run.deps,
+    state: () => run.state,
+    recorded: (state) => setCurrentDetails(currentDetails(state)),
+  });
+  const state = newRunState({ runId: run.runId, snapshot, input: input.input, startedAt: run.startedAt }, ports);
+  run.state = state;
+  const result = await runLoop(state, ports);
+  setCurrentDetails(currentDetails(state));
+  return result;
+}
+
+type Resolved =
+  | { type: 'resolved'; snapshot: AgentSnapshot }
+  | { type: 'cancelled' }
+  | { type: 'failed'; code: ErrorCode; message: string };
+
+async function resolveAgent(input: RunInput): Promise<Resolved> {
+  const request: ResolveAgentInput = {
+    agent: input.agent,
+    ...(input.maxIterations === undefined ? {} : { maxIterations: input.maxIterations }),
+    ...(input.deps === undefined ? {} : fits(input.deps) ? { deps: input.deps } : { depsByReference: true }),
+  };
+  try {
+    const options = { ...RESOLVE, summary: `resolve agent ${input.agent}`.slice(0, 100) };
+    return { type: 'resolved', snapshot: await activity<ResolveAgentInput, AgentSnapshot>(ACTIVITIES.resolveAgent, options)(request) };
+  } catch (error) {
+    const problem = activityProblem(error);
+    switch (problem.type) {
+      case 'cancelled':
+        return { type: 'cancelled' };
+      case 'timed_out':
+        return { type: 'failed', code: 'invalid_agent', message: `Agent "${input.agent}" could not be resolved: ${problem.message}` };
+      case 'failed':
+        return { type: 'failed', code: problem.code ?? 'invalid_agent', message: problem.message };
+    }
+  }
+}
+
+/** Tells the activities in this worker's process at once; a heartbeat tells those elsewhere. */
+function abortOnCancel(): void {
+  CancellationScope.current().cancelRequested.catch(() => longhaul.cancelRequested());
+}
+
+function failedResult(run: QueriedRun, code: ErrorCode, message: string): RunResultFields {
+  return { ...emptyResult(run), status: 'error', stopReason: 'error', error: message, errorCode: code };
+}
+
+function cancelledResult(run: QueriedRun): RunResultFields {
+  return { ...emptyResult(run), status: 'cancelled', stopReason: 'cancelled' };
+}
+
+/** What was recorded so far: nothing, where the agent was never resolved. */
+function emptyResult(run: QueriedRun): Omit<RunResultFields, 'status' | 'stopReason'> {
+  const { state } = run;
+  const now = Date.now();
+  return {
+    version: 1,
+    runId: run.runId,
+    agentName: run.agentName,
+    output: '',
+    stepsUsed: state?.steps.length ?? 0,
+    usage: state?.usage ?? noUsage(),
+    toolCallsTotal: state?.toolCallsTotal ?? 0,
+    toolCallsByName: Object.fromEntries(state?.toolCallsByName ?? []),
+    startTime: new Date(run.startedAt).toISOString(),
+    endTime: new Date(now).toISOString(),
+    durationSeconds: (now - run.startedAt) / 1000,
+    error: null,
+    maxIterations: run.snapshot?.limits.maxIterations ?? 0,
+  };
+}

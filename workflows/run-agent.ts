@@ -1,0 +1,67 @@
+import { ApplicationFailure, CancelledFailure, ChildWorkflowFailure } from '@temporalio/common';
+import { CancellationScope, ChildWorkflowCancellationType, executeChild, ParentClosePolicy, uuid4 } from '@temporalio/workflow';
+import type { AnyAgent, DepsOf, OutputOf } from '../src/define/agent-definition.ts';
+import type { ContentPart } from '../src/domain/content.ts';
+import { isJsonObject, type JsonObject } from '../src/domain/json.ts';
+import { RunResult, type RunResultFields } from '../src/domain/run-result.ts';
+import { AGENT_RUN, type RunInput } from '../src/protocol.ts';
+
+/** How `runAgent` starts the run. */
+export interface RunAgentOptions<Deps = JsonObject> {
+  deps?: Deps;
+  /** The run id of the child; the parent's id and the agent's name otherwise. */
+  runId?: string;
+  maxIterations?: number;
+  /** The task queue of the worker that has the agent; the parent's own otherwise. */
+  taskQueue?: string;
+}
+
+/**
+ * Runs an agent as a child of the current workflow and returns its RunResult, whatever its status. Name the agent's
+ * type for a typed output: `runAgent<typeof researcher>('researcher', question)`; the import of that type is erased,
+ * so that nothing of the agent reaches the sandbox.
+ *
+ * A cancellation of the calling scope is passed on and rethrown. Throws ChildWorkflowFailure where the child was
+ * terminated or timed out.
+ */
+export async function runAgent<Agent extends AnyAgent>(
+  agent: string,
+  input: string | ContentPart[],
+  options: RunAgentOptions<DepsOf<Agent>> = {},
+): Promise<RunResult<OutputOf<Agent>>> {
+  const { deps, runId, maxIterations, taskQueue } = options;
+  const runInput: RunInput = {
+    agent,
+    input,
+    ...(isJsonObject(deps) ? { deps } : {}),
+    ...(maxIterations === undefined ? {} : { maxIterations }),
+  };
+  try {
+    const fields = await executeChild<(input: RunInput) => Promise<RunResultFields<OutputOf<Agent>>>>(AGENT_RUN, {
+      args: [runInput],
+      workflowId: runId ?? `${agent}-${uuid4()}`,
+      cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+      parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+      staticSummary: `agent ${agent}`.slice(0, 100),
+      ...(taskQueue === undefined ? {} : { taskQueue }),
+    });
+    return new RunResult(fields);
+  } catch (error) {
+    const fields = resultOf(error);
+    // A cancellation of the caller's own scope is not a result of the agent: the caller has to see it.
+    if (fields === undefined || CancellationScope.current().consideredCancelled) throw error;
+    return new RunResult(fields as RunResultFields<OutputOf<Agent>>);
+  }
+}
+
+/** The RunResult in the details of a failed or cancelled child. */
+function resultOf(error: unknown): RunResultFields | undefined {
+  const cause = error instanceof ChildWorkflowFailure ? error.cause : undefined;
+  if (!(cause instanceof ApplicationFailure || cause instanceof CancelledFailure)) return undefined;
+  const [details] = cause.details ?? [];
+  return isRunResult(details) ? details : undefined;
+}
+
+function isRunResult(details: unknown): details is RunResultFields {
+  return isJsonObject(details) && typeof details['runId'] === 'string' && typeof details['status'] === 'string';
+}
