@@ -46,10 +46,13 @@ export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstan
   return { ...content, digest: snapshotDigest(content) };
 }
 
-/** Hex SHA-256 over the canonical JSON of everything but the digest itself. */
+/** 132 bits in base64url: every activity input names the snapshot by it, so it is kept short. */
+const DIGEST_LENGTH = 22;
+
+/** The start of a SHA-256 over the canonical JSON of everything but the digest itself. */
 function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
   const plain = JSON.parse(JSON.stringify(content)) as JsonValue;
-  return createHash('sha256').update(canonicalJson(plain)).digest('hex');
+  return createHash('sha256').update(canonicalJson(plain)).digest('base64url').slice(0, DIGEST_LENGTH);
 }
 
 function outputSnapshot(agent: AnyAgent, capabilities: ModelCapabilities): OutputSnapshot | undefined {

@@ -73,8 +73,6 @@ export type CallModelOutput = { type: 'response'; response: RecordedResponse } |
 
 /** Input of a tool's activity. `arguments` and `deps` are here up to 1 kB each, for who reads the Temporal UI; larger ones go by reference. */
 export interface RunToolInput {
-  /** Digest of the snapshot. */
-  agent: string;
   agentName: string;
   callId: string;
   step: number;

@@ -4,9 +4,10 @@ import { activityProblem } from '../src/activity-outcome.ts';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import { errorMessage, type ErrorCode } from '../src/domain/error.ts';
 import type { RunResultFields } from '../src/domain/run-result.ts';
-import { noUsage } from '../src/domain/usage.ts';
+import { closeRun, closeUnstarted } from '../src/loop/close-run.ts';
+import type { Ending } from '../src/loop/next-step.ts';
 import { runLoop } from '../src/loop/run-loop.ts';
-import { newRunState } from '../src/loop/run-state.ts';
+import { lastThought, newRunState } from '../src/loop/run-state.ts';
 import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../src/protocol.ts';
 import { checkRunInput } from '../src/schema/run-input-schema.ts';
 import type { LonghaulSinks } from './cancel-sink.ts';
@@ -41,14 +42,14 @@ export async function agentRun(rawInput: RunInput): Promise<RunResultFields> {
   };
   registerQueries(run);
   abortOnCancel();
-  if (!checked.ok) return close(failedResult(run, 'invalid_input', `The input of the run does not fit: ${checked.problem}`));
+  if (!checked.ok) return close(failed(run, 'invalid_input', `The input of the run does not fit: ${checked.problem}`));
   let result: RunResultFields;
   try {
     result = await think(run, checked.input);
   } catch (error) {
     // Whatever is thrown here would fail the workflow task, and the task would be retried for ever.
     if (error instanceof ApplicationFailure) throw error;
-    result = isCancellation(error) ? cancelledResult(run) : failedResult(run, 'internal', errorMessage(error));
+    result = isCancellation(error) ? cancelled(run) : failed(run, 'internal', errorMessage(error));
   }
   if (run.snapshot !== undefined) publishStatus(run.snapshot, result.status);
   return close(result);
@@ -56,8 +57,8 @@ export async function agentRun(rawInput: RunInput): Promise<RunResultFields> {
 
 async function think(run: QueriedRun, input: RunInput): Promise<RunResultFields> {
   const resolved = await resolveAgent(input);
-  if (resolved.type === 'cancelled') return cancelledResult(run);
-  if (resolved.type === 'failed') return failedResult(run, resolved.code, resolved.message);
+  if (resolved.type === 'cancelled') return cancelled(run);
+  if (resolved.type === 'failed') return failed(run, resolved.code, resolved.message);
 
   const { snapshot } = resolved;
   run.snapshot = snapshot;
@@ -107,31 +108,18 @@ function abortOnCancel(): void {
   CancellationScope.current().cancelRequested.catch(() => longhaul.cancelRequested());
 }
 
-function failedResult(run: QueriedRun, code: ErrorCode, message: string): RunResultFields {
-  return { ...emptyResult(run), status: 'error', stopReason: 'error', error: message, errorCode: code };
+function failed(run: QueriedRun, code: ErrorCode, message: string): RunResultFields {
+  return endedBy(run, { status: 'error', stopReason: 'error', output: '', error: { code, message } });
 }
 
-function cancelledResult(run: QueriedRun): RunResultFields {
-  return { ...emptyResult(run), status: 'cancelled', stopReason: 'cancelled' };
+function cancelled(run: QueriedRun): RunResultFields {
+  return endedBy(run, { status: 'cancelled', stopReason: 'cancelled', output: '' });
 }
 
-/** What was recorded so far: nothing, where the agent was never resolved. */
-function emptyResult(run: QueriedRun): Omit<RunResultFields, 'status' | 'stopReason'> {
-  const { state } = run;
-  const now = Date.now();
-  return {
-    version: 1,
-    runId: run.runId,
-    agentName: run.agentName,
-    output: '',
-    stepsUsed: state?.steps.length ?? 0,
-    usage: state?.usage ?? noUsage(),
-    toolCallsTotal: state?.toolCallsTotal ?? 0,
-    toolCallsByName: Object.fromEntries(state?.toolCallsByName ?? []),
-    startTime: new Date(run.startedAt).toISOString(),
-    endTime: new Date(now).toISOString(),
-    durationSeconds: (now - run.startedAt) / 1000,
-    error: null,
-    maxIterations: run.snapshot?.limits.maxIterations ?? 0,
-  };
+/** An ending that the loop did not come to by itself keeps what the loop has recorded. */
+function endedBy(run: QueriedRun, ending: Ending): RunResultFields {
+  const clock = { now: () => Date.now() };
+  return run.state === undefined
+    ? closeUnstarted(run, clock, ending)
+    : closeRun(run.state, clock, { ...ending, output: lastThought(run.state) });
 }

@@ -94,7 +94,6 @@ function toolInput(run: PortedRun, { call, step, offset, index }: ToolInvocation
   const hasData = Object.keys(deps).length > 0 || Object.keys(state).length > 0;
   const data = !hasData ? {} : fits({ deps, state }) ? { deps, state } : { dataByReference: true as const };
   return {
-    agent: run.snapshot.digest,
     agentName: run.snapshot.name,
     callId: call.toolCallId,
     step,

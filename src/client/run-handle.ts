@@ -72,6 +72,8 @@ export class RunHandle<Output = DefaultOutput> {
    * kept in the run's history and result. Returns `already_ended` where there is nothing left to cancel.
    */
   async cancel(reason: string): Promise<'requested' | 'already_ended'> {
+    // Asked first: some servers accept a request to cancel what has closed, and do nothing.
+    if ((await this.#describe()).closed) return 'already_ended';
     try {
       await this.#client.workflowService.requestCancelWorkflowExecution({
         namespace: this.#client.options.namespace,
@@ -82,9 +84,8 @@ export class RunHandle<Output = DefaultOutput> {
       });
       return 'requested';
     } catch (error) {
-      if (!isGrpcServiceError(error) || error.code !== NOT_FOUND) throw error;
-      await this.#describe();
-      return 'already_ended';
+      if (isGrpcServiceError(error) && error.code === NOT_FOUND) return 'already_ended';
+      throw error;
     }
   }
 

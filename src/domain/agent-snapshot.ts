@@ -80,6 +80,6 @@ export interface AgentSnapshot {
   timing: ActivityTiming;
   /** The namespace has the search attributes; upserting one that is missing would block the run. */
   searchAttributes: boolean;
-  /** Hex SHA-256 over the canonical JSON of all other fields. */
+  /** The start of a SHA-256 over the canonical JSON of all other fields, in base64url. */
   digest: string;
 }

@@ -129,7 +129,7 @@ export class RunResult<Output = DefaultOutput> {
     const lines = [
       `Run:      ${this.runId}`,
       `Agent:    ${this.agentName}`,
-      `Status:   ${this.status}${this.stopReason === 'final_answer' ? '' : ` (${this.stopReason})`}`,
+      `Status:   ${this.status}${this.status === 'max_iterations_reached' ? ` (${this.stopReason})` : ''}`,
       `Steps:    ${this.stepsUsed}/${this.maxIterations}`,
       `Tools:    ${this.toolCallsTotal}${calls.length > 0 ? ` (${calls.join(', ')})` : ''}`,
       `Tokens:   ${totalTokens} (prompt=${promptTokens}, completion=${completionTokens})`,

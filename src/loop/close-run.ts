@@ -1,4 +1,5 @@
 import type { RunResultFields } from '../domain/run-result.ts';
+import { noUsage } from '../domain/usage.ts';
 import type { Ending } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
 import type { RunState } from './run-state.ts';
@@ -25,5 +26,41 @@ export function closeRun(state: RunState, ports: Pick<RunPorts, 'now'>, ending: 
     error: ending.error?.message ?? null,
     ...(ending.error === undefined ? {} : { errorCode: ending.error.code }),
     maxIterations: state.snapshot.limits.maxIterations,
+  };
+}
+
+/** What is known of a run whose agent was never resolved. */
+export interface UnstartedRun {
+  runId: string;
+  agentName: string;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+}
+
+/** The result of a run that ended before its first step: nothing was recorded. */
+export function closeUnstarted(
+  { runId, agentName, startedAt }: UnstartedRun,
+  ports: Pick<RunPorts, 'now'>,
+  ending: Ending,
+): RunResultFields {
+  const endedAt = ports.now();
+  return {
+    version: 1,
+    runId,
+    agentName,
+    output: ending.output,
+    status: ending.status,
+    stopReason: ending.stopReason,
+    steps: [],
+    stepsUsed: 0,
+    usage: noUsage(),
+    toolCallsTotal: 0,
+    toolCallsByName: {},
+    startTime: new Date(startedAt).toISOString(),
+    endTime: new Date(endedAt).toISOString(),
+    durationSeconds: (endedAt - startedAt) / 1000,
+    error: ending.error?.message ?? null,
+    ...(ending.error === undefined ? {} : { errorCode: ending.error.code }),
+    maxIterations: 0,
   };
 }
