@@ -1,0 +1,128 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
+import type { ValidatorError } from './json-problems.ts';
+import { dereference, pointerTokens } from './json-schema.ts';
+
+/** An error of the validator at one place of the value: an expectation, or a text. */
+export interface Leaf {
+  /** Where in the value. */
+  at: string[];
+  /** Where in the schema, as the validator writes it. */
+  where: string;
+  expected?: string[];
+  got?: string;
+  /** It was a certain value that was expected, not a type. */
+  fixed?: boolean;
+  text?: string;
+}
+
+/** A keyword's value with the schema that it stands in. */
+export interface Keyword {
+  value: JsonValue | undefined;
+  schema: JsonObject;
+}
+
+/** What a keyword location of the validator points to. It goes through references: `#/items/$ref/properties/a/type`. */
+export function keywordValue(root: JsonObject, location: string): Keyword {
+  let schema = root;
+  let current: JsonValue | undefined = root;
+  for (const token of pointerTokens(location)) {
+    if (current === undefined || typeof current !== 'object' || current === null) break;
+    if (isJsonObject(current)) schema = current;
+    if (token === '$ref' && isJsonObject(current)) current = dereference(current, root);
+    else current = Array.isArray(current) ? current[Number(token)] : Object.hasOwn(current, token) ? current[token] : undefined;
+  }
+  return { value: current, schema };
+}
+
+/** An error of the validator in words. */
+export function leafOf(error: ValidatorError, keyword: Keyword, value: JsonValue): Leaf {
+  const at = pointerTokens(error.instanceLocation);
+  const leaf = { at, where: error.keywordLocation };
+  const found = valueAt(value, at);
+  switch (error.keyword) {
+    case 'type':
+      return { ...leaf, expected: names(keyword.value), got: kindOf(found, keyword.value) };
+    case 'const':
+      return { ...leaf, expected: [short(keyword.value)], got: short(found), fixed: true };
+    case 'enum':
+      return { ...leaf, expected: Array.isArray(keyword.value) ? keyword.value.map(short) : [], got: short(found), fixed: true };
+    case 'required':
+      return { ...leaf, text: `missing required field ${/"(.*)"\.$/s.exec(error.error)?.[1] === undefined ? '' : quoted(error.error)}` };
+    case 'false':
+      return unexpected(leaf);
+    default:
+      return { ...leaf, text: `${boundText(error.keyword, keyword) ?? error.error.replace(/\.$/, '')}, got ${amount(error.keyword, found)}` };
+  }
+}
+
+/** The name that the validator's sentence quotes. */
+function quoted(sentence: string): string {
+  return sentence.slice(sentence.indexOf('"'), sentence.lastIndexOf('"') + 1);
+}
+
+/** A field, or an item, that the schema has no place for. */
+function unexpected({ at, where }: Leaf): Leaf {
+  const name = at.at(-1) ?? '';
+  return { at: at.slice(0, -1), where, text: /^\d+$/.test(name) ? `unexpected item ${name}` : `unknown field ${JSON.stringify(name)}` };
+}
+
+function boundText(keyword: string, { value, schema }: Keyword): string | undefined {
+  const format = schema['x-format'];
+  switch (keyword) {
+    case 'minimum':
+      return `expected a number >= ${value}`;
+    case 'maximum':
+      return `expected a number <= ${value}`;
+    case 'exclusiveMinimum':
+      return `expected a number > ${value}`;
+    case 'exclusiveMaximum':
+      return `expected a number < ${value}`;
+    case 'multipleOf':
+      return `expected a multiple of ${value}`;
+    case 'minLength':
+      return `expected at least ${value} characters`;
+    case 'maxLength':
+      return `expected at most ${value} characters`;
+    case 'minItems':
+      return `expected at least ${value} items`;
+    case 'maxItems':
+      return `expected at most ${value} items`;
+    case 'pattern':
+      return typeof format === 'string' ? `expected text in the format ${format}` : `expected text that matches ${short(value)}`;
+    default:
+      return undefined;
+  }
+}
+
+function amount(keyword: string, found: JsonValue | undefined): string {
+  if (keyword.endsWith('Length') && typeof found === 'string') return String([...found].length);
+  if (keyword.endsWith('Items') && Array.isArray(found)) return String(found.length);
+  return short(found);
+}
+
+function names(types: JsonValue | undefined): string[] {
+  return (Array.isArray(types) ? types : [types]).map(String);
+}
+
+/** The type of a value; for a number where an integer was expected, the number. */
+function kindOf(value: JsonValue | undefined, expected: JsonValue | undefined): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number' && names(expected).includes('integer')) return short(value);
+  return typeof value;
+}
+
+/** A value as JSON, cut where it is long. */
+function short(value: JsonValue | undefined): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length <= 60 ? text : `${text.slice(0, 57).toWellFormed()}...`;
+}
+
+function valueAt(value: JsonValue, at: readonly string[]): JsonValue | undefined {
+  let current: JsonValue | undefined = value;
+  for (const token of at) {
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, token)) return undefined;
+    current = Array.isArray(current) ? current[Number(token)] : current[token];
+  }
+  return current;
+}

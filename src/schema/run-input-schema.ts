@@ -1,0 +1,81 @@
+import { isJsonObject, type JsonObject } from '../domain/json.ts';
+import type { RunInput } from '../protocol.ts';
+import { checkJson, problemsText, type JsonProblem } from './check-json-schema.ts';
+
+const TEXT: JsonObject = { type: 'string' };
+const SIZE: JsonObject = { type: 'number', minimum: 0 };
+
+/** A part of a message of one type, with its own fields. */
+function part(type: string, fields: JsonObject, required: string[] = []): JsonObject {
+  return {
+    type: 'object',
+    properties: { type: { type: 'string', const: type }, ...fields },
+    required: ['type', ...required],
+    additionalProperties: false,
+  };
+}
+
+function mediaPart(type: string, fields: JsonObject): JsonObject {
+  return part(type, { url: TEXT, data: TEXT, mediaType: TEXT, ...fields });
+}
+
+/** The JSON Schema of what starts a run. */
+export const RUN_INPUT_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: {
+    agent: { type: 'string', minLength: 1, description: 'The name of the agent.' },
+    input: {
+      description: 'What the user says: text, or parts where media is involved.',
+      anyOf: [
+        TEXT,
+        {
+          type: 'array',
+          minItems: 1,
+          items: {
+            anyOf: [
+              part('text', { text: TEXT }, ['text']),
+              mediaPart('image', { width: SIZE, height: SIZE }),
+              mediaPart('audio', { format: TEXT }),
+              mediaPart('video', { format: TEXT }),
+              mediaPart('file', { name: TEXT }),
+            ],
+          },
+        },
+      ],
+    },
+    deps: { type: 'object', description: 'Data of the run for instructions and tools.' },
+    maxIterations: { type: 'integer', minimum: 1, description: "Overrides the agent's step limit." },
+  },
+  required: ['agent', 'input'],
+  additionalProperties: false,
+};
+
+/** The input of a run, or what is wrong with it: each problem with its path and what was expected. */
+export type RunInputCheck = { ok: true; input: RunInput } | { ok: false; problem: string };
+
+/** Checks what a run was started with, from whatever client. Works in the workflow sandbox and never throws. */
+export function checkRunInput(value: unknown): RunInputCheck {
+  if (value === undefined) {
+    return { ok: false, problem: 'expected an object such as {"agent": "name", "input": "text"}, got nothing' };
+  }
+  const problems = checkJson(RUN_INPUT_SCHEMA, value);
+  if (problems.length === 0 && isRunInput(value)) {
+    problems.push(...mediaProblems(value));
+    if (problems.length === 0) return { ok: true, input: value };
+  }
+  return { ok: false, problem: problemsText(problems) };
+}
+
+/** True for what the schema lets pass. */
+function isRunInput(value: unknown): value is RunInput {
+  return isJsonObject(value) && typeof value['agent'] === 'string' && 'input' in value;
+}
+
+/** A media part has its bytes in exactly one place. */
+function mediaProblems({ input }: RunInput): JsonProblem[] {
+  if (typeof input === 'string') return [];
+  return input.flatMap((one, index) => {
+    if (one.type === 'text' || (one.url === undefined) !== (one.data === undefined)) return [];
+    return [{ path: `input[${index}]`, message: `expected exactly one of "url" and "data", got ${one.url === undefined ? 'neither' : 'both'}` }];
+  });
+}

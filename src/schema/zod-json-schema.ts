@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { UsageError } from '../domain/error.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
+import { dereference, mapSubschemas } from './json-schema.ts';
+
+/** What JSON has no value for, and what to write instead. */
+const UNREPRESENTABLE: Partial<Record<string, string>> = {
+  date: 'dates cannot be represented in JSON: use z.iso.datetime()',
+  bigint: 'bigints cannot be represented in JSON: use z.int() or z.string()',
+  map: 'maps cannot be represented in JSON: use z.record() or z.array() of entries',
+  set: 'sets cannot be represented in JSON: use z.array()',
+  undefined: 'undefined cannot be represented in JSON: use .optional() or z.null()',
+  void: 'void cannot be represented in JSON: use .optional() or z.null()',
+  symbol: 'symbols cannot be represented in JSON: use z.enum()',
+  nan: 'NaN cannot be represented in JSON: use z.null()',
+  function: 'functions cannot be represented in JSON: leave the field out',
+  promise: 'promises cannot be represented in JSON: use the schema of the value',
+  custom: 'custom types cannot be represented in JSON: use a schema of plain data with .refine()',
+  transform: 'what a transform returns cannot be represented in JSON Schema: transform where the value is used',
+};
+
+/**
+ * The JSON Schema of a zod schema, as draft 2020-12: what goes in (`input`), or what comes out of parsing (`output`).
+ * `owner` names the schema in the UsageError that is thrown, with the path, for what JSON cannot represent.
+ */
+export function jsonSchemaOf(schema: z.ZodType, owner: string, side: 'input' | 'output' = 'input'): JsonObject {
+  let problem: string | undefined;
+  let converted: unknown;
+  try {
+    converted = z.toJSONSchema(schema, {
+      io: side,
+      unrepresentable: 'any',
+      override: ({ zodSchema, jsonSchema, path }) => {
+        problem ??= unrepresentable(zodSchema, owner, path);
+        if (hasUnfaithfulPattern(zodSchema)) {
+          delete jsonSchema.pattern;
+          delete jsonSchema.allOf;
+        }
+      },
+    });
+  } catch (error) {
+    problem ??= `${owner} cannot be represented in JSON Schema: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  if (problem !== undefined) throw new UsageError(problem);
+  const plain = JSON.parse(JSON.stringify(converted)) as JsonValue;
+  return tidy(isJsonObject(plain) ? plain : {});
+}
+
+function unrepresentable(schema: z.core.$ZodType, owner: string, path: readonly (string | number)[]): string | undefined {
+  const { def } = schema._zod;
+  const literals = 'values' in def && Array.isArray(def.values) ? def.values.map((value) => typeof value) : [];
+  const type = literals.find((kind) => kind === 'bigint' || kind === 'undefined' || kind === 'symbol') ?? def.type;
+  const reason = UNREPRESENTABLE[type];
+  return reason === undefined ? undefined : `${readablePath(owner, path)}: ${reason}`;
+}
+
+/** `parameters` and `properties, list, items, properties, when` as `parameters.list[].when`. */
+function readablePath(owner: string, path: readonly (string | number)[]): string {
+  let text = owner;
+  for (let index = 0; index < path.length; index += 1) {
+    const token = path[index];
+    if (token === 'properties') text += `.${path[(index += 1)]}`;
+    else if (token === 'items') text += '[]';
+    else if (token === 'additionalProperties') text += '.*';
+    else if (token === 'prefixItems') text += `[${path[(index += 1)]}]`;
+  }
+  return text;
+}
+
+/** JSON Schema has no flags: a pattern with some would refuse what zod accepts. */
+function hasUnfaithfulPattern(schema: z.core.$ZodType): boolean {
+  const { def } = schema._zod;
+  const checks = 'checks' in def && Array.isArray(def.checks) ? def.checks : [];
+  return [def, ...checks.map((check: z.core.$ZodCheck) => check._zod.def)].some((one) => {
+    if (!('pattern' in one) || !(one.pattern instanceof RegExp)) return false;
+    return /[imsv]/.test(one.pattern.flags) || !compilesWithUnicode(one.pattern.source);
+  });
+}
+
+function compilesWithUnicode(source: string): boolean {
+  try {
+    return new RegExp(source, 'u') instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+/** Without what says nothing (`$schema`, the bounds of safe integers), and with a root that is not a mere reference. */
+function tidy(root: JsonObject): JsonObject {
+  const { $schema: _, ...schema } = root;
+  const { $ref, ...rest } = schema;
+  const direct = typeof $ref === 'string' ? { ...dereference(schema, schema), ...rest } : schema;
+  return withoutSafeBounds(direct);
+}
+
+function withoutSafeBounds(schema: JsonObject): JsonObject {
+  const { minimum, maximum, ...rest } = mapSubschemas(schema, withoutSafeBounds);
+  return {
+    ...rest,
+    ...(minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? {} : { minimum }),
+    ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? {} : { maximum }),
+  };
+}
