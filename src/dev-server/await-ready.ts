@@ -25,7 +25,9 @@ export async function awaitReady(server: GuardedProcess, bounds: ReadyBounds): P
     bounds.signal?.throwIfAborted();
     if (server.hasEnded()) throw new DevServerError(`The Temporal server ended before it was ready. ${logTail(server)}`);
     if (performance.now() > deadline) {
-      throw new DevServerError(`The Temporal server did not answer at "${bounds.address}" within ${bounds.timeoutMs / 1000} s. ${logTail(server)}`);
+      throw new DevServerError(
+        `The Temporal server did not answer at "${bounds.address}" within ${bounds.timeoutMs / 1000} s. ${logTail(server)}`,
+      );
     }
     await Promise.race([delay(POLL_MS), server.ended]);
   }

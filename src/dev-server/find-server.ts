@@ -108,7 +108,7 @@ async function findCached(search: Search): Promise<FoundCli> {
 }
 
 async function download(search: Search): Promise<FoundCli> {
-  const earlier = await earlierSdkDownload();
+  const earlier = await earlierSdkDownload(search.env);
   if (earlier !== undefined) return await probed(earlier, search);
   return await provide(downloadWithSdk, search);
 }

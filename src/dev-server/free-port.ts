@@ -22,7 +22,11 @@ async function hold(port: number | undefined): Promise<Server> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) =>
-      reject(new DevServerError(`Port "${port ?? 0}" cannot be used: ${errorMessage(error)}. Choose another, or end what uses it.`, { cause: error })),
+      reject(
+        new DevServerError(`Port "${port ?? 0}" cannot be used: ${errorMessage(error)}. Choose another, or end what uses it.`, {
+          cause: error,
+        }),
+      ),
     );
     server.listen({ host: SERVER_IP, port: port ?? 0 }, resolve);
   });

@@ -16,8 +16,9 @@ exec 3<&0 </dev/null
   PATH="$PATH:/usr/bin:/bin"
   read -r line <&3
   kill -TERM 0
-  sleep 3
+  sleep 1
   [ -z "$unfinished" ] || rm -rf -- "$unfinished"
+  sleep 2
   kill -KILL 0
 ) >/dev/null 2>&1 &
 exec 3<&-
@@ -56,13 +57,17 @@ export interface GuardedProcess {
 /** Starts a program in its own process group, with its output captured. */
 export function startProcess(spec: ProcessSpec): GuardedProcess {
   const windows = process.platform === 'win32';
-  const child = spawn(windows ? spec.file : '/bin/sh', windows ? spec.args : ['-c', GUARD, 'sh', spec.unfinished ?? '', spec.file, ...spec.args], {
-    detached: !windows,
-    stdio: ['pipe', 'pipe', 'pipe'],
-    env: spec.env,
-    windowsHide: true,
-    ...(spec.cwd !== undefined && { cwd: spec.cwd }),
-  });
+  const child = spawn(
+    windows ? spec.file : '/bin/sh',
+    windows ? spec.args : ['-c', GUARD, 'sh', spec.unfinished ?? '', spec.file, ...spec.args],
+    {
+      detached: !windows,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: spec.env,
+      windowsHide: true,
+      ...(spec.cwd !== undefined && { cwd: spec.cwd }),
+    },
+  );
   let output = '';
   let running = true;
   const capture = (chunk: Buffer): void => {

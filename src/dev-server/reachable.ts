@@ -17,7 +17,10 @@ export async function isReachable(address: string, timeoutMs: number, signal?: A
     };
     const giveUp = (): void => answer(false);
     signal?.addEventListener('abort', giveUp);
-    socket.once('connect', () => answer(true)).once('error', giveUp).once('timeout', giveUp);
+    socket
+      .once('connect', () => answer(true))
+      .once('error', giveUp)
+      .once('timeout', giveUp);
   });
 }
 

@@ -10,7 +10,7 @@ const PARTIAL = '.downloading';
 const POLL_MS = 100;
 const GRACE_MS = 500;
 // Where the download host is blocked without an answer, the SDK would wait for minutes.
-const FIRST_BYTE_MS = 6_000;
+const FIRST_BYTE_MS = 5_000;
 const STALL_MS = 20_000;
 
 /** What a step that provides a CLI may use. */
@@ -24,10 +24,11 @@ export interface ProvisionContext {
  * The CLI that the SDK has downloaded for itself earlier (it keeps it in the temporary directory), or undefined. Only a
  * file of this user counts: anybody may write there.
  */
-export async function earlierSdkDownload(): Promise<string | undefined> {
-  for (const name of await readdir(tmpdir()).catch(() => [])) {
+export async function earlierSdkDownload(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const directory = env['TMPDIR'] || tmpdir();
+  for (const name of await readdir(directory).catch(() => [])) {
     if (!name.startsWith('temporal-sdk-typescript-') || name.endsWith(PARTIAL)) continue;
-    const path = join(tmpdir(), name);
+    const path = join(directory, name);
     const file = await lstat(path).catch(() => undefined);
     if (file?.isFile() && (process.getuid === undefined || file.uid === process.getuid())) return path;
   }
@@ -36,19 +37,29 @@ export async function earlierSdkDownload(): Promise<string | undefined> {
 
 /**
  * Lets the Temporal SDK download the CLI it is made for into a directory, and returns the path of the executable. Throws
- * within seconds where the host does not answer, and the signal's reason when it is aborted.
+ * within seconds where the host does not answer, and the signal's reason when it is aborted. `downloader` is the program
+ * that does it, with the directory as last argument: it writes a file that ends in `.downloading`, and renames it.
  */
-export async function downloadWithSdk(directory: string, context: ProvisionContext): Promise<string> {
-  const script = fileURLToPath(new URL(`./sdk-download-process${extname(import.meta.url)}`, import.meta.url));
-  const running = startProcess({ file: process.execPath, args: [script, directory], env: context.env, unfinished: directory });
+export async function downloadWithSdk(directory: string, context: ProvisionContext, downloader = sdkDownloader()): Promise<string> {
+  const [file, ...args] = downloader;
+  const running = startProcess({ file, args: [...args, directory], env: context.env, unfinished: directory });
   let bytes = 0;
-  const progress = reportProgress(context.say, (seconds) => `downloading the Temporal CLI: ${Math.round(bytes / 1e6)} MB, ${seconds} s`);
+  const progress = reportProgress(context.say, (seconds) =>
+    bytes === 0
+      ? `waiting for the download host, ${seconds} s`
+      : `downloading the Temporal CLI: ${Math.round(bytes / 1e6)} MB, ${seconds} s`,
+  );
   try {
     return await watchDownload(directory, running, context.signal, (size) => (bytes = size));
   } finally {
     progress.stop();
     await running.stop(GRACE_MS);
   }
+}
+
+function sdkDownloader(): [string, ...string[]] {
+  const script = new URL(`./sdk-download-process${extname(import.meta.url)}`, import.meta.url);
+  return [process.execPath, fileURLToPath(script)];
 }
 
 async function watchDownload(
@@ -79,7 +90,12 @@ async function look(directory: string): Promise<{ executable?: string; size: num
   const done = names.find((name) => !name.endsWith(PARTIAL));
   if (done !== undefined) return { executable: join(directory, done), size: 0 };
   const partial = names[0];
-  const size = partial === undefined ? 0 : await stat(join(directory, partial)).then((file) => file.size).catch(() => 0);
+  const size =
+    partial === undefined
+      ? 0
+      : await stat(join(directory, partial))
+          .then((file) => file.size)
+          .catch(() => 0);
   return { size };
 }
 

@@ -16,7 +16,11 @@ export const SERVER_IP = '127.0.0.1';
  * Without the poll rate, the one shard of a dev server reads its transfer queue 20 times a second, and each fast step of
  * a run waits 100 ms. Eager execution hands the next activity back with the answer of the workflow task.
  */
-const TUNING = ['history.transferProcessorMaxPollRPS=5000', 'system.enableActivityEagerExecution=true', 'frontend.enableServerVersionCheck=false'];
+const TUNING = [
+  'history.transferProcessorMaxPollRPS=5000',
+  'system.enableActivityEagerExecution=true',
+  'frontend.enableServerVersionCheck=false',
+];
 
 /** Runs survive the death of the process, not of the machine: 2 ms less a step than with a sync at every commit. */
 const DATABASE_TUNING = ['journal_mode=WAL', 'synchronous=NORMAL'];

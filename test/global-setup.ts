@@ -1,0 +1,31 @@
+import type { TestProject } from 'vitest/node';
+import { startDevServer } from '../src/dev-server/index.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** `host:port` of the one Temporal server that all test files share. */
+    temporalAddress: string;
+    temporalNamespace: string;
+    /** The CLI that the server was started with; undefined when `TEMPORAL_ADDRESS` names a server that ran already. */
+    temporalCliPath: string | undefined;
+  }
+}
+
+/**
+ * One server for the whole test run, headless and in memory. Search attributes are left out, because registering them is
+ * a behaviour under test.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const say = (line: string): void => void process.stderr.write(`[temporal] ${line}\n`);
+  const start = performance.now();
+  const server = await startDevServer({ say });
+  const provisionSeconds = server.provisionMs / 1000;
+  const startSeconds = (performance.now() - start) / 1000 - provisionSeconds;
+  say(`the tests use the server at "${server.address}", ready after ${startSeconds.toFixed(1)} s`);
+  if (provisionSeconds > 0) say(`getting the CLI took ${provisionSeconds.toFixed(0)} s, once: not part of the time of the tests`);
+
+  project.provide('temporalAddress', server.address);
+  project.provide('temporalNamespace', server.namespace);
+  project.provide('temporalCliPath', server.cliPath);
+  return server.stop;
+}
