@@ -1,0 +1,96 @@
+import { isJsonObject } from '../../src/domain/json.ts';
+import type { ModelResponse } from '../../src/domain/model.ts';
+import type { UsageStats } from '../../src/domain/usage.ts';
+import { AnswerFault, isReportedError, ReportedFault } from './answer-fault.ts';
+import { ChatToolCalls } from './chat-tool-calls.ts';
+import type { AnswerPiece } from './exchange.ts';
+import { normalFinishReason } from './finish-reason.ts';
+import { tokenUsage } from './token-usage.ts';
+
+/** Gathers the first choice of a Chat Completions answer, from the chunks of a stream or from a whole completion. */
+export class ChatAnswer {
+  readonly #onText: ((delta: string) => void) | undefined;
+  readonly #calls = new ChatToolCalls();
+  #choice: unknown;
+  #text = '';
+  #refusal = '';
+  #usage: UsageStats | null = null;
+  #finishReason: string | undefined;
+  #ended = false;
+
+  constructor(onText?: (delta: string) => void) {
+    this.#onText = onText;
+  }
+
+  /** The model has finished: what may still come is the usage. */
+  get finished(): boolean {
+    return this.#finishReason !== undefined || this.#ended;
+  }
+
+  /** Nothing of value can follow. */
+  get complete(): boolean {
+    return this.#finishReason !== undefined && this.#usage !== null;
+  }
+
+  /** Takes a piece of the answer; throws a `ReportedFault` where the provider reports an error in it. */
+  take(piece: AnswerPiece): void {
+    if (piece.type === 'end') {
+      this.#ended = true;
+      return;
+    }
+    const { data } = piece;
+    if (!isJsonObject(data)) return;
+    if (isReportedError(data)) throw new ReportedFault(data);
+    this.#usage = tokenUsage(data['usage']) ?? this.#usage;
+    const choices: unknown = data['choices'];
+    if (Array.isArray(choices)) this.#takeChoice(choices.find((choice) => this.#isOurs(choice)));
+  }
+
+  /** The answer as a whole; throws an `AnswerFault` where there is none or it is cut. */
+  response(): ModelResponse {
+    if (!this.finished) throw new AnswerFault('cut', 'the connection ended before the answer did');
+    if (this.#choice === undefined) throw new AnswerFault('malformed', 'the answer holds no choice');
+    const toolCalls = this.#calls.list;
+    return {
+      content: this.#text,
+      toolCalls,
+      usage: this.#usage,
+      finishReason: normalFinishReason(this.#finishReason, { toolCalls: toolCalls.length, refusal: this.#refusal }),
+      ...(this.#refusal === '' ? {} : { refusal: this.#refusal }),
+    };
+  }
+
+  #isOurs(choice: unknown): boolean {
+    return isJsonObject(choice) && (this.#choice === undefined || indexOf(choice) === this.#choice);
+  }
+
+  #takeChoice(choice: unknown): void {
+    if (!isJsonObject(choice)) return;
+    this.#choice = indexOf(choice);
+    const { delta, message, finish_reason: finishReason } = choice;
+    if (isJsonObject(delta)) this.#takeMessage(delta, (call) => this.#calls.addDelta(call));
+    else if (isJsonObject(message)) this.#takeMessage(message, (call) => this.#calls.addWhole(call));
+    if (typeof finishReason === 'string' && finishReason !== '') this.#finishReason = finishReason;
+  }
+
+  #takeMessage(message: Record<string, unknown>, addCall: (call: unknown) => void): void {
+    const text = textOf(message['content']);
+    if (text !== '') this.#onText?.(text);
+    this.#text += text;
+    if (typeof message['refusal'] === 'string') this.#refusal += message['refusal'];
+    const calls: unknown = message['tool_calls'];
+    if (Array.isArray(calls)) for (const call of calls) addCall(call);
+  }
+}
+
+/** Choices without a number are the first. */
+function indexOf(choice: Record<string, unknown>): unknown {
+  return typeof choice['index'] === 'number' ? choice['index'] : 0;
+}
+
+/** Text, or the text among parts, which is how some servers send content. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content.map((part: unknown) => (isJsonObject(part) && part['type'] === 'text' && typeof part['text'] === 'string' ? part['text'] : '')).join('');
+}

@@ -1,0 +1,129 @@
+import { ModelCallError, UsageError } from '../../src/domain/error.ts';
+import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../src/domain/model.ts';
+import { type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
+import { ChatAnswer } from './chat-answer.ts';
+import { chatRequest } from './chat-request.ts';
+import { classifyError } from './classify-error.ts';
+import { type Exchange, exchange } from './exchange.ts';
+import { ProviderClient } from './provider-client.ts';
+import { ResponsesAnswer } from './responses-answer.ts';
+import { responsesRequest } from './responses-request.ts';
+
+/** How a provider that speaks OpenAI's API is reached. Every field is optional. */
+export interface OpenAIOptions {
+  /** Default: `OPENAI_API_KEY` of the environment, read when a call is made. Servers other than OpenAI's can do without one. */
+  apiKey?: string;
+  /** Default: `OPENAI_BASE_URL` of the environment, otherwise OpenAI. */
+  baseURL?: string;
+  /** The API to speak. Default: `responses` with OpenAI, `chat` (Chat Completions) with every other server. */
+  api?: 'chat' | 'responses';
+  organization?: string;
+  /** Milliseconds without a sign of life after which a call is given up, to be tried again. The default is 5 minutes. */
+  timeoutMs?: number;
+  /** Sent with every request. */
+  headers?: Record<string, string>;
+  /** What the server can take, where it is less than OpenAI's. */
+  capabilities?: Partial<OpenAICapabilities>;
+}
+
+const OPENAI_URL = 'https://api.openai.com/v1';
+const DEFAULT_TIMEOUT_MS = 300_000;
+/** The longest that a timer can run. */
+const MAX_TIMEOUT_MS = 2_147_483_647;
+
+/**
+ * A model client for OpenAI and for every server that speaks its API (vLLM, Ollama, llama.cpp, gateways). Nothing is
+ * read or opened before the first call. Throws a `UsageError` for options that cannot work.
+ */
+export function openai(options: OpenAIOptions = {}): ModelClient {
+  const url = parseUrl(options.baseURL ?? process.env['OPENAI_BASE_URL'] ?? OPENAI_URL);
+  const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  if (!Number.isInteger(timeoutMs) || timeoutMs <= 0 || timeoutMs > MAX_TIMEOUT_MS) {
+    throw new UsageError(`openai: "timeoutMs" is ${timeoutMs}: give a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}`);
+  }
+  return new OpenAIModelClient(options, url, timeoutMs);
+}
+
+class OpenAIModelClient implements ModelClient {
+  readonly capabilities: OpenAICapabilities;
+  readonly #options: OpenAIOptions;
+  readonly #url: URL;
+  readonly #timeoutMs: number;
+  readonly #isOpenAI: boolean;
+  readonly #api: 'chat' | 'responses';
+  #client: ProviderClient | undefined;
+
+  constructor(options: OpenAIOptions, url: URL, timeoutMs: number) {
+    this.#options = options;
+    this.#url = url;
+    this.#timeoutMs = timeoutMs;
+    this.#isOpenAI = url.hostname === 'openai.com' || url.hostname.endsWith('.openai.com');
+    this.#api = options.api ?? (this.#isOpenAI ? 'responses' : 'chat');
+    this.capabilities = openaiCapabilities(this.#isOpenAI, options.capabilities);
+  }
+
+  async call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
+    context.signal.throwIfAborted();
+    try {
+      return await (this.#api === 'chat' ? this.#callChat(request, context) : this.#callResponses(request, context));
+    } catch (error) {
+      if (context.signal.aborted) throw context.signal.reason;
+      throw classifyError(error, { model: request.model, host: this.#url.host, secrets: this.#secrets() });
+    }
+  }
+
+  async #callChat(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
+    const answer = new ChatAnswer(context.onText);
+    const body = chatRequest(request, this.capabilities);
+    try {
+      for await (const piece of exchange(this.#connect(request.model), this.#exchange('/chat/completions', body, answer, context))) answer.take(piece);
+    } catch (error) {
+      // A finished answer is paid for and whole, even where the connection broke before the usage came.
+      if (!answer.finished) throw error;
+    }
+    return answer.response();
+  }
+
+  async #callResponses(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
+    const answer = new ResponsesAnswer(context.onText);
+    const body = responsesRequest(request, this.capabilities);
+    for await (const piece of exchange(this.#connect(request.model), this.#exchange('/responses', body, answer, context))) answer.take(piece);
+    return answer.response();
+  }
+
+  #exchange(path: string, body: Record<string, unknown>, answer: { complete: boolean }, { signal }: ModelCallContext): Exchange {
+    return { path, body, signal, timeoutMs: this.#timeoutMs, isComplete: () => answer.complete };
+  }
+
+  #connect(model: string): ProviderClient {
+    if (this.#client !== undefined) return this.#client;
+    const { organization, headers } = this.#options;
+    const apiKey = this.#apiKey() ?? (this.#isOpenAI ? undefined : 'no-key-needed');
+    if (apiKey === undefined) {
+      throw new ModelCallError('model_unauthorized', `No API key for model "${model}": set OPENAI_API_KEY where the worker runs, or give openai() an "apiKey"`);
+    }
+    this.#client = new ProviderClient({ apiKey, baseURL: this.#url.href, organization, headers });
+    return this.#client;
+  }
+
+  #apiKey(): string | undefined {
+    // An empty variable is how a shell unsets one.
+    return this.#options.apiKey ?? (process.env['OPENAI_API_KEY'] || undefined);
+  }
+
+  #secrets(): string[] {
+    const headers = Object.entries(this.#options.headers ?? {}).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
+    return [this.#apiKey() ?? '', ...headers.map(([, value]) => value)];
+  }
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new UsageError(`openai: "baseURL" is not an http or https URL: "${text}"`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new UsageError('openai: "baseURL" holds a user or a password, which fetch refuses: put credentials into "apiKey" or "headers"');
+  }
+  return url;
+}

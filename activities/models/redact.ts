@@ -1,0 +1,14 @@
+/** Looks like a credential: a key with a well-known prefix (also masked, as providers echo it), or a bearer token. */
+const CREDENTIALS = /\b(?:sk|gsk|xai)-[\w*.-]{6,}|\bBearer\s+[\w.~+/=-]{8,}/gi;
+
+/** Shorter values are no secrets, and would tear holes into ordinary words. */
+const SHORTEST_SECRET = 6;
+
+/** `text` without the given secrets and without anything that looks like a credential. */
+export function redact(text: string, secrets: readonly string[]): string {
+  let clean = text;
+  for (const secret of secrets) {
+    if (secret.length >= SHORTEST_SECRET) clean = clean.replaceAll(secret, '[redacted]');
+  }
+  return clean.replace(CREDENTIALS, '[redacted]');
+}

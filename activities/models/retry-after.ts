@@ -1,0 +1,18 @@
+/**
+ * The wait in milliseconds that a provider asks for: `retry-after-ms`, otherwise `retry-after` in seconds or as a
+ * date. Undefined where it asks for none: a wait of zero would replace Temporal's own back-off by no wait at all.
+ */
+export function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
+  return positive(headers?.get('retry-after-ms'), 1) ?? positive(headers?.get('retry-after'), 1000) ?? until(headers?.get('retry-after'), now);
+}
+
+function positive(value: string | null | undefined, factor: number): number | undefined {
+  const milliseconds = value === null || value === undefined || value.trim() === '' ? NaN : Math.ceil(Number(value) * factor);
+  return Number.isSafeInteger(milliseconds) && milliseconds > 0 ? milliseconds : undefined;
+}
+
+function until(value: string | null | undefined, now: number): number | undefined {
+  // `Date.parse` takes "5" or "-1" for a year or a month: only what names a weekday or a month is a date here.
+  const wait = value !== null && value !== undefined && /[a-z]{3}/i.test(value) ? Date.parse(value) - now : NaN;
+  return Number.isFinite(wait) && wait > 0 ? wait : undefined;
+}

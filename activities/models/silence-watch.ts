@@ -1,0 +1,39 @@
+/** An abort signal for one request: it follows the caller's signal, and fires by itself after a time without a sign of life. */
+export class SilenceWatch {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #follow: () => void;
+  readonly #timer: NodeJS.Timeout;
+  #expired = false;
+
+  constructor(outer: AbortSignal, timeoutMs: number) {
+    this.#outer = outer;
+    this.#follow = () => this.#controller.abort(outer.reason);
+    outer.addEventListener('abort', this.#follow, { once: true });
+    this.#timer = setTimeout(() => {
+      this.#expired = true;
+      this.#controller.abort();
+    }, timeoutMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** True where silence ended the request. */
+  get expired(): boolean {
+    return this.#expired;
+  }
+
+  /** A sign of life: the time starts again. */
+  heard(): void {
+    this.#timer.refresh();
+  }
+
+  /** Lets go of the caller's signal, and of the connection where the answer was not read to its end. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#outer.removeEventListener('abort', this.#follow);
+    this.#controller.abort();
+  }
+}

@@ -1,0 +1,98 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request as the server received it. */
+export interface RecordedRequest {
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** The body, byte for byte. */
+  text: string;
+  body: Record<string, unknown>;
+  /** Resolves once the client's connection is closed. */
+  closed: Promise<void>;
+}
+
+/** What a handler answers with. */
+export interface Reply {
+  json(status: number, body: unknown, headers?: Record<string, string>): void;
+  text(status: number, body: string, headers?: Record<string, string>): void;
+  /** Sends each value as one server-sent event. Leaves the stream open. */
+  events(...values: unknown[]): void;
+  /** Sends raw bytes of a stream of server-sent events. */
+  raw(text: string): void;
+  /** Ends the body in good order. */
+  end(): void;
+  /** Resets the connection. */
+  reset(): void;
+}
+
+/** Answers one request. A handler that does nothing is a server that never answers. */
+export type Handler = (reply: Reply, request: RecordedRequest) => void | Promise<void>;
+
+/** A server on loopback that speaks HTTP the way the script says, one handler per request; the last one repeats. */
+export interface FakeOpenAI {
+  /** The `baseURL` for a client. */
+  url: string;
+  requests: RecordedRequest[];
+  /** Replaces the rest of the script. */
+  script(...handlers: Handler[]): void;
+  close(): Promise<void>;
+}
+
+/** Starts the server on a free port. */
+export async function startFakeOpenAI(...script: Handler[]): Promise<FakeOpenAI> {
+  const requests: RecordedRequest[] = [];
+  let handlers = script;
+  const server = createServer(async (incoming, outgoing) => {
+    const request = await record(incoming);
+    requests.push(request);
+    const handler = handlers.length > 1 ? handlers.shift() : handlers[0];
+    if (handler === undefined) outgoing.writeHead(500).end('the fake server has no script');
+    else await handler(replyWith(outgoing), request);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    requests,
+    script: (...next) => {
+      handlers = next;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function record(incoming: IncomingMessage): Promise<RecordedRequest> {
+  const closed = new Promise<void>((resolve) => incoming.socket.once('close', () => resolve()));
+  let text = '';
+  for await (const chunk of incoming.setEncoding('utf8')) text += String(chunk);
+  const body = JSON.parse(text || '{}') as Record<string, unknown>;
+  return { path: incoming.url ?? '', headers: incoming.headers, text, body, closed };
+}
+
+function replyWith(outgoing: ServerResponse): Reply {
+  const stream = (text: string): void => {
+    if (!outgoing.headersSent) outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
+    outgoing.write(text);
+  };
+  return {
+    json: (status, body, headers = {}) => {
+      outgoing.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+    },
+    text: (status, body, headers = {}) => {
+      outgoing.writeHead(status, { 'content-type': 'text/plain', ...headers }).end(body);
+    },
+    events: (...values) => stream(values.map((value) => `data: ${JSON.stringify(value)}\n\n`).join('')),
+    raw: stream,
+    end: () => {
+      outgoing.end();
+    },
+    reset: () => {
+      outgoing.socket?.resetAndDestroy();
+    },
+  };
+}
