@@ -15,8 +15,7 @@ declare module 'vitest' {
  * One server for the whole test run, headless and in memory. Search attributes are left out, because registering them is
  * a behaviour under test.
  */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const say = (line: string): void => void process.stderr.write(`[temporal] ${line}\n`);
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const start = performance.now();
   const server = await startDevServer({ say });
   const provisionSeconds = server.provisionMs / 1000;
@@ -28,4 +27,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('temporalNamespace', server.namespace);
   project.provide('temporalCliPath', server.cliPath);
   return server.stop;
+}
+
+function say(line: string): void {
+  process.stderr.write(`[temporal] ${line}\n`);
 }

@@ -88,8 +88,10 @@ async function launch(found: Extract<FoundServer, { type: 'cli' }>, options: Dev
 
 function stopper(server: GuardedProcess, say: ((line: string) => void) | undefined): () => Promise<void> {
   let stopped: Promise<void> | undefined;
-  void server.ended.then(({ code, signal }) => {
+  const watch = async (): Promise<void> => {
+    const { code, signal } = await server.ended;
     if (stopped === undefined) say?.(`The Temporal server has ended by itself (${signal ?? `exit code ${code}`}). ${logTail(server)}`);
-  });
+  };
+  void watch();
   return () => (stopped ??= server.stop(STOP_MS));
 }

@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { errorMessage } from '../domain/error.ts';
 import { DevServerError } from './dev-server-error.ts';
 import { SERVER_IP } from './start-flags.ts';
@@ -12,10 +12,18 @@ export async function freePorts(wishes: readonly (number | undefined)[]): Promis
   try {
     // All are held until the last is chosen, so that no port is chosen twice.
     for (const wish of wishes) held.push(await hold(wish));
-    return held.map((server) => (server.address() as AddressInfo).port);
+    return held.map(portOf);
   } finally {
     await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))));
   }
+}
+
+/** The port that a listening server got. */
+export function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string')
+    throw new DevServerError('A port was asked of a server that does not listen on one.');
+  return address.port;
 }
 
 async function hold(port: number | undefined): Promise<Server> {

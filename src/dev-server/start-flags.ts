@@ -27,12 +27,16 @@ const DATABASE_TUNING = ['journal_mode=WAL', 'synchronous=NORMAL'];
 
 /** The arguments of the Temporal CLI for one tuned local server. */
 export function startFlags(options: StartFlags): string[] {
-  const ui = options.uiPort === undefined ? ['--headless'] : ['--ui-port', String(options.uiPort)];
-  const database = options.dbFile === undefined ? [] : ['--db-filename', options.dbFile, ...repeat('--sqlite-pragma', DATABASE_TUNING)];
+  const ui = options.uiPort === undefined ? '--headless' : `--ui-port=${options.uiPort}`;
+  const database = options.dbFile === undefined ? [] : [`--db-filename=${options.dbFile}`, ...repeat('--sqlite-pragma', DATABASE_TUNING)];
   const attributes = Object.entries(options.searchAttributes ?? {}).map(([name, type]) => `${name}=${type}`);
   return [
-    ...['server', 'start-dev', '--ip', SERVER_IP, '--port', String(options.port), '--log-level', 'error'],
-    ...ui,
+    'server',
+    'start-dev',
+    '--log-level=error',
+    `--ip=${SERVER_IP}`,
+    `--port=${options.port}`,
+    ui,
     ...repeat('--dynamic-config-value', TUNING),
     ...database,
     ...repeat('--search-attribute', attributes),
@@ -41,7 +45,7 @@ export function startFlags(options: StartFlags): string[] {
 
 /** Every flag that a server of ours may be started with: a CLI that cannot take these cannot be used. */
 export function allStartFlags(): string[] {
-  return startFlags({ port: 7233, uiPort: 8233, dbFile: 'probe.sqlite', searchAttributes: { Probe: 'Keyword' } });
+  return [...startFlags({ port: 7233, uiPort: 8233, dbFile: 'probe.sqlite', searchAttributes: { Probe: 'Keyword' } }), '--headless'];
 }
 
 /** The environment for a CLI: `TEMPORAL_*` variables would override flags or point it at another server. */
@@ -50,5 +54,5 @@ export function cliEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 function repeat(flag: string, values: readonly string[]): string[] {
-  return values.flatMap((value) => [flag, value]);
+  return values.map((value) => `${flag}=${value}`);
 }

@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { findServer, startDevServer } from '../../src/dev-server/index.ts';
-import { fakeCli, isRunning, notedPids, notePids, sandbox, type Sandbox } from './fake-programs.ts';
+import { fakeCli, isRunning, notedPids, notePids, sandbox, silentServer, type Sandbox } from './fake-programs.ts';
 
 const FIND_SERVER = fileURLToPath(new URL('../../src/dev-server/find-server.ts', import.meta.url));
 
@@ -56,13 +55,12 @@ test.each(['SIGKILL', 'SIGINT'] as const)(
 
 test('an abort while the download host is silent ends the download and leaves nothing in the cache', async () => {
   const place = await sandbox();
-  const silentProxy = createServer().listen(0, '127.0.0.1');
-  onTestFinished(() => void silentProxy.close());
+  const proxy = await silentServer();
   const interrupt = new AbortController();
-  silentProxy.once('connection', () => interrupt.abort(new Error('Ctrl-C')));
-  await new Promise((resolve) => silentProxy.once('listening', resolve));
-  const proxy = `http://127.0.0.1:${(silentProxy.address() as AddressInfo).port}`;
-  await expect(findServer({ env: { ...place.env, HTTPS_PROXY: proxy }, signal: interrupt.signal })).rejects.toThrow('Ctrl-C');
+  proxy.server.once('connection', () => interrupt.abort(new Error('Ctrl-C')));
+  await expect(findServer({ env: { ...place.env, HTTPS_PROXY: `http://${proxy.address}` }, signal: interrupt.signal })).rejects.toThrow(
+    'Ctrl-C',
+  );
   expect(await readdir(place.cache)).toEqual([]);
 });
 

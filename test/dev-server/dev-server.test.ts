@@ -1,8 +1,7 @@
-import { createServer, type AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { DevServerError, startDevServer } from '../../src/dev-server/index.ts';
 import { isReachable } from '../../src/dev-server/reachable.ts';
-import { fakeCli, sandbox } from './fake-programs.ts';
+import { fakeCli, sandbox, silentServer } from './fake-programs.ts';
 
 test('a server that dies early gives an error with the end of its log', async () => {
   const place = await sandbox();
@@ -15,19 +14,13 @@ test('a server that dies early gives an error with the end of its log', async ()
 test('a chosen port that is taken is refused before anything is started', async () => {
   const place = await sandbox();
   await place.program('temporal', fakeCli());
-  const other = createServer().listen(0, '127.0.0.1');
-  onTestFinished(() => void other.close());
-  await new Promise((resolve) => other.once('listening', resolve));
-  const { port } = other.address() as AddressInfo;
+  const { port } = await silentServer();
   await expect(startDevServer({ env: place.env, port })).rejects.toThrow(`Port "${port}" cannot be used`);
 });
 
 test('an existing server is never stopped', async () => {
   const place = await sandbox();
-  const existing = createServer().listen(0, '127.0.0.1');
-  onTestFinished(() => void existing.close());
-  await new Promise((resolve) => existing.once('listening', resolve));
-  const address = `127.0.0.1:${(existing.address() as AddressInfo).port}`;
+  const { address } = await silentServer();
   const server = await startDevServer({ env: { ...place.env, TEMPORAL_ADDRESS: address } });
   expect(server).toMatchObject({ address, source: 'TEMPORAL_ADDRESS' });
   await server.stop();

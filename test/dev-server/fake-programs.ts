@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { access, chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
+import { portOf } from '../../src/dev-server/free-port.ts';
 
 /** A place of its own for one test: a folder that is the whole PATH, a cache, and an environment made of the two. */
 export interface Sandbox {
@@ -43,7 +45,7 @@ ${options.start ?? '/bin/sleep 600'}`;
 /** A CLI of the right version that knows no --sqlite-pragma. */
 export const CLI_WITHOUT_PRAGMA = `
 if [ "$1" = --version ]; then echo "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"; exit 0; fi
-for flag in "$@"; do [ "$flag" = --sqlite-pragma ] && { echo "Error: unknown flag: --sqlite-pragma" >&2; exit 1; }; done`;
+case "$*" in *--sqlite-pragma*) echo "Error: unknown flag: --sqlite-pragma" >&2; exit 1;; esac`;
 
 /** A `go` that installs the given script as the CLI. */
 export function fakeGo(cli: string): string {
@@ -77,4 +79,12 @@ export async function isRunning(pid: number): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** Something that accepts connections and never answers, until the test is over. */
+export async function silentServer(): Promise<{ server: Server; address: string; port: number }> {
+  const server = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await new Promise((resolve) => server.once('listening', resolve));
+  return { server, address: `127.0.0.1:${portOf(server)}`, port: portOf(server) };
 }

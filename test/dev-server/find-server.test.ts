@@ -1,10 +1,9 @@
 import { readdir, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { cliCache } from '../../src/dev-server/cli-cache.ts';
 import { DevServerError, findServer, type FoundServer } from '../../src/dev-server/index.ts';
-import { CLI_WITHOUT_PRAGMA, fakeCli, fakeGo, sandbox, writeProgram, type Sandbox } from './fake-programs.ts';
+import { CLI_WITHOUT_PRAGMA, fakeCli, fakeGo, sandbox, silentServer, writeProgram, type Sandbox } from './fake-programs.ts';
 
 async function find(place: Sandbox, env: NodeJS.ProcessEnv = {}): Promise<{ found: FoundServer; lines: string[] }> {
   const lines: string[] = [];
@@ -12,17 +11,10 @@ async function find(place: Sandbox, env: NodeJS.ProcessEnv = {}): Promise<{ foun
   return { found, lines };
 }
 
-async function listen(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await new Promise((resolve) => server.once('listening', resolve));
-  return (server.address() as AddressInfo).port;
-}
-
 test('a server named by TEMPORAL_ADDRESS is used as it is, before any CLI', async () => {
   const place = await sandbox();
   const cli = await place.program('temporal', fakeCli());
-  const address = `127.0.0.1:${await listen()}`;
+  const { address } = await silentServer();
   const { found } = await find(place, { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: 'team', TEMPORAL_CLI_PATH: cli });
   expect(found).toEqual({ type: 'running', source: 'TEMPORAL_ADDRESS', address, namespace: 'team' });
 });

@@ -3,24 +3,24 @@ import { cliEnvironment, startFlags } from '../../src/dev-server/start-flags.ts'
 
 test('every server is tuned, and the database pragmas come only with a database file', () => {
   const inMemory = startFlags({ port: 7000 }).join(' ');
-  expect(inMemory).toContain('--port 7000');
+  expect(inMemory).toContain('--port=7000');
   expect(inMemory).toContain('--headless');
-  expect(inMemory).toContain('--dynamic-config-value history.transferProcessorMaxPollRPS=5000');
-  expect(inMemory).toContain('--dynamic-config-value system.enableActivityEagerExecution=true');
+  expect(inMemory).toContain('--dynamic-config-value=history.transferProcessorMaxPollRPS=5000');
+  expect(inMemory).toContain('--dynamic-config-value=system.enableActivityEagerExecution=true');
   expect(inMemory).not.toContain('--sqlite-pragma');
   expect(inMemory).not.toContain('--search-attribute');
 
   const onDisk = startFlags({ port: 7000, dbFile: 'runs.sqlite' }).join(' ');
-  expect(onDisk).toContain('--db-filename runs.sqlite --sqlite-pragma journal_mode=WAL --sqlite-pragma synchronous=NORMAL');
+  expect(onDisk).toContain('--db-filename=runs.sqlite --sqlite-pragma=journal_mode=WAL --sqlite-pragma=synchronous=NORMAL');
 });
 
 test('the UI and the search attributes are there when asked for', () => {
   const flags = startFlags({ port: 7000, uiPort: 8000, searchAttributes: { LonghaulAgent: 'Keyword', LonghaulStatus: 'Keyword' } }).join(
     ' ',
   );
-  expect(flags).toContain('--ui-port 8000');
+  expect(flags).toContain('--ui-port=8000');
   expect(flags).not.toContain('--headless');
-  expect(flags).toContain('--search-attribute LonghaulAgent=Keyword --search-attribute LonghaulStatus=Keyword');
+  expect(flags).toContain('--search-attribute=LonghaulAgent=Keyword --search-attribute=LonghaulStatus=Keyword');
 });
 
 test('settings for another server do not reach the CLI', () => {
