@@ -1,0 +1,45 @@
+import type { ContentItem, ContentPart } from '../../../src/domain/content.ts';
+import type { Event } from '../../../src/domain/event.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/domain/json.ts';
+import { outputText } from '../../../src/domain/output-text.ts';
+import { number, text } from './fields.ts';
+
+/** A content item of a case with its keys renamed and nothing else changed. */
+export function toOurItem({ tool_call_id: toolCallId, ...item }: JsonObject): JsonObject {
+  return toolCallId === undefined ? item : { ...item, toolCallId };
+}
+
+/** One of our content items in the notation of the cases. */
+export function toTheirItem(item: ContentItem): JsonObject {
+  switch (item.type) {
+    case 'message':
+      return { type: item.type, role: item.role, content: outputText(item.content) };
+    case 'tool_call':
+      return { type: item.type, tool_call_id: item.toolCallId, name: item.name, arguments: item.arguments };
+    case 'tool_result': {
+      const { type, toolCallId, name, status, content } = item;
+      return { type, tool_call_id: toolCallId, name, status, content };
+    }
+  }
+}
+
+/** One of our events in the notation of the cases. */
+export function toTheirEvent({ id, executionId, timestamp, author, content }: Event): JsonObject {
+  return { id, execution_id: executionId, timestamp, author, content: content.map(toTheirItem) };
+}
+
+/** A part of an output in a case: a text, or media with its type and what describes it. */
+export function toOurPart(part: JsonValue): ContentPart {
+  if (!isJsonObject(part)) return { type: 'text', text: text(part) };
+  const { type, format, width, height, size } = part;
+  const [sizeWidth = 0, sizeHeight = 0] = Array.isArray(size) ? size : [];
+  switch (type) {
+    case 'image':
+      return { type, url: '', width: number(width ?? sizeWidth, 0), height: number(height ?? sizeHeight, 0) };
+    case 'audio':
+    case 'video':
+      return { type, url: '', format: text(format) };
+    default:
+      return { type: 'text', text: text(part['text']) };
+  }
+}

@@ -1,0 +1,23 @@
+import type { FoundSuite } from '../replay.ts';
+import { executionContextSuite } from './execution-context.ts';
+import { reactRunResultSuite } from './react-run-result.ts';
+
+const SUITES = new Map([
+  ['execution_context', executionContextSuite],
+  ['react.run_result', reactRunResultSuite],
+]);
+
+/** Suites of features that are not built, by the first part of their name. */
+const NOT_BUILT = [
+  { family: 'nous.', reason: 'deps with context updates, hooks, permissions, skills and sessions are not built' },
+  { family: 'axon.', reason: 'programs, anchors, validators, refinement and traces are not built' },
+  { family: 'tinyagent.', reason: 'code executors and the code agent are not built' },
+];
+
+/** How the suite of that name is replayed. */
+export function findSuite(suite: string): FoundSuite {
+  const adapter = SUITES.get(suite);
+  if (adapter !== undefined) return { type: 'adapter', adapter };
+  const reason = NOT_BUILT.find(({ family }) => suite.startsWith(family))?.reason;
+  return reason === undefined ? undefined : { type: 'not_built', reason };
+}

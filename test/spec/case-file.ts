@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { JsonValue } from '../../src/domain/json.ts';
+
+const specCaseSchema = z.object({
+  id: z.string(),
+  title: z.string().default(''),
+  op: z.string(),
+  level: z.string().default('must'),
+  input: z.json().default({}),
+  expect: z.json(),
+});
+
+const caseFileSchema = z.object({
+  suite: z.string(),
+  format: z.literal(1),
+  operations: z.record(z.string(), z.string()).default({}),
+  cases: z.array(specCaseSchema),
+});
+
+/** One case: an operation, its input, and what must come out. */
+export interface SpecCase {
+  id: string;
+  title: string;
+  op: string;
+  level: string;
+  input: JsonValue;
+  expect: JsonValue;
+}
+
+/** A file of cases, or what is wrong with it. */
+export type CaseFile = { type: 'cases'; path: string; suite: string; cases: SpecCase[] } | { type: 'broken'; path: string; problem: string };
+
+/** The directory given cannot be replayed. */
+export class BadDirectory extends Error {
+  override readonly name = 'BadDirectory';
+}
+
+/** Reads every case file (`*.json`) of a directory, in the order of their names. Throws `BadDirectory` where there is none. */
+export function readCaseFiles(directory: string): CaseFile[] {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new BadDirectory(`"${directory}" is not a directory. Pass the directory that holds the case files.`);
+  }
+  const names = readdirSync(directory)
+    .filter((name) => name.endsWith('.json'))
+    .sort();
+  if (names.length === 0) throw new BadDirectory(`"${directory}" holds no case files (*.json).`);
+  return names.map((name) => readCaseFile(join(directory, name)));
+}
+
+function readCaseFile(path: string): CaseFile {
+  try {
+    const { suite, cases } = caseFileSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+    return { type: 'cases', path, suite, cases };
+  } catch (error) {
+    const problem = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+    return { type: 'broken', path, problem };
+  }
+}

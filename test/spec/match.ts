@@ -1,0 +1,125 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/domain/json.ts';
+
+/** One difference between what a case expects and what came out. */
+export interface Mismatch {
+  /** Where: `steps[0].tool_calls`, or empty for the whole value. */
+  path: string;
+  expected: JsonValue;
+  /** Undefined: there is nothing at that place. */
+  actual: unknown;
+}
+
+/** What has been seen while matching: `$generated` texts must be unique. */
+export interface MatchMemory {
+  readonly generated: Set<string>;
+}
+
+/** These match exactly: no key and no element more than expected. */
+const EXACT_KEYS = new Set(['deps', 'messages', 'events', 'feedback', 'contexts', 'prompts', 'attempts', 'results']);
+
+/** These carry another language's formatting: they inform the reader and are never compared. */
+const INFORMATIONAL_KEYS = new Set(['messages_upstream', 'error_upstream']);
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/;
+
+/** All differences between `expected` (which may hold matchers) and `actual`; none where it matches. */
+export function match(expected: JsonValue, actual: unknown, memory: MatchMemory = { generated: new Set() }): Mismatch[] {
+  return compare(expected, actual, '', { exact: false, memory });
+}
+
+interface Comparison {
+  /** The object at hand must have no other keys. */
+  exact: boolean;
+  memory: MatchMemory;
+}
+
+function compare(expected: JsonValue, actual: unknown, path: string, comparison: Comparison): Mismatch[] {
+  const mismatch = [{ path, expected, actual }];
+  if (Array.isArray(expected)) return Array.isArray(actual) ? compareLists(expected, actual, path, comparison.memory) : mismatch;
+  if (!isJsonObject(expected)) return Object.is(expected, actual) || (expected === 0 && actual === 0) ? [] : mismatch;
+  const matcher = matcherOf(expected);
+  if (matcher !== undefined) return matches(matcher.name, matcher.argument, actual, comparison.memory) ? [] : mismatch;
+  return isPlainObject(actual) ? compareObjects(expected, actual, path, comparison) : mismatch;
+}
+
+function compareLists(expected: JsonValue[], actual: unknown[], path: string, memory: MatchMemory): Mismatch[] {
+  if (expected.length !== actual.length) return [{ path, expected, actual }];
+  return expected.flatMap((element, index) => compare(element, actual[index], `${path}[${index}]`, { exact: false, memory }));
+}
+
+function compareObjects(expected: JsonObject, actual: Record<string, unknown>, path: string, { exact, memory }: Comparison): Mismatch[] {
+  const listed = Object.entries(expected).filter(([key]) => !INFORMATIONAL_KEYS.has(key));
+  const mismatches = listed.flatMap(([key, value]) => {
+    const own = Object.hasOwn(actual, key) ? actual[key] : undefined;
+    return compare(value, own, path === '' ? key : `${path}.${key}`, { exact: EXACT_KEYS.has(key), memory });
+  });
+  const surplus = exact && Object.keys(actual).some((key) => !Object.hasOwn(expected, key));
+  return surplus ? [...mismatches, { path, expected, actual }] : mismatches;
+}
+
+/** An object with one key that begins with a dollar sign is a matcher. */
+function matcherOf(expected: JsonObject): { name: string; argument: JsonValue } | undefined {
+  const [entry, ...others] = Object.entries(expected);
+  if (entry === undefined || others.length > 0 || !entry[0].startsWith('$')) return undefined;
+  return { name: entry[0], argument: entry[1] };
+}
+
+function matches(name: string, argument: JsonValue, actual: unknown, memory: MatchMemory): boolean {
+  switch (name) {
+    case '$contains':
+      return typeof actual === 'string' && actual.includes(text(name, argument));
+    case '$any':
+      return typeName(actual) === argument;
+    case '$uuid':
+      return typeof actual === 'string' && UUID.test(actual);
+    case '$iso8601':
+      return typeof actual === 'string' && ISO_8601.test(actual) && !Number.isNaN(Date.parse(actual));
+    case '$same_instant':
+      return instant(argument) === instant(actual);
+    case '$generated':
+      return isGenerated(actual, memory);
+    case '$not':
+      return match(argument, actual, memory).length > 0;
+    case '$range':
+      return match(range(argument), actual, memory).length === 0;
+    case '$regex':
+      return typeof actual === 'string' && new RegExp(text(name, argument)).test(actual);
+    default:
+      throw new Error(`The case uses a matcher "${name}" that match.ts does not know.`);
+  }
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function text(name: string, argument: JsonValue): string {
+  if (typeof argument === 'string') return argument;
+  throw new Error(`The matcher "${name}" takes a text, not ${JSON.stringify(argument)}.`);
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+/** Milliseconds since the epoch of a time in any of its notations. A time without a zone is UTC. */
+function instant(value: unknown): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const zoned = /(Z|[+-]\d{2}:?\d{2})$/.test(value) ? value : `${value}Z`;
+  const milliseconds = Date.parse(zoned);
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}
+
+function isGenerated(actual: unknown, memory: MatchMemory): boolean {
+  if (typeof actual !== 'string' || actual === '' || memory.generated.has(actual)) return false;
+  memory.generated.add(actual);
+  return true;
+}
+
+function range(argument: JsonValue): number[] {
+  const [from, to] = Array.isArray(argument) ? argument : [];
+  if (typeof from !== 'number' || typeof to !== 'number') throw new Error(`The matcher "$range" takes [a, b], not ${JSON.stringify(argument)}.`);
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
+}

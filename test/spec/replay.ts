@@ -1,0 +1,108 @@
+import { errorMessage } from '../../src/domain/error.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/domain/json.ts';
+import type { Operation, SuiteAdapter } from './adapters/adapter.ts';
+import type { CaseFile, SpecCase } from './case-file.ts';
+import { match, type MatchMemory, type Mismatch } from './match.ts';
+
+/** What became of a case. */
+export type Verdict =
+  | { type: 'passed' }
+  | { type: 'skipped'; reason: string }
+  | { type: 'failed'; problem?: string; mismatches: Mismatch[] };
+
+/** A case with its verdict. */
+export interface Replayed {
+  suite: string;
+  specCase: SpecCase;
+  verdict: Verdict;
+}
+
+/** What an operation came to. */
+export type Outcome = { type: 'returned'; value: unknown } | { type: 'threw'; message: string } | { type: 'stuck' };
+
+/** A case that takes longer is stuck, and would keep the others from being replayed. */
+const CASE_TIMEOUT_MS = 10_000;
+
+/** How a suite is replayed: by an adapter, or not at all because its feature is not built. Undefined: nobody knows the suite. */
+export type FoundSuite = { type: 'adapter'; adapter: SuiteAdapter } | { type: 'not_built'; reason: string } | undefined;
+
+/** Replays the cases of one file, one after the other. */
+export async function replayFile(
+  file: CaseFile & { type: 'cases' },
+  findSuite: (suite: string) => FoundSuite,
+): Promise<Replayed[]> {
+  const found = findSuite(file.suite);
+  const memory: MatchMemory = { generated: new Set() };
+  const replayed: Replayed[] = [];
+  for (const specCase of file.cases) {
+    replayed.push({ suite: file.suite, specCase, verdict: await replayCase(specCase, found, memory) });
+  }
+  return replayed;
+}
+
+async function replayCase(specCase: SpecCase, found: FoundSuite, memory: MatchMemory): Promise<Verdict> {
+  if (found === undefined) return failure('No adapter knows this suite.');
+  return found.type === 'not_built' ? { type: 'skipped', reason: found.reason } : replayWith(found.adapter, specCase, memory);
+}
+
+async function replayWith(adapter: SuiteAdapter, specCase: SpecCase, memory: MatchMemory): Promise<Verdict> {
+  const notBuilt = adapter.notBuilt[specCase.op] ?? adapter.skipReason?.(specCase);
+  if (notBuilt !== undefined) return { type: 'skipped', reason: notBuilt };
+  const operation = Object.hasOwn(adapter.operations, specCase.op) ? adapter.operations[specCase.op] : undefined;
+  if (operation === undefined) return failure(`No adapter knows the operation "${specCase.op}".`);
+  const expect = adapter.normalise?.(specCase.expect) ?? specCase.expect;
+  const outcome = await perform(operation, specCase.input, expect);
+  try {
+    return judge(expect, outcome, memory);
+  } catch (error) {
+    return failure(errorMessage(error));
+  }
+}
+
+async function perform(operation: Operation, input: JsonValue, expect: JsonValue): Promise<Outcome> {
+  let timer: NodeJS.Timeout | undefined;
+  const stuck = new Promise<Outcome>((resolve) => {
+    timer = setTimeout(() => resolve({ type: 'stuck' }), CASE_TIMEOUT_MS);
+  });
+  const done = async (): Promise<Outcome> => {
+    try {
+      return { type: 'returned', value: await operation(input, expect) };
+    } catch (error) {
+      return { type: 'threw', message: errorMessage(error) };
+    }
+  };
+  try {
+    return await Promise.race([done(), stuck]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Holds an outcome against an expectation. `raises_or_error` accepts a thrown error or a result with status `error`. */
+export function judge(expect: JsonValue, outcome: Outcome, memory: MatchMemory): Verdict {
+  if (outcome.type === 'stuck') return failure(`There was no outcome within ${CASE_TIMEOUT_MS} ms.`);
+  if (isJsonObject(expect) && Object.hasOwn(expect, 'raises_or_error')) return judgeError(expect, outcome, memory);
+  if (outcome.type === 'threw') return failure(`It threw: ${outcome.message}`);
+  return verdictOf(match(expect, outcome.value, memory));
+}
+
+function judgeError({ raises_or_error: error = null, ...others }: JsonObject, outcome: Exclude<Outcome, { type: 'stuck' }>, memory: MatchMemory): Verdict {
+  if (outcome.type === 'threw') return verdictOf(matchError(error, outcome.message, memory));
+  const { status, error: text } = Object(outcome.value) as Record<string, unknown>;
+  if (status !== 'error') return verdictOf([{ path: 'status', expected: 'error', actual: status }]);
+  return verdictOf([...matchError(error, text, memory), ...match(others, outcome.value, memory)]);
+}
+
+/** `true` stands for any error. */
+function matchError(expected: JsonValue, actual: unknown, memory: MatchMemory): Mismatch[] {
+  if (expected === true) return [];
+  return match(expected, actual, memory).map((mismatch) => ({ ...mismatch, path: 'raises_or_error' }));
+}
+
+function verdictOf(mismatches: Mismatch[]): Verdict {
+  return mismatches.length === 0 ? { type: 'passed' } : { type: 'failed', mismatches };
+}
+
+function failure(problem: string): Verdict {
+  return { type: 'failed', problem, mismatches: [] };
+}

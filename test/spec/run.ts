@@ -1,0 +1,34 @@
+import { findSuite } from './adapters/index.ts';
+import { BadDirectory, type CaseFile, readCaseFiles } from './case-file.ts';
+import { replayFile, type Replayed } from './replay.ts';
+import { closingLine, failureReport, skipReport } from './report.ts';
+
+/**
+ * Replays every case file of a directory against the real code: `npm run spec -- <directory>`.
+ * Exit code 0: nothing failed; 1: cases failed; 2: the directory cannot be replayed.
+ */
+async function main(directory: string | undefined): Promise<number> {
+  if (directory === undefined) throw new BadDirectory('Usage: npm run spec -- <directory of case files>');
+  const replayed: Replayed[] = [];
+  const broken: (CaseFile & { type: 'broken' })[] = [];
+  for (const file of readCaseFiles(directory)) {
+    if (file.type === 'broken') broken.push(file);
+    else replayed.push(...(await replayFile(file, findSuite)));
+  }
+  const lines = [
+    ...broken.map(({ path, problem }) => `FAILED ${path}: ${problem}`),
+    ...replayed.flatMap(failureReport),
+    ...skipReport(replayed),
+    closingLine(replayed, broken.length),
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+  return broken.length > 0 || replayed.some(({ verdict }) => verdict.type === 'failed') ? 1 : 0;
+}
+
+try {
+  process.exitCode = await main(process.argv[2]);
+} catch (error) {
+  if (!(error instanceof BadDirectory)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}
