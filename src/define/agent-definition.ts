@@ -4,7 +4,7 @@ import type { JsonObject } from '../domain/json.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
 /** Instructions: text, several texts (each becomes a system message), or a function of the run's deps, called once per run in an activity. */
-export type Instructions<Deps> = string | string[] | ((deps: Deps) => string | string[] | Promise<string | string[]>);
+export type Instructions<Deps> = string | readonly string[] | ((deps: Deps) => string | readonly string[] | Promise<string | readonly string[]>);
 
 /** How an agent obtains a structured answer. */
 export interface OutputDefinition {
@@ -12,6 +12,8 @@ export interface OutputDefinition {
   readonly schema: JsonObject;
   readonly providerSchema: JsonObject;
   readonly strict: boolean;
+  /** Why `providerSchema` is not in the provider's strict subset, where it is not. */
+  readonly strictProblem?: string;
   /** Undefined: the provider's capability decides. */
   readonly mode: 'schema' | 'final_answer' | undefined;
   readonly maxRetries: number;
@@ -36,10 +38,12 @@ export interface AgentDefinition<Output = unknown, Deps = never> {
   readonly modelTimeoutMs: number;
   readonly modelMaxAttempts: number;
   readonly [OUTPUT]?: Output;
+  readonly [DEPS]?: (deps: Deps) => void;
 }
 
-/** Never present at run time: it carries the output type. */
+/** Never present at run time: they carry the types. */
 declare const OUTPUT: unique symbol;
+declare const DEPS: unique symbol;
 
 /** An agent of any types, as registries hold it. */
 export type AnyAgent = AgentDefinition<unknown, never>;

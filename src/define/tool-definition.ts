@@ -1,16 +1,14 @@
 import type { z } from 'zod';
-import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { JsonObject } from '../domain/json.ts';
 import type { RunContext } from './run-context.ts';
 
-/** What a tool returns when it says more than a value: several blocks, or a failure that it has noticed itself. Made by `toolOutput`. */
-export interface ToolOutput {
-  readonly kind: 'longhaul.tool_output';
-  readonly content: JsonValue[];
-  readonly isError: boolean;
-}
+export type { ToolOutput } from './tool-output.ts';
 
-/** A tool as `defineTool` returns it: checked, with its schemas converted. */
-export interface ToolDefinition {
+/**
+ * A tool as `defineTool` returns it: checked, with its schemas converted. The type parameters are what `execute`
+ * takes and gives; without them it is a tool of any kind, as registries hold it.
+ */
+export interface ToolDefinition<Args = never, Deps = never, Result = unknown> {
   readonly kind: 'longhaul.tool';
   readonly name: string;
   readonly description: string;
@@ -24,9 +22,11 @@ export interface ToolDefinition {
   readonly providerSchema: JsonObject;
   /** `providerSchema` is in the provider's strict subset. */
   readonly strict: boolean;
+  /** Why it is not, where it is not. */
+  readonly strictProblem?: string;
   readonly parallel: boolean;
   readonly timeoutMs: number;
   readonly maxAttempts: number;
   /** Any JSON value, nothing, or a `ToolOutput`. Throwing gives the model an error result. */
-  execute(args: never, context: RunContext<never>): unknown;
+  readonly execute: (args: Args, context: RunContext<Deps>) => Result;
 }

@@ -1,9 +1,9 @@
 import { type Schema, Validator } from '@cfworker/json-schema';
 import { errorMessage } from '../domain/error.ts';
-import type { JsonObject, JsonValue } from '../domain/json.ts';
-import { isJsonObject } from '../domain/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import { mapSubschemas, propertiesOf } from './json-schema.ts';
-import { type JsonProblem, readProblems, type ValidatorError } from './json-problems.ts';
+import { type JsonProblem, readProblems } from './json-problems.ts';
+import type { ValidatorError } from './problem-text.ts';
 
 export type { JsonProblem } from './json-problems.ts';
 

@@ -1,20 +1,12 @@
-import { type JsonObject, type JsonValue } from '../domain/json.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { pointerTokens } from './json-schema.ts';
-import { keywordValue, leafOf, type Leaf } from './problem-text.ts';
+import { keywordValue, leafOf, type Leaf, type ValidatorError } from './problem-text.ts';
 
 /** What is wrong with a value. */
 export interface JsonProblem {
   /** `list[0].when`; empty for the value itself. */
   path: string;
   message: string;
-}
-
-/** An error as the validator reports it. */
-export interface ValidatorError {
-  keyword: string;
-  keywordLocation: string;
-  instanceLocation: string;
-  error: string;
 }
 
 /** A model that made more mistakes than this in one value does not need the whole list. */
@@ -47,13 +39,22 @@ function reduceUnion(union: ValidatorError, leaves: Leaf[]): Leaf[] {
   const at = pointerTokens(union.instanceLocation);
   const belongs = (leaf: Leaf): boolean => leaf.where.startsWith(prefix) && at.every((token, index) => leaf.at[index] === token);
   const outside = leaves.filter((leaf) => !belongs(leaf));
-  const choices = Map.groupBy(leaves.filter(belongs), (leaf) => leaf.where.slice(prefix.length).split('/')[0]);
-  if (choices.size === 0) return [...outside, { at, where: union.keywordLocation, text: 'expected exactly one of the alternatives to fit' }];
+  const choices = byChoice(leaves.filter(belongs), prefix);
+  if (choices.length === 0) return [...outside, { at, where: union.keywordLocation, text: 'expected exactly one of the alternatives to fit' }];
 
   // Another type, or another value of a fixed field, says that this choice was not meant.
   const isForeign = (leaf: Leaf): boolean => leaf.expected !== undefined && leaf.at.length <= at.length + (leaf.fixed ? 1 : 0);
-  const meant = [...choices.values()].filter((choice) => !choice.some(isForeign)).toSorted((a, b) => a.length - b.length);
-  return [...outside, ...(meant[0] ?? [...choices.values()].flatMap((choice) => choice.filter(isForeign)))];
+  const meant = choices.filter((choice) => !choice.some(isForeign)).toSorted((a, b) => a.length - b.length);
+  return [...outside, ...(meant[0] ?? choices.flatMap((choice) => choice.filter(isForeign)))];
+}
+
+function byChoice(leaves: readonly Leaf[], prefix: string): Leaf[][] {
+  const choices = new Map<string, Leaf[]>();
+  for (const leaf of leaves) {
+    const [index = ''] = leaf.where.slice(prefix.length).split('/');
+    choices.set(index, [...(choices.get(index) ?? []), leaf]);
+  }
+  return [...choices.values()];
 }
 
 /** Expectations of the same place in one: `expected string or number, got boolean`. */

@@ -1,6 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
-import type { ValidatorError } from './json-problems.ts';
 import { dereference, pointerTokens } from './json-schema.ts';
+
+/** An error as the validator reports it. */
+export interface ValidatorError {
+  keyword: string;
+  keywordLocation: string;
+  instanceLocation: string;
+  error: string;
+}
 
 /** An error of the validator at one place of the value: an expectation, or a text. */
 export interface Leaf {
@@ -47,7 +54,7 @@ export function leafOf(error: ValidatorError, keyword: Keyword, value: JsonValue
     case 'enum':
       return { ...leaf, expected: Array.isArray(keyword.value) ? keyword.value.map(short) : [], got: short(found), fixed: true };
     case 'required':
-      return { ...leaf, text: `missing required field ${/"(.*)"\.$/s.exec(error.error)?.[1] === undefined ? '' : quoted(error.error)}` };
+      return { ...leaf, text: `missing required field ${quoted(error.error)}` };
     case 'false':
       return unexpected(leaf);
     default:
@@ -80,18 +87,22 @@ function boundText(keyword: string, { value, schema }: Keyword): string | undefi
     case 'multipleOf':
       return `expected a multiple of ${value}`;
     case 'minLength':
-      return `expected at least ${value} characters`;
+      return `expected at least ${count(value, 'character')}`;
     case 'maxLength':
-      return `expected at most ${value} characters`;
+      return `expected at most ${count(value, 'character')}`;
     case 'minItems':
-      return `expected at least ${value} items`;
+      return `expected at least ${count(value, 'item')}`;
     case 'maxItems':
-      return `expected at most ${value} items`;
+      return `expected at most ${count(value, 'item')}`;
     case 'pattern':
       return typeof format === 'string' ? `expected text in the format ${format}` : `expected text that matches ${short(value)}`;
     default:
       return undefined;
   }
+}
+
+function count(number: JsonValue | undefined, noun: string): string {
+  return `${short(number)} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 function amount(keyword: string, found: JsonValue | undefined): string {
@@ -115,7 +126,7 @@ function kindOf(value: JsonValue | undefined, expected: JsonValue | undefined): 
 /** A value as JSON, cut where it is long. */
 function short(value: JsonValue | undefined): string {
   const text = JSON.stringify(value) ?? 'nothing';
-  return text.length <= 60 ? text : `${text.slice(0, 57).toWellFormed()}...`;
+  return text.length <= 60 ? text : `${text.slice(0, 57).replace(/[\ud800-\udbff]$/, '')}...`;
 }
 
 function valueAt(value: JsonValue, at: readonly string[]): JsonValue | undefined {

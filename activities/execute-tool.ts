@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import type { RunContext } from '../src/define/run-context.ts';
+import type { ToolDefinition } from '../src/define/tool-definition.ts';
+import { isToolOutput, type ToolOutput } from '../src/define/tool-output.ts';
+import { errorMessage } from '../src/domain/error.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../src/domain/json.ts';
+import { cleanJson } from '../src/model/clean-json.ts';
+
+/** One call to execute. */
+export interface Execution {
+  /** Undefined where the worker does not have the tool any more. */
+  tool: ToolDefinition | undefined;
+  name: string;
+  args: JsonObject;
+  context: RunContext;
+}
+
+/** What came of it. */
+export interface Executed {
+  /** Texts in one value, joined by line breaks, then everything else; empty where the tool returned nothing. */
+  content: JsonValue[];
+  isError: boolean;
+  /** Milliseconds. */
+  durationMs: number;
+}
+
+/** A result for the model, before its time is known. */
+type Outcome = Pick<Executed, 'content' | 'isError'>;
+
+/**
+ * Executes a tool: arguments through its zod schema, then `execute`, then the result as JSON. Whatever goes wrong is
+ * an error result for the model. Rejects only with the reason of an aborted `context.signal`.
+ */
+export async function executeTool({ tool, name, args, context }: Execution): Promise<Executed> {
+  const startedAt = performance.now();
+  const outcome = tool === undefined ? failure(`Tool '${name}' is not executable: this worker does not have it`) : await execute(tool, args, context);
+  return { ...outcome, durationMs: performance.now() - startedAt };
+}
+
+async function execute(tool: ToolDefinition, args: JsonObject, context: RunContext): Promise<Outcome> {
+  try {
+    const parsed = await tool.parameters.safeParseAsync(args);
+    if (!parsed.success) return failure(`Invalid arguments for '${tool.name}': ${z.prettifyError(parsed.error)}`);
+    const returned = await tool.execute(parsed.data as never, context as never);
+    return await toOutcome(tool, returned);
+  } catch (error) {
+    if (context.signal.aborted) throw context.signal.reason;
+    return failure(errorMessage(error) || `Tool '${tool.name}' failed without a message`);
+  }
+}
+
+async function toOutcome(tool: ToolDefinition, returned: unknown): Promise<Outcome> {
+  if (isToolOutput(returned)) return blocksOutcome(tool, returned);
+  const checked = await tool.result?.safeParseAsync(returned);
+  if (checked !== undefined && !checked.success) {
+    return failure(`Tool '${tool.name}' returned a value that does not fit its result schema: ${z.prettifyError(checked.error)}`);
+  }
+  const value = checked === undefined ? returned : checked.data;
+  if (value === undefined || value === null) return { content: [], isError: false };
+  // JSON would make null of these.
+  if (typeof value === 'number' && !Number.isFinite(value)) return { content: [String(value)], isError: false };
+  const plain = cleanJson(value);
+  return plain === undefined ? notJson(tool.name) : { content: [plain], isError: false };
+}
+
+/** Several blocks: the texts first and in one, as seed 001 joins them. */
+function blocksOutcome(tool: ToolDefinition, { content, isError }: ToolOutput): Outcome {
+  const blocks = content.map(cleanJson).filter((block) => block !== undefined);
+  if (blocks.length < content.length) return notJson(tool.name);
+  const texts = blocks.map(textOf).filter((text) => text !== undefined);
+  const others = blocks.filter((block) => textOf(block) === undefined);
+  return { content: [...(texts.length > 0 ? [texts.join('\n')] : []), ...others], isError };
+}
+
+/** The text of a text block. */
+function textOf(block: JsonValue): string | undefined {
+  if (typeof block === 'string') return block;
+  return isJsonObject(block) && block['type'] === 'text' && typeof block['text'] === 'string' ? block['text'] : undefined;
+}
+
+function notJson(name: string): Outcome {
+  return failure(`Tool '${name}' returned a value that is not JSON (a bigint, a function, a cycle, or nested too deep)`);
+}
+
+function failure(message: string): Outcome {
+  return { content: [message.toWellFormed()], isError: true };
+}

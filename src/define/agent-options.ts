@@ -1,0 +1,44 @@
+import type { z } from 'zod';
+import type { ModelSettings } from '../domain/agent-snapshot.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { DefaultOutput } from '../domain/run-result.ts';
+import type { Instructions } from './agent-definition.ts';
+import type { Duration } from './duration.ts';
+import type { ToolDefinition } from './tool-definition.ts';
+
+/** What an agent answers: what its output schema gives, or text (or parts, where media is involved) without one. */
+export type OutputFor<Output extends z.ZodType> = [Output] extends [never] ? DefaultOutput : z.output<Output>;
+
+/** What the functions of an agent see as deps: what its deps schema gives, or any JSON object without one. */
+export type DepsFor<Deps extends z.ZodType> = [Deps] extends [never] ? JsonObject : z.output<Deps>;
+
+/** What an agent is made of. */
+export interface AgentOptions<Output extends z.ZodType, Deps extends z.ZodType> {
+  /** Names the agent for clients, events and the Temporal UI. */
+  name: string;
+  /** `provider/model`, split at the first slash: the provider is a name of the worker's `providers`. */
+  model: string;
+  /** What the model is told first. Default: a short general instruction. */
+  instructions?: Instructions<DepsFor<Deps>>;
+  /** The names must differ. A tool that reads deps fits only an agent whose deps have them. */
+  tools?: readonly ToolDefinition<never, DepsFor<Deps>>[];
+  /** The schema of the run's JSON data: checked when a run starts. */
+  deps?: Deps;
+  /** The schema of the answer. Without it the answer is text. */
+  output?: Output;
+  /** How the answer is obtained. Default: enforced by the provider where it can be, else by a `final_answer` tool. */
+  outputMode?: 'schema' | 'final_answer';
+  /** How often an answer that does not fit goes back to the model. Default 2. */
+  outputRetries?: number;
+  settings?: ModelSettings;
+  /** Steps that a run may take. Default 10. */
+  maxIterations?: number;
+  /** After the last step, ask once more for the best answer, without tools. Default false. */
+  finalAttempt?: boolean;
+  /** False: the calls of one response run one after the other. Default true. */
+  parallel?: boolean;
+  /** How long one attempt of a model call may take. Default 10 minutes. */
+  modelTimeout?: Duration;
+  /** Attempts of a model call in all, the first one included. Default 8. */
+  modelMaxAttempts?: number;
+}

@@ -1,0 +1,96 @@
+import type { z } from 'zod';
+import { UsageError } from '../domain/error.ts';
+import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
+import type { AgentDefinition, Instructions } from './agent-definition.ts';
+import type { AgentOptions, DepsFor, OutputFor } from './agent-options.ts';
+import { milliseconds } from './duration.ts';
+import { checkSettings } from './model-settings.ts';
+import { nonEmpty, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
+import { defineOutput } from './output-definition.ts';
+import type { ToolDefinition } from './tool-definition.ts';
+
+const OPTIONS = [
+  ...['name', 'model', 'instructions', 'tools', 'deps', 'output', 'outputMode', 'outputRetries', 'settings'],
+  ...['maxIterations', 'finalAttempt', 'parallel', 'modelTimeout', 'modelMaxAttempts'],
+];
+
+/** What a model is told where the agent says nothing (seed 001). */
+const DEFAULT_INSTRUCTIONS = "You are a helpful AI assistant. Solve the user's request with the tools you are given, and think step by step.";
+
+/**
+ * Defines an agent. Throws a `UsageError` that names the agent, the option and the path for anything that could not
+ * work: a model without a provider, two tools of one name, limits below 1, schemas that JSON cannot represent.
+ *
+ * @example
+ * const researcher = defineAgent({
+ *   name: 'researcher',
+ *   model: 'openai/gpt-5',
+ *   instructions: 'Answer with sources.',
+ *   tools: [search],
+ *   output: z.object({ answer: z.string(), sources: z.array(z.url()) }),
+ * });
+ */
+export function defineAgent<Output extends z.ZodType = never, Deps extends z.ZodType = never>(
+  options: AgentOptions<Output, Deps>,
+): AgentDefinition<OutputFor<Output>, DepsFor<Deps>> {
+  const owner = `agent "${checkName(options.name)}"`;
+  requireKnown(owner, options, OPTIONS);
+  const tools = options.tools ?? [];
+  checkTools(owner, tools);
+  if (options.deps !== undefined) checkDeps(owner, options.deps);
+  const output = options.output === undefined ? undefined : defineOutput(owner, { ...options, output: options.output });
+  return {
+    kind: 'longhaul.agent',
+    name: options.name,
+    model: checkModel(owner, options.model),
+    instructions: checkInstructions(owner, options.instructions ?? DEFAULT_INSTRUCTIONS),
+    tools,
+    ...(options.deps === undefined ? {} : { deps: options.deps }),
+    ...(output === undefined ? {} : { output }),
+    settings: checkSettings(owner, options.settings ?? {}, { tools: tools.map((tool) => tool.name), output }),
+    limits: {
+      maxIterations: wholeNumber(`${owner}: "maxIterations"`, options.maxIterations ?? 10, 1),
+      finalAttempt: options.finalAttempt ?? false,
+    },
+    parallel: options.parallel ?? true,
+    modelTimeoutMs: milliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
+    modelMaxAttempts: wholeNumber(`${owner}: "modelMaxAttempts"`, options.modelMaxAttempts ?? 8, 1),
+  };
+}
+
+function checkName(name: unknown): string {
+  const text = nonEmpty('the "name" of an agent', name);
+  if (text.length <= 100 && !/[\p{Cc}\p{Cs}]/u.test(text)) return text;
+  throw new UsageError(`agent ${JSON.stringify(text.slice(0, 100))}: a name is one line of at most 100 characters`);
+}
+
+/** Providers have names without a slash; names of models may contain some. */
+function checkModel(owner: string, model: unknown): string {
+  const text = nonEmpty(`${owner}: "model"`, model);
+  const slash = text.indexOf('/');
+  if (slash > 0 && slash < text.length - 1) return text;
+  throw new UsageError(`${owner}: model "${text}" has no ${slash < 0 || slash === 0 ? 'provider' : 'name after the provider'}: write "provider/model"`);
+}
+
+function checkInstructions<Deps>(owner: string, instructions: Instructions<Deps>): Instructions<Deps> {
+  if (typeof instructions === 'function' || typeof instructions === 'string') return instructions;
+  if (Array.isArray(instructions) && instructions.every((text) => typeof text === 'string')) return instructions;
+  throw new UsageError(`${owner}: "instructions" must be a text, a list of texts, or a function of the deps`);
+}
+
+function checkTools(owner: string, tools: readonly ToolDefinition<never, never>[]): void {
+  const names = new Set<string>();
+  for (const tool of tools) {
+    if (tool?.kind !== 'longhaul.tool') throw new UsageError(`${owner}: "tools" has something that is no tool: make it with defineTool`);
+    if (names.has(tool.name)) throw new UsageError(`${owner} has two tools named "${tool.name}": give each its own name`);
+    names.add(tool.name);
+  }
+}
+
+/** Deps are stored as JSON and parsed where they are used: both sides of the schema must be JSON. */
+function checkDeps(owner: string, deps: z.ZodType): void {
+  requireZod(`${owner}: "deps"`, deps);
+  const given = jsonSchemaOf(deps, `${owner}: deps`);
+  if (given['type'] !== 'object') throw new UsageError(`${owner}: deps are not an object schema: write z.object({...})`);
+  jsonSchemaOf(deps, `${owner}: deps`, 'output');
+}

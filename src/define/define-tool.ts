@@ -1,0 +1,101 @@
+import type { z } from 'zod';
+import { UsageError } from '../domain/error.ts';
+import type { JsonObject } from '../domain/json.ts';
+import { FINAL_ANSWER } from '../domain/tool-text.ts';
+import { ACTIVITIES } from '../protocol.ts';
+import { isObjectSchema, toStrictJsonSchema } from '../schema/strict-json-schema.ts';
+import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
+import { type Duration, milliseconds } from './duration.ts';
+import { nonEmpty, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
+import { providerSchema } from './provider-schema.ts';
+import type { RunContext } from './run-context.ts';
+import type { ToolDefinition } from './tool-definition.ts';
+
+/** An object schema, strict or not. */
+export type ObjectSchema = z.ZodObject<z.core.$ZodLooseShape, z.core.$ZodObjectConfig>;
+
+/** What a tool is made of. `Deps` is inferred from the type of the context that `execute` takes. */
+export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result> {
+  /** Letters, digits, `_` and `-`, at most 64. It is also the name of the tool's activity in the Temporal UI. */
+  name: string;
+  /** For the model: what the tool does and when to use it. */
+  description: string;
+  parameters: Parameters;
+  /** Applied to what `execute` returns; a value that does not fit is an error result. */
+  result?: z.ZodType<unknown, Awaited<Result>>;
+  /**
+   * Called once per attempt with the parsed arguments, in an activity. May return text, any JSON value, nothing, or a
+   * `ToolOutput`. What it throws is the model's error result; it must honour `context.signal`.
+   */
+  execute: (args: z.output<Parameters>, context: RunContext<Deps>) => Result;
+  /** False: its calls never overlap with another call of the same response. Default true. */
+  parallel?: boolean;
+  /** How long one attempt may take. Default 60 seconds. */
+  timeout?: Duration;
+  /** Attempts in all, the first one included. Default 3. */
+  maxAttempts?: number;
+  /** The provider enforces the schema. Default: wherever the schema can be said in the provider's subset. */
+  strict?: boolean;
+}
+
+const OPTIONS = ['name', 'description', 'parameters', 'result', 'execute', 'parallel', 'timeout', 'maxAttempts', 'strict'];
+
+/** What providers accept as the name of a tool. */
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** Names that mean something else: the tool of structured answers, and Longhaul's own activities. */
+const RESERVED = [FINAL_ANSWER, ...Object.values(ACTIVITIES)] as readonly string[];
+
+/**
+ * Defines a tool. Throws a `UsageError` that names the tool and the path for anything that could not work: a name
+ * that providers refuse, parameters that are not an object or not JSON, limits below 1.
+ *
+ * @example
+ * const search = defineTool({
+ *   name: 'search_web',
+ *   description: 'Searches the web and returns the best hits.',
+ *   parameters: z.object({ query: z.string() }),
+ *   execute: async ({ query }, { signal }) => searchWeb(query, signal),
+ * });
+ */
+export function defineTool<Parameters extends ObjectSchema, Result, Deps = Record<string, unknown>>(
+  options: ToolOptions<Parameters, Deps, Result>,
+): ToolDefinition<z.output<Parameters>, Deps, Result> {
+  const name = checkName(options.name);
+  const owner = `tool "${name}"`;
+  requireKnown(owner, options, OPTIONS);
+  const schema = parametersSchema(owner, options.parameters);
+  if (options.result !== undefined) requireZod(`${owner}: "result"`, options.result);
+  if (typeof options.execute !== 'function') throw new UsageError(`${owner}: "execute" is missing: write a function`);
+  return {
+    kind: 'longhaul.tool',
+    name,
+    description: nonEmpty(`${owner}: "description"`, options.description),
+    parameters: options.parameters,
+    ...(options.result === undefined ? {} : { result: options.result }),
+    schema,
+    ...providerSchema(owner, schema, toStrictJsonSchema(schema), options.strict),
+    parallel: options.parallel ?? true,
+    timeoutMs: milliseconds(options.timeout ?? 60_000, `${owner}: "timeout"`),
+    maxAttempts: wholeNumber(`${owner}: "maxAttempts"`, options.maxAttempts ?? 3, 1),
+    execute: options.execute,
+  };
+}
+
+function checkName(name: unknown): string {
+  if (name === undefined || name === '') throw new UsageError('a tool has no name: write "name"');
+  if (typeof name !== 'string' || !TOOL_NAME.test(name)) {
+    throw new UsageError(`tool ${JSON.stringify(name)}: providers refuse this name: use 1 to 64 letters, digits, "_" or "-"`);
+  }
+  if (RESERVED.includes(name) || name.startsWith('__temporal')) {
+    throw new UsageError(`tool "${name}": this name is reserved: give the tool another one`);
+  }
+  return name;
+}
+
+function parametersSchema(owner: string, parameters: z.ZodType): JsonObject {
+  requireZod(`${owner}: "parameters"`, parameters);
+  const schema = jsonSchemaOf(parameters, `${owner}: parameters`);
+  if (!isObjectSchema(schema)) throw new UsageError(`${owner}: parameters are not an object schema: write z.object({...})`);
+  return schema;
+}

@@ -1,0 +1,38 @@
+/**
+ * `longhaul`: what agents and tools are defined with, and the types of what a run gives. Starting runs is
+ * `longhaul/client`, running them `longhaul/worker`.
+ */
+export { defineAgent } from './define/define-agent.ts';
+export { defineTool } from './define/define-tool.ts';
+export { toolOutput } from './define/tool-output.ts';
+export type { AgentDefinition, AnyAgent, DepsOf, Instructions, OutputOf } from './define/agent-definition.ts';
+export type { AgentOptions } from './define/agent-options.ts';
+export type { ToolOptions } from './define/define-tool.ts';
+export type { Duration } from './define/duration.ts';
+export type { Resources, RunContext, RunLog } from './define/run-context.ts';
+export type { ToolDefinition } from './define/tool-definition.ts';
+export type { ToolOutput } from './define/tool-output.ts';
+
+export type { AgentSnapshot, ModelSettings, OutputSnapshot, RunLimits, ToolDescription, ToolSnapshot } from './domain/agent-snapshot.ts';
+export type { ContentItem, ContentPart, MediaSource, Message, Role, ToolCall, ToolResult } from './domain/content.ts';
+export type { Event } from './domain/event.ts';
+export type { ExecutionContext } from './domain/execution-context.ts';
+export type { JsonObject, JsonValue } from './domain/json.ts';
+export type { RunStatus, StopReason, TerminalStatus } from './domain/run-status.ts';
+export type { FinishReason, StepResult, ToolCallRecord } from './domain/step.ts';
+export type { AggregatedUsage, UsageStats } from './domain/usage.ts';
+export { RunResult } from './domain/run-result.ts';
+export type { DefaultOutput, RunResultFields } from './domain/run-result.ts';
+
+export { ERROR_CODES, errorCode, isErrorCode, LonghaulError, ModelCallError, UsageError } from './domain/error.ts';
+export type { ErrorCode } from './domain/error.ts';
+
+export type {
+  ConversationEvent,
+  ModelCallContext,
+  ModelCapabilities,
+  ModelClient,
+  ModelRequest,
+  ModelResponse,
+  RawToolCall,
+} from './domain/model.ts';

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { errorMessage } from '../domain/error.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../domain/json.ts';
+import type { OutputVerdict } from '../domain/recorded-response.ts';
+import { checkJson, problemsText } from '../schema/check-json-schema.ts';
+import { removeAddedNulls } from '../schema/remove-nulls.ts';
+import { cleanJson } from './clean-json.ts';
+import { parseJsonText } from './parse-json-text.ts';
+
+/** What an answer must fit. */
+export interface OutputCheck {
+  schema: JsonObject;
+  /** The provider was sent the strict form, in which fields left out are null. */
+  strict: boolean;
+  /** Applied after the JSON Schema, where this worker has it. */
+  zod: z.ZodType | undefined;
+}
+
+/** Whether a value fits; `parsed` where defaults, or nulls that stood for fields left out, made it another one. */
+export function checkOutput(value: JsonValue, check: OutputCheck): OutputVerdict {
+  const cleaned = check.strict ? removeAddedNulls(check.schema, value) : value;
+  const problems = checkJson(check.schema, cleaned);
+  if (problems.length > 0) return { type: 'problem', problem: problemsText(problems) };
+  const parsed = parseWithZod(cleaned, check.zod);
+  if ('problem' in parsed) return { type: 'problem', problem: parsed.problem };
+  if (canonicalJson(parsed.value) === canonicalJson(value)) return { type: 'fits' };
+  return { type: 'parsed', value: parsed.value };
+}
+
+/** An answer without tool calls. */
+export interface TextAnswer {
+  text: string;
+  /** The answer as a value, where the client delivered one beside the text. */
+  structured: JsonValue | undefined;
+  /** False where the answer was cut off. */
+  complete: boolean;
+}
+
+/** Whether an answer is JSON text that fits. `fits` means that parsing the text gives the output. */
+export function checkOutputText({ text, structured, complete }: TextAnswer, check: OutputCheck): OutputVerdict {
+  const plain = parseJsonText(text, false);
+  if (plain.ok && isSameJson(text, plain.value)) return checkOutput(plain.value, check);
+
+  const other = plain.ok || structured === undefined ? parseJsonText(text, complete) : { ok: true as const, value: structured };
+  if (!other.ok) return { type: 'problem', problem: `the answer is not valid JSON: ${other.problem}` };
+  const verdict = checkOutput(other.value, check);
+  return verdict.type === 'fits' ? { type: 'parsed', value: other.value } : verdict;
+}
+
+/** True where parsing the text gives this very value: lone surrogates, for one, have been replaced in it. */
+function isSameJson(text: string, value: JsonValue): boolean {
+  return canonicalJson(JSON.parse(text) as JsonValue) === canonicalJson(value);
+}
+
+function parseWithZod(value: JsonValue, schema: z.ZodType | undefined): { value: JsonValue } | { problem: string } {
+  if (schema === undefined) return { value };
+  try {
+    const parsed = schema.safeParse(value);
+    if (!parsed.success) return { problem: z.prettifyError(parsed.error).toWellFormed() };
+    const plain = cleanJson(parsed.data);
+    return plain === undefined ? { problem: 'what the output schema makes of it is not JSON' } : { value: plain };
+  } catch (error) {
+    return { problem: `the output schema failed: ${errorMessage(error).toWellFormed()}` };
+  }
+}

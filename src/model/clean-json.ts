@@ -1,0 +1,38 @@
+import { isJsonObject, type JsonValue } from '../domain/json.ts';
+
+/** Values nested deeper than this are refused: what handles them recursively, here and in Temporal, would overflow the stack. */
+export const MAX_DEPTH = 100;
+
+/** True where the value is nested deeper than `MAX_DEPTH`. Does not recurse. */
+export function isTooDeep(value: JsonValue): boolean {
+  let level: JsonValue[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) return true;
+    level = level.flatMap((one) => (Array.isArray(one) ? one : isJsonObject(one) ? Object.values(one) : []));
+  }
+  return false;
+}
+
+/** A copy whose texts and keys are well-formed UTF-16: lone surrogates, which UTF-8 cannot hold, become U+FFFD. */
+export function wellFormed(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key.toWellFormed(), wellFormed(one)]));
+}
+
+/** Anything as well-formed JSON; undefined for what JSON cannot hold (cycles, bigints, functions) and what is too deep. */
+export function cleanJson(value: unknown): JsonValue | undefined {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+  return text === undefined ? undefined : cleanParsed(JSON.parse(text) as JsonValue);
+}
+
+/** The same for a value that `JSON.parse` made. */
+export function cleanParsed(value: JsonValue): JsonValue | undefined {
+  return isTooDeep(value) ? undefined : wellFormed(value);
+}

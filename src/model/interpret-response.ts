@@ -1,0 +1,156 @@
+import type { z } from 'zod';
+import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
+import type { ContentItem, ToolCall } from '../domain/content.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { ModelResponse } from '../domain/model.ts';
+import type { OutputVerdict, RecordedResponse } from '../domain/recorded-response.ts';
+import { FINAL_ANSWER } from '../domain/tool-text.ts';
+import { checkJson, problemsText } from '../schema/check-json-schema.ts';
+import { removeAddedNulls } from '../schema/remove-nulls.ts';
+import { checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
+import { cleanJson } from './clean-json.ts';
+import { type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
+import { cleanFinishReason, cleanUsage } from './response-fields.ts';
+
+/** What a response is interpreted with. */
+export interface InterpretOptions {
+  snapshot: AgentSnapshot;
+  /** The full schema of the answer, where this worker has the agent. */
+  outputZod?: z.ZodType | undefined;
+  /** The ids of all calls of the run so far: a new one must differ. */
+  knownCallIds: ReadonlySet<string>;
+  uuid: () => string;
+}
+
+/** A call as it is recorded, and why it must not run, if it must not. */
+interface CheckedCall {
+  call: ToolCall;
+  problem?: string;
+  /** For a `final_answer` whose output fits. */
+  verdict?: OutputVerdict;
+}
+
+/** The finish reasons of an answer that is whole. */
+const COMPLETE = new Set(['stop', 'tool_calls', 'function_call']);
+
+/**
+ * What a model answered, as it enters history: every call named, identified and checked, so that the workflow decides
+ * from recorded data alone. A model's mistake becomes a problem for the model to read. Nothing in the response is
+ * trusted, and nothing makes this throw. Tools that the agent does not have are left to the loop.
+ */
+export function interpretResponse(response: ModelResponse, options: InterpretOptions): RecordedResponse {
+  const fields = fieldsOf(response);
+  const structured = typeof fields.structured === 'object' ? (cleanJson(fields.structured) ?? undefined) : undefined;
+  const said = typeof fields.content === 'string' ? fields.content.toWellFormed() : '';
+  const text = said === '' && structured !== undefined ? JSON.stringify(structured) : said;
+  const complete = typeof fields.finishReason === 'string' && COMPLETE.has(fields.finishReason);
+  const calls = checkCalls(listOf(fields.toolCalls), complete, options);
+
+  const message: ContentItem[] = text !== '' || calls.length === 0 ? [{ type: 'message', role: 'assistant', content: text }] : [];
+  const problems = calls.flatMap(({ call, problem }) => (problem === undefined ? [] : [[call.toolCallId, problem]]));
+  const output = calls.length > 0 ? finalAnswerVerdict(calls, options) : textVerdict({ text, structured, complete }, options);
+  const refusal = typeof fields.refusal === 'string' ? fields.refusal.toWellFormed() : '';
+  const providerItems = listOf(fields.providerItems)
+    .map(cleanJson)
+    .filter((item) => item !== undefined);
+  return {
+    id: options.uuid(),
+    content: [...message, ...calls.map(({ call }) => call)],
+    finishReason: cleanFinishReason(fields.finishReason, calls.length > 0),
+    usage: cleanUsage(fields.usage),
+    // Call ids come from models and may be `__proto__`: fromEntries makes every key a plain own one.
+    ...(problems.length === 0 ? {} : { problems: Object.fromEntries(problems) }),
+    ...(output === undefined ? {} : { output }),
+    ...(refusal === '' ? {} : { refusal }),
+    ...(isConfidence(fields.confidence) ? { confidence: fields.confidence } : {}),
+    ...(providerItems.length === 0 ? {} : { providerItems }),
+  };
+}
+
+/** The fields of a response, of which a client may have got any wrong. */
+function fieldsOf(response: unknown): Partial<Record<keyof ModelResponse, unknown>> {
+  return typeof response === 'object' && response !== null ? response : {};
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? [...value] : [];
+}
+
+function checkCalls(rawCalls: unknown[], complete: boolean, options: InterpretOptions): CheckedCall[] {
+  const taken = new Set(options.knownCallIds);
+  return rawCalls.map((raw) => {
+    const parsed = parseToolCall(raw, { complete, uuid: options.uuid });
+    const toolCallId = unusedId(parsed.toolCallId, taken);
+    taken.add(toolCallId);
+    const checked = isFinalAnswer(parsed.name, options) ? checkFinalAnswer(parsed, options) : checkArguments(parsed, options.snapshot);
+    const { args, ...rest } = checked;
+    return { call: { type: 'tool_call', toolCallId, name: parsed.name, arguments: args }, ...rest };
+  });
+}
+
+/** The id, with a number behind it where the run has it already. */
+function unusedId(id: string, taken: ReadonlySet<string>): string {
+  let unused = id;
+  for (let number = 2; taken.has(unused); number += 1) unused = `${id}-${number}`;
+  return unused;
+}
+
+interface CheckedArguments {
+  args: JsonObject;
+  problem?: string;
+  verdict?: OutputVerdict;
+}
+
+function checkArguments(parsed: ParsedToolCall, snapshot: AgentSnapshot): CheckedArguments {
+  const tool = snapshot.tools.find((one) => one.name === parsed.name);
+  if (tool === undefined) return { args: parsed.arguments };
+  const unread = unreadProblem(parsed);
+  if (unread !== undefined) return { args: parsed.arguments, problem: unread };
+  const args = tool.strict ? (removeAddedNulls(tool.schema, parsed.arguments) as JsonObject) : parsed.arguments;
+  const problems = checkJson(tool.schema, args);
+  return problems.length === 0 ? { args } : { args, problem: invalidArguments(parsed.name, problemsText(problems)) };
+}
+
+function unreadProblem({ name, problem, notAnObject }: ParsedToolCall): string | undefined {
+  return problem ?? (notAnObject === undefined ? undefined : invalidArguments(name, `expected object, got ${notAnObject}`));
+}
+
+function invalidArguments(name: string, problem: string): string {
+  return `Invalid arguments for '${name}': ${problem}`;
+}
+
+function isFinalAnswer(name: string, { snapshot }: InterpretOptions): boolean {
+  return name === FINAL_ANSWER && snapshot.output?.mode === 'final_answer';
+}
+
+function checkFinalAnswer(parsed: ParsedToolCall, options: InterpretOptions): CheckedArguments {
+  const args = parsed.arguments;
+  const unread = unreadProblem(parsed);
+  if (unread !== undefined) return { args, problem: unread };
+  const output = Object.hasOwn(args, 'output') ? args['output'] : undefined;
+  if (output === undefined) return { args, problem: invalidArguments(FINAL_ANSWER, 'missing required field "output"') };
+  const verdict = checkOutput(output, outputCheck(options));
+  if (verdict.type === 'problem') return { args, problem: invalidArguments(FINAL_ANSWER, verdict.problem) };
+  return { args, verdict };
+}
+
+/** The verdict on the first `final_answer` that fits: the one that ends the run. */
+function finalAnswerVerdict(calls: CheckedCall[], options: InterpretOptions): OutputVerdict | undefined {
+  const answers = calls.filter(({ call }) => isFinalAnswer(call.name, options));
+  const fitting = answers.find(({ verdict }) => verdict !== undefined)?.verdict;
+  if (fitting !== undefined || answers[0]?.problem === undefined) return fitting;
+  return { type: 'problem', problem: answers[0].problem };
+}
+
+/** The verdict on an answer without tool calls, where the provider was to enforce a schema. */
+function textVerdict(answer: TextAnswer, options: InterpretOptions): OutputVerdict | undefined {
+  return options.snapshot.output?.mode === 'schema' ? checkOutputText(answer, outputCheck(options)) : undefined;
+}
+
+function outputCheck({ snapshot, outputZod }: InterpretOptions): OutputCheck {
+  return { schema: snapshot.output?.schema ?? {}, strict: snapshot.output?.strict ?? false, zod: outputZod };
+}
+
+function isConfidence(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= 1;
+}
