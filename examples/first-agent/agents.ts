@@ -1,0 +1,21 @@
+import { defineAgent, defineTool } from 'longhaul';
+import { z } from 'zod';
+
+const orders = new Map([[42, { status: 'shipped', carrier: 'ACME Post' }]]);
+
+const lookUpOrder = defineTool({
+  name: 'look_up_order',
+  description: 'Looks up an order by its number',
+  parameters: z.object({ order: z.int().describe('The number of the order') }),
+  execute: ({ order }, { deps }) => orders.get(order) ?? `There is no order ${order} for ${String(deps['customer'])}`,
+});
+
+const clerk = defineAgent({
+  name: 'clerk',
+  model: `openai/${process.env['OPENAI_MODEL'] ?? 'gpt-5-mini'}`,
+  instructions: ({ customer }) => `You answer questions of ${String(customer ?? 'a customer')} about orders. Look them up; do not guess.`,
+  tools: [lookUpOrder],
+  maxIterations: 5,
+});
+
+export const agents = [clerk];

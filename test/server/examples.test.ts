@@ -1,0 +1,37 @@
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { agents } from '../../examples/first-agent/agents.ts';
+import { createService } from '../../examples/service/service.ts';
+import { callTool, hang, say, scriptedModel } from '../../src/testing/index.ts';
+import { LonghaulClient } from '../../src/client/index.ts';
+import { Testbed, until } from './testbed.ts';
+
+test('the service of the README starts a run once, tells how it stands, gives the answer, and cancels', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([callTool('look_up_order', { order: 42 }), say('It is shipped.'), hang()]);
+  await testbed.work({ agents, providers: { openai: scripted } });
+  const service = createService(new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue }));
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/questions`;
+  const post = async (requestId: string): Promise<string> => {
+    const response = await fetch(url, { method: 'POST', body: JSON.stringify({ question: 'Where is order 42?', customer: 'Ada', requestId }) });
+    expect(response.status).toBe(202);
+    return ((await response.json()) as { id: string }).id;
+  };
+  const get = async (id: string): Promise<Record<string, unknown>> => (await (await fetch(`${url}/${id}`)).json()) as Record<string, unknown>;
+
+  const id = await post(testbed.taskQueue);
+  expect(await post(testbed.taskQueue)).toBe(id);
+  await until(async () => (await get(id))['status'] === 'completed', 'the answer');
+  expect(await get(id)).toMatchObject({ answer: 'It is shipped.' });
+  expect(JSON.stringify(scripted.requests[0]?.instructions)).toContain('Ada');
+  expect(JSON.stringify(scripted.requests[1]?.conversation)).toContain('ACME Post');
+
+  const other = await post(`${testbed.taskQueue}-2`);
+  await until(() => scripted.requests.length === 3, 'the second question');
+  expect(await get(other)).toMatchObject({ status: 'running' });
+  expect((await fetch(`${url}/${other}`, { method: 'DELETE' })).status).toBe(202);
+  await until(async () => (await get(other))['status'] === 'cancelled', 'the cancellation');
+  expect((await fetch(`${url}/question-nobody-asked`)).status).toBe(404);
+  service.close();
+});

@@ -1,0 +1,64 @@
+import { Connection } from '@temporalio/client';
+import { msNumberToTs } from '@temporalio/common/lib/time.js';
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { callTool, say, scriptedModel } from '../../src/testing/index.ts';
+import { ensureSearchAttributes } from '../../worker/search-attributes.ts';
+import { assistant } from './agents.ts';
+import { historyOf, Testbed, until } from './testbed.ts';
+
+test('a worker registers the search attributes, and runs are found by agent and status', async () => {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('done')]) } });
+  const { runId } = await testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
+  const listed = async (): Promise<unknown[]> => {
+    const found = [];
+    for await (const run of testbed.client.list({ agent: 'assistant', status: 'completed', query: `TaskQueue = '${testbed.taskQueue}'` })) found.push(run);
+    return found;
+  };
+  // Visibility is a store of its own, written a moment later.
+  await until(async () => (await listed()).length > 0, 'the run to be listed');
+  expect(await listed()).toMatchObject([{ runId, agentName: 'assistant', status: 'completed' }]);
+  const none = [];
+  for await (const run of testbed.client.list({ agent: "it's nobody" })) none.push(run);
+  expect(none).toEqual([]);
+});
+
+test('where they cannot be had, runs work without them and never upsert them, with one warning that gives the command', async () => {
+  const namespace = await namespaceWithoutThem();
+  await using testbed = await Testbed.open(namespace);
+  const warnings: string[] = [];
+  expect(await ensureSearchAttributes(connectionOf(testbed), namespace, (line) => warnings.push(line))).toBe(false);
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toContain(`temporal operator search-attribute create --namespace ${namespace} --name LonghaulAgent --type Keyword`);
+
+  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([callTool('search', { query: 'a' }), say('done')]) } });
+  const { runId, status } = await testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
+  expect(status).toBe('completed');
+  const upserts = (await historyOf(testbed, runId)).filter((event) => event.upsertWorkflowSearchAttributesEventAttributes);
+  expect(upserts).toEqual([]);
+});
+
+function connectionOf(testbed: Testbed): Connection {
+  const { connection } = testbed.client.temporal;
+  if (connection instanceof Connection) return connection;
+  throw new Error('the client has a connection of its own');
+}
+
+/** A namespace where one of the names is taken by another type: the server then reports success and adds nothing. */
+async function namespaceWithoutThem(): Promise<string> {
+  await using testbed = await Testbed.open();
+  const { workflowService, operatorService } = connectionOf(testbed);
+  const namespace = `test-${randomUUID()}`;
+  await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msNumberToTs(86_400_000) });
+  const TEXT = 1;
+  // The server's services learn of a new namespace a moment later.
+  await until(async () => {
+    const adding = operatorService.addSearchAttributes({ namespace, searchAttributes: { LonghaulAgent: TEXT } });
+    return adding.then(
+      () => true,
+      () => false,
+    );
+  }, 'the namespace to be known');
+  return namespace;
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { say, scriptedModel } from '../../src/testing/index.ts';
+import { assistant } from './agents.ts';
+import { executionStatus, Testbed, until } from './testbed.ts';
+
+test('the same run id started twice is refused, or is the run that exists, as the caller chooses', async () => {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('once')]) } });
+  const runId = `${testbed.taskQueue}-same`;
+  const options = { input: 'Q', taskQueue: testbed.taskQueue, runId };
+  const first = await testbed.client.run(assistant, options);
+  await expect(testbed.client.start(assistant, options)).rejects.toMatchObject({ code: 'run_exists', message: expect.stringContaining(runId) });
+  const again = await testbed.client.run(assistant, { ...options, ifExists: 'return' });
+  expect(again).toEqual(first);
+});
+
+test('with no worker polling, whoever waits is told within five seconds, and the run begins when one does', async () => {
+  await using testbed = await Testbed.open();
+  const begun = Date.now();
+  const waiting = testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
+  await until(() => testbed.notices.length > 0, 'the notice');
+  expect(Date.now() - begun).toBeLessThan(5_000);
+  expect(testbed.notices[0]).toContain(`"${testbed.taskQueue}"`);
+  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('here I am')]) } });
+  expect((await waiting).output).toBe('here I am');
+});
+
+test('input that does not fit is refused by the client before anything is sent', async () => {
+  await using testbed = await Testbed.open();
+  const start = (input: unknown) => testbed.client.start('assistant', { input: input as string, taskQueue: testbed.taskQueue, runId: `${testbed.taskQueue}-bad` });
+  await expect(start(3)).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining('input') });
+  await expect(start('x'.repeat(2_000_000))).rejects.toMatchObject({ code: 'payload_too_large' });
+  await expect(testbed.client.handle(`${testbed.taskQueue}-bad`).status()).rejects.toMatchObject({ code: 'run_not_found' });
+});
+
+test('input that does not fit and comes another way ends as a failed run, not a stuck one', async () => {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
+  const { workflow } = testbed.client.temporal;
+  const inputs: unknown[][] = [[], [3], [null], [{}], [{ agent: 'assistant' }], [{ agent: 'assistant', input: 7 }], [{ agent: '', input: 'Q', deps: [] }]];
+  for (const [index, args] of inputs.entries()) {
+    const { workflowId } = await workflow.start('agentRun', { args, taskQueue: testbed.taskQueue, workflowId: `${testbed.taskQueue}-${index}` });
+    const result = await testbed.client.handle(workflowId).result({ timeoutMs: 5_000 });
+    expect(result).toMatchObject({ status: 'error', errorCode: 'invalid_input' });
+    expect(result.error).toMatch(/input|agent|deps/);
+    expect(await executionStatus(testbed, workflowId)).toBe('FAILED');
+  }
+});

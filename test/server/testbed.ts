@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { inject } from 'vitest';
+import { connect, type LonghaulClient, type RunHandle } from '../../src/client/index.ts';
+import type { HistoryEvent } from '../../src/client/run-history.ts';
+import { runHistory } from '../../src/client/run-history.ts';
+import { createWorker, type CreateWorkerOptions, type LonghaulWorker } from '../../worker/index.ts';
+
+/** A client and its own task queue on the shared server; workers come and go. Everything ends with `await using`. */
+export class Testbed {
+  readonly taskQueue = `test-${randomUUID()}`;
+  readonly address = inject('temporalAddress');
+  readonly client: LonghaulClient;
+  readonly notices: string[];
+  readonly #workers: { worker: LonghaulWorker; running: Promise<void> }[] = [];
+
+  private constructor(client: LonghaulClient, notices: string[]) {
+    this.client = client;
+    this.notices = notices;
+  }
+
+  static async open(namespace = inject('temporalNamespace')): Promise<Testbed> {
+    const notices: string[] = [];
+    const client = await connect({ address: inject('temporalAddress'), namespace, onNotice: (line) => notices.push(line) });
+    return new Testbed(client, notices);
+  }
+
+  /** Starts a worker on the task queue of this test. */
+  async work(options: Omit<CreateWorkerOptions, 'address' | 'namespace' | 'taskQueue'>): Promise<LonghaulWorker> {
+    const worker = await createWorker({
+      shutdownGraceMs: 500,
+      ...options,
+      address: this.address,
+      namespace: this.client.temporal.options.namespace,
+      taskQueue: this.taskQueue,
+    });
+    this.#workers.push({ worker, running: worker.run() });
+    return worker;
+  }
+
+  /** Shuts all workers down and waits until they are drained. */
+  async stopWorkers(): Promise<void> {
+    const workers = this.#workers.splice(0);
+    for (const { worker } of workers) worker.shutdown();
+    await Promise.all(workers.map(({ running }) => running));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stopWorkers();
+    await this.client.close();
+  }
+}
+
+/** The whole history of a run. */
+export async function historyOf(testbed: Testbed, run: RunHandle<unknown> | string): Promise<HistoryEvent[]> {
+  const events: HistoryEvent[] = [];
+  for await (const event of runHistory(testbed.client.temporal, typeof run === 'string' ? run : run.runId)) events.push(event);
+  return events;
+}
+
+/** How Temporal says that the workflow of a run stands. */
+export async function executionStatus(testbed: Testbed, runId: string): Promise<string> {
+  const { status } = await testbed.client.temporal.workflow.getHandle(runId).describe();
+  return status.name;
+}
+
+/** Waits until something is true, and fails after ten seconds. */
+export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`Waited ten seconds for: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

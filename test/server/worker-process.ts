@@ -1,0 +1,33 @@
+// A worker in a process of its own, so that a test can kill it. Its model and its tool's effect are HTTP servers of the test.
+import { z } from 'zod';
+import { openai } from '../../activities/models/index.ts';
+import { defineAgent, defineTool } from '../../src/index.ts';
+import { createWorker } from '../../worker/index.ts';
+
+const { TEST_ADDRESS = '', TEST_TASK_QUEUE = '', TEST_MODEL_URL = '', TEST_TOOL_URL = '', TEST_HEARTBEAT_MS = '500' } = process.env;
+
+const work = defineTool({
+  name: 'work',
+  description: 'Does a piece of work',
+  parameters: z.object({ n: z.number() }),
+  execute: async ({ n }, { signal }) => {
+    const response = await fetch(`${TEST_TOOL_URL}/work/${n}`, { method: 'POST', signal });
+    return response.text();
+  },
+});
+
+const agent = defineAgent({ name: 'worker_agent', model: 'fake/model-1', instructions: 'Work.', tools: [work] });
+
+const worker = await createWorker({
+  address: TEST_ADDRESS,
+  taskQueue: TEST_TASK_QUEUE,
+  agents: [agent],
+  providers: { fake: openai({ baseURL: TEST_MODEL_URL, apiKey: 'test', api: 'chat' }) },
+  heartbeatMs: Number(TEST_HEARTBEAT_MS),
+  shutdownGraceMs: 20_000,
+  // A workflow task for a worker that is dead waits this long on that worker's own queue.
+  worker: { stickyQueueScheduleToStartTimeout: 1_000 },
+});
+process.stdout.write('ready\n');
+await worker.run();
+process.exit(0);
