@@ -1,5 +1,5 @@
 import type { AnyAgent } from '../src/define/agent-definition.ts';
-import type { ToolDefinition } from '../src/define/tool-definition.ts';
+import type { AnyTool } from '../src/define/tool-definition.ts';
 import { LonghaulError, UsageError } from '../src/domain/error.ts';
 import type { ModelClient } from '../src/domain/model.ts';
 
@@ -45,7 +45,7 @@ export class AgentRegistry {
   }
 
   /** The tool as this worker has it, or undefined where agent or tool are gone since the run began. */
-  tool(agentName: string, toolName: string): ToolDefinition | undefined {
+  tool(agentName: string, toolName: string): AnyTool | undefined {
     return this.#agents.get(agentName)?.tools.find((tool) => tool.name === toolName);
   }
 

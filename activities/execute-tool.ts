@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RunContext } from '../src/define/run-context.ts';
-import type { ToolDefinition } from '../src/define/tool-definition.ts';
+import type { AnyTool } from '../src/define/tool-definition.ts';
 import { isToolOutput, type ToolOutput } from '../src/define/tool-output.ts';
 import { errorMessage } from '../src/domain/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../src/domain/json.ts';
@@ -9,7 +9,7 @@ import { cleanJson } from '../src/model/clean-json.ts';
 /** One call to execute. */
 export interface Execution {
   /** Undefined where the worker does not have the tool any more. */
-  tool: ToolDefinition | undefined;
+  tool: AnyTool | undefined;
   name: string;
   args: JsonObject;
   context: RunContext;
@@ -37,7 +37,7 @@ export async function executeTool({ tool, name, args, context }: Execution): Pro
   return { ...outcome, durationMs: performance.now() - startedAt };
 }
 
-async function execute(tool: ToolDefinition, args: JsonObject, context: RunContext): Promise<Outcome> {
+async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Promise<Outcome> {
   try {
     const parsed = await tool.parameters.safeParseAsync(args);
     if (!parsed.success) return failure(`Invalid arguments for '${tool.name}': ${z.prettifyError(parsed.error)}`);
@@ -49,7 +49,7 @@ async function execute(tool: ToolDefinition, args: JsonObject, context: RunConte
   }
 }
 
-async function toOutcome(tool: ToolDefinition, returned: unknown): Promise<Outcome> {
+async function toOutcome(tool: AnyTool, returned: unknown): Promise<Outcome> {
   if (isToolOutput(returned)) return blocksOutcome(tool, returned);
   const checked = await tool.result?.safeParseAsync(returned);
   if (checked !== undefined && !checked.success) {
@@ -64,7 +64,7 @@ async function toOutcome(tool: ToolDefinition, returned: unknown): Promise<Outco
 }
 
 /** Several blocks: the texts first and in one, as seed 001 joins them. */
-function blocksOutcome(tool: ToolDefinition, { content, isError }: ToolOutput): Outcome {
+function blocksOutcome(tool: AnyTool, { content, isError }: ToolOutput): Outcome {
   const blocks = content.map(cleanJson).filter((block) => block !== undefined);
   if (blocks.length < content.length) return notJson(tool.name);
   const texts = blocks.map(textOf).filter((text) => text !== undefined);

@@ -10,7 +10,7 @@ export type { AgentOptions } from './define/agent-options.ts';
 export type { ToolOptions } from './define/define-tool.ts';
 export type { Duration } from './define/duration.ts';
 export type { Resources, RunContext, RunLog } from './define/run-context.ts';
-export type { ToolDefinition } from './define/tool-definition.ts';
+export type { AnyTool, ToolDefinition } from './define/tool-definition.ts';
 export type { ToolOutput } from './define/tool-output.ts';
 
 export type { AgentSnapshot, ModelSettings, OutputSnapshot, RunLimits, ToolDescription, ToolSnapshot } from './domain/agent-snapshot.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ModelSettings, RunLimits } from '../domain/agent-snapshot.ts';
 import type { JsonObject } from '../domain/json.ts';
-import type { ToolDefinition } from './tool-definition.ts';
+import type { AnyTool } from './tool-definition.ts';
 
 /** Instructions: text, several texts (each becomes a system message), or a function of the run's deps, called once per run in an activity. */
 export type Instructions<Deps> = string | readonly string[] | ((deps: Deps) => string | readonly string[] | Promise<string | readonly string[]>);
@@ -29,7 +29,7 @@ export interface AgentDefinition<Output = unknown, Deps = never> {
   /** `provider/model`, split at the first slash only. */
   readonly model: string;
   readonly instructions: Instructions<Deps>;
-  readonly tools: readonly ToolDefinition[];
+  readonly tools: readonly AnyTool[];
   readonly deps?: z.ZodType;
   readonly output?: OutputDefinition;
   readonly settings: ModelSettings;

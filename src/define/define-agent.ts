@@ -7,7 +7,7 @@ import { milliseconds } from './duration.ts';
 import { checkSettings } from './model-settings.ts';
 import { nonEmpty, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
 import { defineOutput } from './output-definition.ts';
-import type { ToolDefinition } from './tool-definition.ts';
+import type { AnyTool } from './tool-definition.ts';
 
 const OPTIONS = [
   ...['name', 'model', 'instructions', 'tools', 'deps', 'output', 'outputMode', 'outputRetries', 'settings'],
@@ -78,7 +78,7 @@ function checkInstructions<Deps>(owner: string, instructions: Instructions<Deps>
   throw new UsageError(`${owner}: "instructions" must be a text, a list of texts, or a function of the deps`);
 }
 
-function checkTools(owner: string, tools: readonly ToolDefinition<never, never>[]): void {
+function checkTools(owner: string, tools: readonly AnyTool[]): void {
   const names = new Set<string>();
   for (const tool of tools) {
     if (tool?.kind !== 'longhaul.tool') throw new UsageError(`${owner}: "tools" has something that is no tool: make it with defineTool`);

@@ -2,13 +2,11 @@ import type { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { RunContext } from './run-context.ts';
 
-export type { ToolOutput } from './tool-output.ts';
-
 /**
  * A tool as `defineTool` returns it: checked, with its schemas converted. The type parameters are what `execute`
- * takes and gives; without them it is a tool of any kind, as registries hold it.
+ * takes and gives; without them it is a tool that fits every agent, because it needs no deps of its own.
  */
-export interface ToolDefinition<Args = never, Deps = never, Result = unknown> {
+export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Result = unknown> {
   readonly kind: 'longhaul.tool';
   readonly name: string;
   readonly description: string;
@@ -30,3 +28,6 @@ export interface ToolDefinition<Args = never, Deps = never, Result = unknown> {
   /** Any JSON value, nothing, or a `ToolOutput`. Throwing gives the model an error result. */
   readonly execute: (args: Args, context: RunContext<Deps>) => Result;
 }
+
+/** A tool whatever deps it needs, as registries hold it. */
+export type AnyTool = ToolDefinition<never, never>;
