@@ -22,3 +22,15 @@ export interface Event {
   /** On a model response: opaque items that the provider wants back in the next request (encrypted reasoning). */
   providerItems?: JsonValue[];
 }
+
+/** What makes an event unique and tells when it happened: supplied from outside, so that the domain stays deterministic. */
+export interface EventStamp {
+  id: string;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+/** An event of the run `executionId`, empty unless content is given. */
+export function newEvent({ id, now }: EventStamp, executionId: string, author: string, content: ContentItem[] = []): Event {
+  return { id, executionId, timestamp: now / 1000, author, content };
+}

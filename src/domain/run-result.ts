@@ -125,7 +125,6 @@ export class RunResult<Output = DefaultOutput> {
   toString(): string {
     const calls = Object.entries(this.toolCallsByName).map(([name, count]) => `${name}x${count}`);
     const { totalTokens, promptTokens, completionTokens } = this.usage;
-    const text = this.outputText;
     const lines = [
       `Run:      ${this.runId}`,
       `Agent:    ${this.agentName}`,
@@ -134,7 +133,7 @@ export class RunResult<Output = DefaultOutput> {
       `Tools:    ${this.toolCallsTotal}${calls.length > 0 ? ` (${calls.join(', ')})` : ''}`,
       `Tokens:   ${totalTokens} (prompt=${promptTokens}, completion=${completionTokens})`,
       `Duration: ${this.#duration()}`,
-      `Output:   ${text.length > 120 ? `${text.slice(0, 120)}...` : text}`,
+      `Output:   ${beginning(this.outputText, 120)}`,
     ];
     if (this.error !== null) lines.push(`Error:    ${this.error}`);
     if (this.cancelReason !== undefined) lines.push(`Reason:   ${this.cancelReason}`);
@@ -173,4 +172,10 @@ export class RunResult<Output = DefaultOutput> {
   #duration(): string {
     return this.durationSeconds ? `${this.durationSeconds.toFixed(2)}s` : 'n/a';
   }
+}
+
+/** At most `length` characters, none of them split. */
+function beginning(text: string, length: number): string {
+  const characters = Array.from(text.slice(0, 2 * (length + 1)));
+  return characters.length > length ? `${characters.slice(0, length).join('')}...` : text;
 }

@@ -1,5 +1,5 @@
 import { isToolCall } from '../domain/content.ts';
-import { addEvent, incrementStep } from '../domain/execution-context.ts';
+import { incrementStep } from '../domain/execution-context.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
 import { addUsage } from '../domain/usage.ts';
 import { answer } from './answer.ts';
@@ -42,18 +42,9 @@ function modelCall(state: RunState, final: boolean): ModelCall {
 }
 
 function recordResponse(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
-  const { executionId } = state.context;
-  state.usage = addUsage(state.usage, response.usage);
-  addEvent(state.context, {
-    id: response.id,
-    executionId,
-    timestamp: ports.now() / 1000,
-    author: state.snapshot.name,
-    content: response.content,
-    usage: response.usage,
-    ...(response.providerItems === undefined ? {} : { providerItems: response.providerItems }),
-  });
-  delete state.resultIds;
+  const { id, content, usage, providerItems } = response;
+  state.usage = addUsage(state.usage, usage);
+  recordEvent(state, ports, state.snapshot.name, content, { id, usage, ...(providerItems === undefined ? {} : { providerItems }) });
   state.seenEvents = state.context.events.length;
   if (response.content.some(isToolCall)) return { type: 'run_tools', response, final };
 

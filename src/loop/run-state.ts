@@ -1,7 +1,7 @@
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { ContentItem, ContentPart } from '../domain/content.ts';
 import { addEvent, newExecutionContext, type ExecutionContext } from '../domain/execution-context.ts';
-import type { Event } from '../domain/event.ts';
+import { newEvent, type Event } from '../domain/event.ts';
 import type { RunStatus } from '../domain/run-status.ts';
 import type { StepResult, ToolCallRecord } from '../domain/step.ts';
 import { noUsage, type AggregatedUsage } from '../domain/usage.ts';
@@ -38,7 +38,7 @@ export interface RunBeginning {
 }
 
 /** The state of a run that has its agent and its first message. */
-export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning, ports: RunPorts): RunState {
+export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning, ports: Pick<RunPorts, 'now' | 'uuid'>): RunState {
   const state: RunState = {
     runId,
     snapshot,
@@ -57,9 +57,10 @@ export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning,
 }
 
 /** Appends an event made in the loop. Its id comes from the workflow, so that a reset run cannot repeat it with other content. */
-export function recordEvent(state: RunState, ports: RunPorts, author: string, content: ContentItem[], more: Partial<Event> = {}): void {
+export function recordEvent(state: RunState, ports: Pick<RunPorts, 'now' | 'uuid'>, author: string, content: ContentItem[], more: Partial<Event> = {}): void {
   const { executionId } = state.context;
-  addEvent(state.context, { id: more.id ?? ports.uuid(), executionId, timestamp: ports.now() / 1000, author, content, ...more });
+  const stamp = { id: more.id ?? ports.uuid(), now: ports.now() };
+  addEvent(state.context, { ...newEvent(stamp, executionId, author, content), ...more });
   delete state.resultIds;
 }
 
@@ -71,5 +72,5 @@ export function tally(state: RunState, record: ToolCallRecord): void {
 
 /** The last text that the model said, or an empty text: the best partial answer of a run that did not complete. */
 export function lastThought(state: RunState): string {
-  return state.steps.findLast((step) => step.thought !== null && step.thought !== '')?.thought ?? '';
+  return state.steps.findLast((step) => step.thought !== null)?.thought ?? '';
 }

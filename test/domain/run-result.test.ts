@@ -62,9 +62,9 @@ describe('the multi-line form', () => {
     `);
   });
 
-  it('cuts the output after 120 characters and says what went wrong', () => {
-    const text = String(new RunResult({ ...fields, output: 'x'.repeat(121), status: 'error', stopReason: 'error', error: 'api down' }));
-    expect(text).toContain(`Output:   ${'x'.repeat(120)}...`);
+  it('cuts the output after 120 whole characters and says what went wrong', () => {
+    const text = String(new RunResult({ ...fields, output: '😀'.repeat(121), status: 'error', stopReason: 'error', error: 'api down' }));
+    expect(text).toContain(`Output:   ${'😀'.repeat(120)}...`);
     expect(text).toContain('Error:    api down');
   });
 

@@ -50,7 +50,7 @@ async function replayWith(adapter: SuiteAdapter, specCase: SpecCase, memory: Mat
   if (notBuilt !== undefined) return { type: 'skipped', reason: notBuilt };
   const operation = Object.hasOwn(adapter.operations, specCase.op) ? adapter.operations[specCase.op] : undefined;
   if (operation === undefined) return failure(`No adapter knows the operation "${specCase.op}".`);
-  const expect = adapter.normalise?.(specCase.expect) ?? specCase.expect;
+  const expect = adapter.normalise?.(specCase.expect, specCase.op) ?? specCase.expect;
   const outcome = await perform(operation, specCase.input, expect);
   try {
     return judge(expect, outcome, memory);

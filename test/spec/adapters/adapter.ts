@@ -15,5 +15,5 @@ export interface SuiteAdapter {
   /** Why this one case needs a feature that is not built; undefined where it can be replayed. */
   readonly skipReason?: (specCase: SpecCase) => string | undefined;
   /** Brings variants of one wording in an expectation to the wording that the code uses. */
-  readonly normalise?: (expect: JsonValue) => JsonValue;
+  readonly normalise?: (expect: JsonValue, op: string) => JsonValue;
 }

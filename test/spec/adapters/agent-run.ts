@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { defineAgent } from '../../../src/define/define-agent.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
+import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/domain/json.ts';
+import type { RunState } from '../../../src/loop/run-state.ts';
+import { toTheirItem } from './content-notation.ts';
+import { list, number, object, text } from './fields.ts';
+import { runInProcess, type FinishedRun } from './in-process-run.ts';
+import { toReply } from './scripted-answers.ts';
+
+/** The operation `agent.run` of the suite `execution_context`: a whole run of the agent "a" with the tools of the suite. */
+export async function runAgentCase(input: JsonValue, expect: JsonValue): Promise<JsonObject> {
+  const { replies, input: question, max_steps, output_type } = object(input);
+  const maxIterations = number(max_steps, 10);
+  let record: RunState | undefined;
+  const agent = defineAgent({
+    name: 'a',
+    model: 'scripted/model',
+    instructions: [],
+    tools: suiteTools(() => record?.context.events.length ?? 0),
+    // The book runs the calls of a response one after the other, and sends a bad answer back until the steps are used up.
+    parallel: false,
+    ...(output_type === undefined || output_type === null
+      ? {}
+      : { output: toZod(output_type), outputMode: 'final_answer' as const, outputRetries: maxIterations }),
+  });
+  const finished = await runInProcess({
+    agent,
+    instructions: [],
+    script: list(replies).map(toReply),
+    input: text(question, 'Q'),
+    maxIterations,
+    structuredOutput: false,
+    begun: (state) => (record = state),
+  });
+  return toTheirRun(finished, object(isJsonObject(expect) ? expect : {})['status']);
+}
+
+/** `search`, `boom` and `peek`; `danger` needs confirmations. */
+function suiteTools(countEvents: () => number): ToolDefinition<never, JsonObject>[] {
+  return [
+    defineTool({
+      name: 'search',
+      description: 'Searches.',
+      parameters: z.object({ query: z.string() }),
+      execute: ({ query }) => `R:${query}`,
+    }),
+    defineTool({
+      name: 'boom',
+      description: 'Fails.',
+      parameters: z.object({ x: z.unknown() }),
+      execute: () => {
+        throw new Error('bad input');
+      },
+    }),
+    defineTool({
+      name: 'peek',
+      description: 'Counts the events, and how often it was called.',
+      parameters: z.object({ key: z.unknown() }),
+      execute: (_, context) => {
+        context.setState('n', Number(context.state['n'] ?? 0) + 1);
+        return countEvents();
+      },
+    }),
+  ];
+}
+
+/** An output type of the cases: a type name, or an object of them. */
+function toZod(type: JsonValue): z.ZodType {
+  if (Array.isArray(type)) return z.array(toZod(type[0] ?? null));
+  if (isJsonObject(type)) return z.object(Object.fromEntries(Object.entries(type).map(([key, member]) => [key, toZod(member)])));
+  switch (type) {
+    case 'string':
+      return z.string();
+    case 'integer':
+      return z.int();
+    case 'number':
+      return z.number();
+    case 'boolean':
+      return z.boolean();
+    default:
+      throw new TypeError(`The case uses an output type that the adapter does not know: ${JSON.stringify(type)}`);
+  }
+}
+
+/** The book has one word for a run that completed and a run that used up its steps. */
+const BOOK_STATUS: Record<string, string> = { completed: 'complete', max_iterations_reached: 'complete' };
+
+function toTheirRun({ result, state, requests, givenIds }: FinishedRun, expectedStatus: JsonValue | undefined): JsonObject {
+  const { context } = state;
+  const inBookWords = expectedStatus === 'complete';
+  return {
+    output: context.finalResult,
+    status: inBookWords ? (BOOK_STATUS[result.status] ?? result.status) : result.status,
+    error: result.error,
+    current_step: context.currentStep,
+    state: context.state,
+    model_calls: requests.length,
+    events: context.events.map(({ author, content }) => ({
+      author,
+      items: content.map(toTheirItem).map(({ tool_call_id: id, ...item }) => ({
+        ...item,
+        ...(typeof id === 'string' ? { tool_call_id: givenIds.get(id) ?? id } : {}),
+      })),
+    })),
+  };
+}

@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { buildChatMessages } from '../../../activities/models/chat-messages.ts';
+import { defineAgent } from '../../../src/define/define-agent.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
+import { toolOutput } from '../../../src/define/tool-output.ts';
+import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/domain/json.ts';
+import type { ModelRequest } from '../../../src/domain/model.ts';
+import { RunResult } from '../../../src/domain/run-result.ts';
+import { list, number, object, text } from './fields.ts';
+import { runInProcess, type FinishedRun } from './in-process-run.ts';
+import { toTheirResult } from './result-notation.ts';
+import { toAnswer } from './scripted-answers.ts';
+
+/** The only instruction that the ReAct agent of the seed has unless told otherwise. */
+const INSTRUCTIONS = [
+  "You are a helpful AI assistant. Use the provided tools to solve the user's request. Think step-by-step.",
+];
+
+/** A tool whose schema the model sees and that nobody can run. */
+const WITHOUT_IMPLEMENTATION = 'raw';
+
+const TOOLS: readonly ToolDefinition<never, JsonObject>[] = [
+  defineTool({
+    name: 'add',
+    description: 'Adds two numbers.',
+    parameters: z.object({ a: z.number(), b: z.number() }),
+    execute: ({ a, b }) => String(a + b),
+  }),
+  defineTool({
+    name: 'bad',
+    description: 'Fails.',
+    parameters: z.looseObject({}),
+    execute: () => {
+      throw new Error('boom');
+    },
+  }),
+  defineTool({
+    name: 'soft',
+    description: 'Reports a failure.',
+    parameters: z.looseObject({}),
+    execute: () => toolOutput('soft failure', { isError: true }),
+  }),
+  defineTool({ name: 'two', description: 'Gives two texts.', parameters: z.looseObject({}), execute: () => toolOutput(['a', 'b']) }),
+  defineTool({ name: 'nothing', description: 'Gives nothing.', parameters: z.looseObject({}), execute: () => toolOutput([]) }),
+  defineTool({ name: WITHOUT_IMPLEMENTATION, description: 'A schema.', parameters: z.looseObject({}), execute: () => undefined }),
+];
+
+/** The operation `react.run`: a whole run of the agent "agent", as the dictionary of its result. */
+export async function runReactCase(input: JsonValue, expect: JsonValue): Promise<JsonObject> {
+  const { model, tools, max_iterations } = object(input);
+  const names = list(tools).map((name) => text(name));
+  const agent = defineAgent({
+    name: 'agent',
+    model: 'scripted/model',
+    instructions: INSTRUCTIONS,
+    tools: names.map(toolNamed),
+    // The seed runs the calls of a response one after the other.
+    parallel: false,
+  });
+  const finished = await runInProcess({
+    agent,
+    instructions: INSTRUCTIONS,
+    script: list(model).map(toAnswer),
+    input: 'Q',
+    maxIterations: number(max_iterations, 10),
+    structuredOutput: true,
+    unimplemented: [WITHOUT_IMPLEMENTATION],
+  });
+  const expectedCalls = isJsonObject(expect) ? list(expect['calls']) : [];
+  return {
+    ...withGivenIds(toTheirResult(new RunResult(finished.result)), finished.givenIds),
+    memory_roles: memoryRoles(finished),
+    calls: finished.requests.map((request, index) => toTheirCall(request, expectedCalls[index])),
+  };
+}
+
+function toolNamed(name: string): ToolDefinition<never, JsonObject> {
+  const tool = TOOLS.find((one) => one.name === name);
+  if (tool === undefined) throw new TypeError(`The case uses a tool that the adapter does not know: "${name}"`);
+  return tool;
+}
+
+function withGivenIds(result: JsonObject, givenIds: FinishedRun['givenIds']): JsonObject {
+  const steps = list(result['steps']).map((step) => ({ ...object(step), tool_calls: list(object(step)['tool_calls']).map(object) }));
+  const named = steps.map((step) => ({
+    ...step,
+    tool_calls: step.tool_calls.map((record) => ({ ...record, call_id: givenIds.get(text(record['call_id'])) ?? record['call_id'] ?? null })),
+  }));
+  return { ...result, steps: named };
+}
+
+/** The conversation after the run, as the model would see it. */
+function memoryRoles({ state }: FinishedRun): string[] {
+  return buildChatMessages(
+    state.snapshot.instructions,
+    state.context.events.flatMap(({ content }) => content),
+  ).map(({ role }) => role);
+}
+
+/** What the model client saw, in the notation that the case uses: names or schemas of tools, roles or whole messages. */
+function toTheirCall({ instructions, conversation, tools, settings }: ModelRequest, expected: JsonValue | undefined): JsonObject {
+  const { messages: expectedMessages, tools: expectedTools } = isJsonObject(expected) ? expected : {};
+  const messages = buildChatMessages(
+    instructions,
+    conversation.flatMap(({ content }) => content),
+  );
+  const inRoles = list(Array.isArray(expectedMessages) ? expectedMessages : undefined).some((message) => typeof message === 'string');
+  const inNames = list(Array.isArray(expectedTools) ? expectedTools : undefined).some((tool) => typeof tool === 'string');
+  const schemas = tools.map(({ name, description, parameters }) => ({ type: 'function', name, function: { name, description, parameters } }));
+  return {
+    messages: inRoles ? messages.map(({ role }) => role) : (JSON.parse(JSON.stringify(messages)) as JsonValue),
+    tools: tools.length === 0 ? null : inNames ? tools.map(({ name }) => name) : schemas,
+    tool_choice: typeof settings.toolChoice === 'string' ? settings.toolChoice : null,
+  };
+}
