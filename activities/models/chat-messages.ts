@@ -70,7 +70,11 @@ function chatMessage({ role, content }: Message, systemRole: 'system' | 'develop
 }
 
 function addToolCall(messages: ChatMessage[], call: ToolCall): void {
-  const entry: ChatToolCall = { id: call.toolCallId, type: 'function', function: { name: call.name, arguments: JSON.stringify(call.arguments) } };
+  const entry: ChatToolCall = {
+    id: call.toolCallId,
+    type: 'function',
+    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+  };
   const last = messages.at(-1);
   if (last?.role === 'assistant') last.tool_calls = [...(last.tool_calls ?? []), entry];
   else messages.push({ role: 'assistant', content: null, tool_calls: [entry] });
@@ -85,7 +89,9 @@ function chatPart(part: ContentPart): ChatPart {
       return url === undefined ? textPart(part) : { type: 'image_url', image_url: { url } };
     }
     case 'audio':
-      return part.data === undefined ? textPart(part) : { type: 'input_audio', input_audio: { data: part.data, format: audioFormat(part) } };
+      return part.data === undefined
+        ? textPart(part)
+        : { type: 'input_audio', input_audio: { data: part.data, format: audioFormat(part) } };
     case 'file': {
       const data = dataUrl('file', part);
       return data === undefined ? textPart(part) : { type: 'file', file: { filename: part.name ?? 'file', file_data: data } };

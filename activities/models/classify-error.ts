@@ -18,7 +18,11 @@ export interface FailedCall {
 /** Bytes of a provider's text that a message repeats. */
 const MAX_PROVIDER_TEXT = 600;
 
-const FAULT_CODES: Record<AnswerFaultKind, ErrorCode> = { cut: 'model_unreachable', silent: 'model_timeout', malformed: 'model_bad_response' };
+const FAULT_CODES: Record<AnswerFaultKind, ErrorCode> = {
+  cut: 'model_unreachable',
+  silent: 'model_timeout',
+  malformed: 'model_bad_response',
+};
 
 /** What the reader of an error can do about it. */
 const ADVICE: Partial<Record<ErrorCode, string>> = {
@@ -45,7 +49,8 @@ interface Description {
 }
 
 function describe(error: unknown, call: FailedCall): Description {
-  if (error instanceof AnswerFault) return { code: FAULT_CODES[error.kind], message: `Provider of model "${call.model}": ${error.message}` };
+  if (error instanceof AnswerFault)
+    return { code: FAULT_CODES[error.kind], message: `Provider of model "${call.model}": ${error.message}` };
   if (error instanceof ReportedFault) return reported(error.body, undefined, undefined, call);
   if (error instanceof APIConnectionTimeoutError) return timeout(call);
   if (error instanceof APIConnectionError) return broken(error, call);
@@ -85,7 +90,10 @@ function broken(error: Error, call: FailedCall): Description {
   const code = systemCode(error);
   if (code !== undefined && /TIMEOUT|ETIMEDOUT/.test(code)) return timeout(call);
   const why = code ?? oneLine(errorMessage(error.cause ?? error), MAX_PROVIDER_TEXT);
-  return { code: 'model_unreachable', message: `No connection to the provider at "${call.host}" for model "${call.model}", or it broke: ${why}` };
+  return {
+    code: 'model_unreachable',
+    message: `No connection to the provider at "${call.host}" for model "${call.model}", or it broke: ${why}`,
+  };
 }
 
 /** The code of the system or of `fetch`, from wherever it is in the chain of causes (`ECONNRESET`, `UND_ERR_SOCKET`). */

@@ -32,7 +32,11 @@ export const ERROR_RULES: readonly ErrorRule[] = [
   { code: 'context_length_exceeded', status: [500, 599], text: CONTEXT_TEXT, certain: true },
   { code: 'model_quota_exceeded', word: /^(?:insufficient_quota|insufficient_credits|billing_\w+)$/, certain: true },
   { code: 'model_quota_exceeded', status: 402, certain: true },
-  { code: 'content_filter', word: /content_filter|content_policy|policy_violation|ResponsibleAIPolicy|moderation_blocked|^(?:bio|cyber)_policy/i, certain: true },
+  {
+    code: 'content_filter',
+    word: /content_filter|content_policy|policy_violation|ResponsibleAIPolicy|moderation_blocked|^(?:bio|cyber)_policy/i,
+    certain: true,
+  },
   { code: 'content_filter', status: 400, text: /flagged as potentially violating/i, certain: true },
 
   { code: 'model_bad_request', status: 400 },

@@ -76,7 +76,8 @@ class OpenAIModelClient implements ModelClient {
     const answer = new ChatAnswer(context.onText);
     const body = chatRequest(request, this.capabilities);
     try {
-      for await (const piece of exchange(this.#connect(request.model), this.#exchange('/chat/completions', body, answer, context))) answer.take(piece);
+      for await (const piece of exchange(this.#connect(request.model), this.#exchange('/chat/completions', body, answer, context)))
+        answer.take(piece);
     } catch (error) {
       // A finished answer is paid for and whole, even where the connection broke before the usage came.
       if (!answer.finished) throw error;
@@ -87,7 +88,8 @@ class OpenAIModelClient implements ModelClient {
   async #callResponses(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
     const answer = new ResponsesAnswer(context.onText);
     const body = responsesRequest(request, this.capabilities);
-    for await (const piece of exchange(this.#connect(request.model), this.#exchange('/responses', body, answer, context))) answer.take(piece);
+    for await (const piece of exchange(this.#connect(request.model), this.#exchange('/responses', body, answer, context)))
+      answer.take(piece);
     return answer.response();
   }
 
@@ -100,7 +102,10 @@ class OpenAIModelClient implements ModelClient {
     const { organization, headers } = this.#options;
     const apiKey = this.#apiKey() ?? (this.#isOpenAI ? undefined : 'no-key-needed');
     if (apiKey === undefined) {
-      throw new ModelCallError('model_unauthorized', `No API key for model "${model}": set OPENAI_API_KEY where the worker runs, or give openai() an "apiKey"`);
+      throw new ModelCallError(
+        'model_unauthorized',
+        `No API key for model "${model}": set OPENAI_API_KEY where the worker runs, or give openai() an "apiKey"`,
+      );
     }
     this.#client = new ProviderClient({ apiKey, baseURL: this.#url.href, organization, headers });
     return this.#client;

@@ -73,7 +73,11 @@ export class ResponsesAnswer {
     if (!Array.isArray(body['output']) && isReportedError(body)) throw new ReportedFault(body);
     if (!Array.isArray(body['output'])) return;
     this.#close(body);
-    const text = messageText(body['output'].filter((item) => isJsonObject(item)), 'output_text', 'text');
+    const text = messageText(
+      body['output'].filter((item) => isJsonObject(item)),
+      'output_text',
+      'text',
+    );
     if (text !== '') this.#onText?.(text);
   }
 

@@ -36,7 +36,9 @@ function toolFields(tools: ToolDescription[], settings: ModelSettings, capabilit
       // Left out, it would be taken for true here, unlike in Chat Completions.
       strict: strict && capabilities.strictSchema,
     })),
-    ...(toolChoice === undefined ? {} : { tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function', name: toolChoice.tool } }),
+    ...(toolChoice === undefined
+      ? {}
+      : { tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function', name: toolChoice.tool } }),
     ...(parallelToolCalls !== undefined && capabilities.parallelTools ? { parallel_tool_calls: parallelToolCalls } : {}),
   };
 }

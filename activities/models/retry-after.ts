@@ -3,7 +3,9 @@
  * date. Undefined where it asks for none: a wait of zero would replace Temporal's own back-off by no wait at all.
  */
 export function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
-  return positive(headers?.get('retry-after-ms'), 1) ?? positive(headers?.get('retry-after'), 1000) ?? until(headers?.get('retry-after'), now);
+  return (
+    positive(headers?.get('retry-after-ms'), 1) ?? positive(headers?.get('retry-after'), 1000) ?? until(headers?.get('retry-after'), now)
+  );
 }
 
 function positive(value: string | null | undefined, factor: number): number | undefined {

@@ -7,27 +7,33 @@ export interface ServerSentEvent {
 
 /** Reads the data of server-sent events from pieces of text, wherever the pieces are cut. Comments and other fields are skipped. */
 export async function* serverSentEvents(pieces: AsyncIterable<string>): AsyncGenerator<ServerSentEvent> {
-  let rest = '';
   let data: string[] = [];
-  for await (const piece of pieces) {
-    // A return at the very end may be the first half of a line break.
-    const held = (rest + piece).endsWith('\r') ? '\r' : '';
-    const lines = (rest + piece).slice(0, held === '' ? undefined : -1).split(/\r\n|\n|\r/);
-    rest = `${lines.pop() ?? ''}${held}`;
-    for (const line of lines) {
-      if (line !== '') {
-        addData(data, line);
-      } else if (data.length > 0) {
-        yield { data: data.join('\n'), complete: true };
-        data = [];
-      }
+  for await (const line of linesOf(pieces)) {
+    if (line !== '') {
+      const field = /^\uFEFF?data(?:: ?|$)/.exec(line);
+      if (field !== null) data.push(line.slice(field[0].length));
+    } else if (data.length > 0) {
+      yield { data: data.join('\n'), complete: true };
+      data = [];
     }
   }
-  addData(data, rest.replace(/\r$/, ''));
   if (data.length > 0) yield { data: data.join('\n'), complete: false };
 }
 
-function addData(data: string[], line: string): void {
-  const field = /^\uFEFF?data(?:: ?|$)/.exec(line);
-  if (field !== null) data.push(line.slice(field[0].length));
+async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  // Joined only at a line break: a long line in many pieces is not copied again and again.
+  let pending: string[] = [];
+  let afterReturn = false;
+  for await (const piece of pieces) {
+    // A piece may end within a line break of two characters.
+    const text = afterReturn && piece.startsWith('\n') ? piece.slice(1) : piece;
+    if (piece !== '') afterReturn = piece.endsWith('\r');
+    pending.push(text);
+    if (!/[\r\n]/.test(text)) continue;
+    const lines = pending.join('').split(/\r\n|\n|\r/);
+    pending = [lines.pop() ?? ''];
+    yield* lines;
+  }
+  const last = pending.join('');
+  if (last !== '') yield last;
 }

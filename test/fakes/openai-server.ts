@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 
 /** A request as the server received it. */
 export interface RecordedRequest {
@@ -16,6 +16,8 @@ export interface RecordedRequest {
 export interface Reply {
   json(status: number, body: unknown, headers?: Record<string, string>): void;
   text(status: number, body: string, headers?: Record<string, string>): void;
+  /** Sends a status and the beginning of a JSON body, and no more. */
+  unfinished(status: number, body: string): void;
   /** Sends each value as one server-sent event. Leaves the stream open. */
   events(...values: unknown[]): void;
   /** Sends raw bytes of a stream of server-sent events. */
@@ -34,6 +36,8 @@ export interface FakeOpenAI {
   /** The `baseURL` for a client. */
   url: string;
   requests: RecordedRequest[];
+  /** How many connections were opened so far. */
+  connections(): number;
   /** Replaces the rest of the script. */
   script(...handlers: Handler[]): void;
   close(): Promise<void>;
@@ -51,10 +55,13 @@ export async function startFakeOpenAI(...script: Handler[]): Promise<FakeOpenAI>
     else await handler(replyWith(outgoing), request);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  let connections = 0;
+  server.on('connection', () => (connections += 1));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/v1`,
     requests,
+    connections: () => connections,
     script: (...next) => {
       handlers = next;
     },
@@ -66,8 +73,19 @@ export async function startFakeOpenAI(...script: Handler[]): Promise<FakeOpenAI>
   };
 }
 
+const closings = new WeakMap<Socket, Promise<void>>();
+
+/** One listener per connection, however many requests it serves. */
+function closingOf(socket: Socket): Promise<void> {
+  const known = closings.get(socket);
+  if (known !== undefined) return known;
+  const closing = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  closings.set(socket, closing);
+  return closing;
+}
+
 async function record(incoming: IncomingMessage): Promise<RecordedRequest> {
-  const closed = new Promise<void>((resolve) => incoming.socket.once('close', () => resolve()));
+  const closed = closingOf(incoming.socket);
   let text = '';
   for await (const chunk of incoming.setEncoding('utf8')) text += String(chunk);
   const body = JSON.parse(text || '{}') as Record<string, unknown>;
@@ -85,6 +103,9 @@ function replyWith(outgoing: ServerResponse): Reply {
     },
     text: (status, body, headers = {}) => {
       outgoing.writeHead(status, { 'content-type': 'text/plain', ...headers }).end(body);
+    },
+    unfinished: (status, body) => {
+      outgoing.writeHead(status, { 'content-type': 'application/json' }).write(body);
     },
     events: (...values) => stream(values.map((value) => `data: ${JSON.stringify(value)}\n\n`).join('')),
     raw: stream,

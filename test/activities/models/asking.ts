@@ -1,0 +1,65 @@
+import { afterEach, beforeEach } from 'vitest';
+import { openai, type OpenAIOptions } from '../../../activities/models/index.ts';
+import { ModelCallError } from '../../../src/domain/error.ts';
+import type { ModelCallContext, ModelRequest, ModelResponse } from '../../../src/domain/model.ts';
+import { type FakeOpenAI, type Handler, startFakeOpenAI } from '../../fakes/openai-server.ts';
+
+/** A request with one question; `parts` replaces fields of it. */
+export function modelRequest(parts: Partial<ModelRequest> = {}): ModelRequest {
+  return {
+    model: 'gpt-x',
+    instructions: ['Be brief.'],
+    conversation: [{ author: 'user', content: [{ type: 'message', role: 'user', content: 'How far is the Moon?' }] }],
+    tools: [],
+    settings: {},
+    ...parts,
+  };
+}
+
+/** A tool for requests. */
+export const SEARCH = {
+  name: 'search_web',
+  description: 'Searches the web.',
+  parameters: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'], additionalProperties: false },
+  strict: true,
+};
+
+/** How a question is put to the fake server. */
+export interface Asking {
+  options?: OpenAIOptions;
+  request?: Partial<ModelRequest>;
+  context?: Partial<ModelCallContext>;
+}
+
+/** A fake server for each test of a file, and ways to ask it. */
+export function fakeProvider(): {
+  server(): FakeOpenAI;
+  ask(handler: Handler, asking?: Asking): Promise<ModelResponse>;
+  askInVain(handler: Handler, asking?: Asking): Promise<ModelCallError>;
+} {
+  let server: FakeOpenAI | undefined;
+  beforeEach(async () => {
+    server = await startFakeOpenAI();
+  });
+  afterEach(async () => server?.close());
+  const started = (): FakeOpenAI => {
+    if (server === undefined) throw new Error('the fake server has not started');
+    return server;
+  };
+  const ask = async (handler: Handler, { options, request, context }: Asking = {}): Promise<ModelResponse> => {
+    started().script(handler);
+    const client = openai({ apiKey: 'sk-test-0123456789', baseURL: started().url, ...options });
+    return client.call(modelRequest(request), { signal: new AbortController().signal, ...context });
+  };
+  return { server: started, ask, askInVain: async (handler, asking) => failureOf(ask(handler, asking)) };
+}
+
+/** The error that a call rejects with, which must be a ModelCallError. */
+export async function failureOf(call: Promise<unknown>): Promise<ModelCallError> {
+  const error: unknown = await call.then(
+    () => new Error('the call succeeded'),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof ModelCallError) return error;
+  throw error;
+}

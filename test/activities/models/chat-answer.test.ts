@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest';
+import { CHAT_USAGE, chatChunk, chatCompletion, chatStream, says } from '../../fakes/openai-answers.ts';
+import { fakeProvider } from './asking.ts';
+
+const { server, ask, askInVain } = fakeProvider();
+const fn = (name: string, text: unknown): object => ({ name, arguments: text });
+
+describe('a Chat Completions answer', () => {
+  test('text arrives in pieces and as a whole, with cached and reasoning tokens apart', async () => {
+    const pieces: string[] = [];
+    const answer = await ask(
+      chatStream([{ role: 'assistant', content: null }, { content: '384' }, { content: '' }, { content: ',400 km 🌕' }]),
+      {
+        context: { onText: (delta) => pieces.push(delta) },
+      },
+    );
+    expect(pieces).toEqual(['384', ',400 km 🌕']);
+    expect(answer).toEqual({
+      content: '384,400 km 🌕',
+      toolCalls: [],
+      usage: { promptTokens: 20, completionTokens: 10, totalTokens: 30, cachedTokens: 16, reasoningTokens: 4 },
+      finishReason: 'stop',
+    });
+    expect(server().requests).toHaveLength(1);
+  });
+
+  test('tool calls are put together from their chunks', async () => {
+    const answer = await ask(
+      chatStream(
+        [
+          { tool_calls: [{ index: 0, id: 'c1', type: 'function', function: fn('f', '') }] },
+          { tool_calls: [{ index: 0, function: { arguments: '{"a":' } }] },
+          { tool_calls: [{ index: 1, id: 'c2', type: 'function', function: fn('g', '{}') }] },
+          { tool_calls: [{ index: 0, function: { arguments: '1}' } }] },
+        ],
+        'tool_calls',
+      ),
+    );
+    expect(answer).toMatchObject({
+      toolCalls: [
+        { id: 'c1', name: 'f', arguments: '{"a":1}' },
+        { id: 'c2', name: 'g', arguments: '{}' },
+      ],
+      finishReason: 'tool_calls',
+    });
+  });
+
+  const ONE = [{ id: 'c1', name: 'f', arguments: '{"a":1}' }];
+  const TWO = [...ONE, { id: 'c2', name: 'f', arguments: '{"a":1}' }];
+  test.each([
+    ['no index, id and name in the first chunk only', ONE, [{ id: 'c1', function: fn('f', '{"a"') }, { function: { arguments: ':1}' } }]],
+    [
+      'no index, id and name in every chunk',
+      ONE,
+      [
+        { id: 'c1', function: fn('f', '{"a"') },
+        { id: 'c1', function: fn('f', ':1}') },
+      ],
+    ],
+    [
+      'no index, two whole calls',
+      TWO,
+      [
+        { id: 'c1', function: fn('f', '{"a":1}') },
+        { id: 'c2', function: fn('f', '{"a":1}') },
+      ],
+    ],
+    [
+      'index 0 for both calls',
+      TWO,
+      [
+        { index: 0, id: 'c1', function: fn('f', '{"a":1}') },
+        { index: 0, id: 'c2', function: fn('f', '{"a":1}') },
+      ],
+    ],
+    [
+      'another id in every chunk',
+      ONE,
+      [
+        { index: 0, id: 'c1', function: fn('f', '{"a"') },
+        { index: 0, id: 'x', function: { arguments: ':1}' } },
+      ],
+    ],
+    ['arguments as an object', [{ ...ONE[0], arguments: { a: 1 } }], [{ index: 0, id: 'c1', function: fn('f', { a: 1 }) }]],
+    ['no arguments', [{ id: 'c1', name: 'f', arguments: undefined }], [{ index: 0, id: 'c1', function: { name: 'f' } }]],
+    ['no id', [{ id: undefined, name: 'f', arguments: '{}' }], [{ index: 0, function: fn('f', '{}') }]],
+    ['null among the calls', ONE, [null, { id: 'c1', function: fn('f', '{"a":1}') }]],
+  ])('tool calls of a careless server are understood: %s', async (_, expected, chunks) => {
+    const answer = await ask(chatStream(chunks.map((chunk) => ({ tool_calls: [chunk] }))));
+    expect(answer.toolCalls).toEqual(expected);
+    expect(answer.finishReason).toBe('tool_calls');
+  });
+
+  test('an answer that is not streamed is taken as well, and calls with one id stay two', async () => {
+    const calls = [1, 2].map(() => ({ id: 'same', type: 'function', function: fn('f', '{}') }));
+    const pieces: string[] = [];
+    const answer = await ask(chatCompletion({ content: 'hm', tool_calls: calls }), { context: { onText: (delta) => pieces.push(delta) } });
+    expect(answer).toMatchObject({ content: 'hm', usage: { totalTokens: CHAT_USAGE.total_tokens }, finishReason: 'tool_calls' });
+    expect(answer.toolCalls).toHaveLength(2);
+    expect(pieces).toEqual(['hm']);
+  });
+
+  test('a server that cannot stream is not asked to', async () => {
+    await ask(chatCompletion({ content: 'hi' }), { options: { capabilities: { streaming: false } } });
+    expect(server().requests[0]?.body).not.toHaveProperty('stream');
+    expect(server().requests[0]?.body).not.toHaveProperty('stream_options');
+  });
+
+  test.each([
+    ['stop', 'stop'],
+    ['length', 'length'],
+    ['content_filter', 'content_filter'],
+    ['max_tokens', 'length'],
+    ['end_turn', 'stop'],
+    ['gave_up', 'gave_up'],
+    ['constructor', 'constructor'],
+  ])('the finish reason "%s" is "%s"', async (word, expected) => {
+    expect((await ask(chatStream([{ content: 'x' }], word))).finishReason).toBe(expected);
+  });
+
+  test('a refusal is marked as one', async () => {
+    expect(await ask(chatStream([{ refusal: "I can't " }, { refusal: 'help.' }]))).toMatchObject({
+      content: '',
+      refusal: "I can't help.",
+      finishReason: 'refusal',
+    });
+  });
+
+  test('of several choices the first counts', async () => {
+    const other = { choices: [{ index: 1, delta: { content: 'no' }, finish_reason: 'length' }] };
+    const answer = await ask((reply) => {
+      reply.events(chatChunk({ content: 'yes' }), other, chatChunk({}, 'stop'), other);
+      reply.end();
+    });
+    expect(answer).toMatchObject({ content: 'yes', finishReason: 'stop', usage: null });
+  });
+
+  test('text in parts, empty chunks, comments and strange line breaks are understood', async () => {
+    const answer = await ask((reply) => {
+      reply.raw(
+        ': keep-alive\r\n\r\nevent: x\r\ndata:{"choices":\r\ndata: [{"delta":{"content":[{"type":"text","text":"a"},{"type":"thinking"}]}}]}\r\n\r\n',
+      );
+      reply.raw(
+        'data: {"choices":[]}\r\rdata: 5\n\ndata:\n\ndata: {"choices":null}\n\ndata: {"choices":[{"delta":{"content":"b"},"finish_reason":"stop"}]}',
+      );
+      reply.end();
+    });
+    expect(answer).toMatchObject({ content: 'ab', finishReason: 'stop' });
+  });
+
+  test('a server that keeps the connection open after its last word is not waited for', async () => {
+    const answer = await ask((reply) => {
+      reply.events(chatChunk({ content: 'hi' }), chatChunk({}, 'stop'), { choices: [], usage: CHAT_USAGE });
+    });
+    expect(answer.content).toBe('hi');
+    await server().requests[0]?.closed;
+  });
+
+  test('calls in a row share connections', async () => {
+    for (let round = 0; round < 10; round += 1) await ask(says('hi'));
+    expect(server().requests).toHaveLength(10);
+    expect(server().connections()).toBeLessThan(5);
+  });
+
+  test('an answer without a choice is a bad answer', async () => {
+    expect(await askInVain((reply) => reply.json(200, { choices: [], usage: CHAT_USAGE }))).toMatchObject({ code: 'model_bad_response' });
+    expect(await askInVain((reply) => reply.raw('data: [DONE]\n\n'))).toMatchObject({ code: 'model_bad_response' });
+  });
+});

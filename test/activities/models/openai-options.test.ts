@@ -1,0 +1,70 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { openai } from '../../../activities/models/index.ts';
+import { UsageError } from '../../../src/domain/error.ts';
+import { outputMessage, responsesStream, says } from '../../fakes/openai-answers.ts';
+import { startFakeOpenAI } from '../../fakes/openai-server.ts';
+import { failureOf, fakeProvider, modelRequest } from './asking.ts';
+
+const { server, ask } = fakeProvider();
+const context = { signal: new AbortController().signal };
+afterEach(() => vi.unstubAllEnvs());
+
+describe('the options of openai()', () => {
+  test('a missing key for OpenAI is an error that says what to do, and sends nothing', async () => {
+    vi.stubEnv('OPENAI_API_KEY', '');
+    const failure = await failureOf(openai({ baseURL: 'https://api.openai.com/v1' }).call(modelRequest(), context));
+    expect(failure.code).toBe('model_unauthorized');
+    expect(failure.message).toContain('OPENAI_API_KEY');
+  });
+
+  test('the key is read when a call is made, not before', async () => {
+    vi.stubEnv('OPENAI_API_KEY', '');
+    server().script(says('hi'));
+    const client = openai({ baseURL: server().url });
+    vi.stubEnv('OPENAI_API_KEY', 'sk-from-the-environment');
+    await client.call(modelRequest(), context);
+    expect(server().requests[0]?.headers.authorization).toBe('Bearer sk-from-the-environment');
+  });
+
+  test('other servers can do without a key', async () => {
+    vi.stubEnv('OPENAI_API_KEY', '');
+    server().script(says('hi'));
+    await openai({ baseURL: server().url }).call(modelRequest(), context);
+    expect(server().requests[0]?.headers.authorization).toMatch(/^Bearer \S+$/);
+  });
+
+  test('the address can come from the environment', async () => {
+    const other = await startFakeOpenAI(says('from the environment'));
+    vi.stubEnv('OPENAI_BASE_URL', other.url);
+    expect((await openai({ apiKey: 'sk-x' }).call(modelRequest(), context)).content).toBe('from the environment');
+    await other.close();
+  });
+
+  test('headers and the organization go with every request', async () => {
+    await ask(says('hi'), { options: { headers: { 'x-team': 'moon' }, organization: 'org-1' } });
+    expect(server().requests[0]?.headers).toMatchObject({ 'x-team': 'moon', 'openai-organization': 'org-1' });
+  });
+
+  test('other servers are spoken to in Chat Completions unless told otherwise', async () => {
+    await ask(says('hi'));
+    await ask(responsesStream([outputMessage('hi')]), { options: { api: 'responses' } });
+    expect(server().requests.map(({ path }) => path)).toEqual(['/v1/chat/completions', '/v1/responses']);
+  });
+
+  test('what a server lacks shows in the capabilities', () => {
+    expect(openai().capabilities.structuredOutput).toBe(true);
+    expect(openai({ capabilities: { structuredOutput: false } }).capabilities.structuredOutput).toBe(false);
+  });
+
+  test.each([
+    { baseURL: 'localhost:8000' },
+    { baseURL: 'nonsense' },
+    { baseURL: 'http://user:hunter2-password@127.0.0.1/v1' },
+    { timeoutMs: 0 },
+    { timeoutMs: 1.5 },
+    { timeoutMs: Infinity },
+  ])('%o is refused at once', (options) => {
+    expect(() => openai(options)).toThrow(UsageError);
+    expect(() => openai(options)).not.toThrow(/hunter2/);
+  });
+});

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest';
+import type { ConversationEvent } from '../../../src/domain/model.ts';
+import { outputMessage, responsesStream } from '../../fakes/openai-answers.ts';
+import { type Asking, fakeProvider, SEARCH } from './asking.ts';
+
+const { server, ask, askInVain } = fakeProvider();
+const REASONING = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' };
+const CALL = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'search_web', arguments: '{"query":"moon"}', status: 'completed' };
+const over = (asking: Asking = {}): Asking => ({ ...asking, options: { api: 'responses', ...asking.options } });
+
+describe('the Responses API', () => {
+  test('stores nothing, and asks for what it needs to replay', async () => {
+    const output = { name: 'answer', schema: { type: 'object' }, strict: true };
+    const settings = {
+      temperature: 1,
+      maxOutputTokens: 9,
+      toolChoice: { tool: 'search_web' },
+      parallelToolCalls: true,
+      reasoningEffort: 'high',
+    };
+    await ask(
+      responsesStream([outputMessage('hi')]),
+      over({ request: { tools: [SEARCH], output, settings: { ...settings, extra: { seed: 1 } } } }),
+    );
+    expect(server().requests[0]?.path).toBe('/v1/responses');
+    expect(server().requests[0]?.body).toEqual({
+      model: 'gpt-x',
+      input: [
+        { type: 'message', role: 'system', content: 'Be brief.' },
+        { type: 'message', role: 'user', content: 'How far is the Moon?' },
+      ],
+      tools: [{ type: 'function', ...SEARCH }],
+      tool_choice: { type: 'function', name: 'search_web' },
+      parallel_tool_calls: true,
+      text: { format: { type: 'json_schema', ...output } },
+      temperature: 1,
+      max_output_tokens: 9,
+      reasoning: { effort: 'high' },
+      store: false,
+      include: ['reasoning.encrypted_content'],
+      stream: true,
+      seed: 1,
+    });
+  });
+
+  test.each([
+    ['gpt-4o-mini', {}],
+    ['openai/gpt-5-chat-latest', {}],
+    ['gpt-x', { reasoning: false }],
+  ])('does not ask "%s" for reasoning it cannot give', async (model, capabilities) => {
+    await ask(responsesStream([outputMessage('hi')]), over({ options: { capabilities }, request: { model } }));
+    expect(server().requests[0]?.body).not.toHaveProperty('include');
+  });
+
+  test('tools are marked as not strict where the server enforces no schema', async () => {
+    await ask(
+      responsesStream([outputMessage('hi')]),
+      over({ options: { capabilities: { strictSchema: false } }, request: { tools: [SEARCH] } }),
+    );
+    expect(server().requests[0]?.body['tools']).toMatchObject([{ strict: false }]);
+  });
+
+  test('text, tool calls, usage and reasoning are read from the stream', async () => {
+    const pieces: string[] = [];
+    const answer = await ask(
+      responsesStream([REASONING, outputMessage('Let me see.'), CALL]),
+      over({ context: { onText: (delta) => pieces.push(delta) } }),
+    );
+    expect(answer).toEqual({
+      content: 'Let me see.',
+      toolCalls: [{ id: 'c1', name: 'search_web', arguments: '{"query":"moon"}' }],
+      usage: { promptTokens: 20, completionTokens: 10, totalTokens: 30, cachedTokens: 16, reasoningTokens: 4 },
+      finishReason: 'tool_calls',
+      providerItems: [REASONING],
+    });
+    expect(pieces).toEqual(['Let me see.']);
+  });
+
+  test('encrypted reasoning goes back in front of what followed from it', async () => {
+    const conversation: ConversationEvent[] = [
+      { author: 'user', content: [{ type: 'message', role: 'user', content: 'How far?' }] },
+      {
+        author: 'bot',
+        content: [
+          { type: 'message', role: 'assistant', content: 'Let me see.' },
+          { type: 'tool_call', toolCallId: 'c1', name: 'search_web', arguments: { query: 'moon' } },
+        ],
+        providerItems: [REASONING],
+      },
+      {
+        author: 'bot',
+        content: [{ type: 'tool_result', toolCallId: 'c1', name: 'search_web', status: 'success', content: ['384,400 km'] }],
+      },
+      { author: 'bot', content: [], providerItems: [REASONING] },
+    ];
+    await ask(responsesStream([outputMessage('384,400 km')]), over({ request: { instructions: [], conversation } }));
+    expect(server().requests[0]?.body['input']).toEqual([
+      { type: 'message', role: 'user', content: 'How far?' },
+      REASONING,
+      { type: 'message', role: 'assistant', content: 'Let me see.' },
+      { type: 'function_call', call_id: 'c1', name: 'search_web', arguments: '{"query":"moon"}' },
+      { type: 'function_call_output', call_id: 'c1', output: '384,400 km' },
+    ]);
+  });
+
+  test('reasoning that is not encrypted cannot be replayed, and is not kept', async () => {
+    const { encrypted_content: _, ...plain } = REASONING;
+    expect(await ask(responsesStream([plain, outputMessage('hi')]), over())).not.toHaveProperty('providerItems');
+  });
+
+  test('media are sent as input parts', async () => {
+    const content = [
+      { type: 'image' as const, data: 'AAAA' },
+      { type: 'file' as const, url: 'https://example.com/a.pdf' },
+    ];
+    await ask(
+      responsesStream([outputMessage('hi')]),
+      over({ request: { instructions: [], conversation: [{ author: 'user', content: [{ type: 'message', role: 'user', content }] }] } }),
+    );
+    expect(server().requests[0]?.body['input']).toEqual([
+      {
+        type: 'message',
+        role: 'user',
+        content: [
+          { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' },
+          { type: 'input_file', file_url: 'https://example.com/a.pdf' },
+        ],
+      },
+    ]);
+  });
+
+  test.each([
+    ['max_output_tokens', 'length'],
+    ['content_filter', 'content_filter'],
+    ['boredom', 'boredom'],
+  ])('an answer that is incomplete for "%s" has the finish reason "%s"', async (reason, expected) => {
+    const answer = await ask(responsesStream([outputMessage('The')], { status: 'incomplete', incomplete_details: { reason } }), over());
+    expect(answer).toMatchObject({ content: 'The', finishReason: expected });
+  });
+
+  test('a refusal is marked as one', async () => {
+    const message = { type: 'message', role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] };
+    expect(await ask(responsesStream([message]), over())).toMatchObject({ content: '', refusal: 'No.', finishReason: 'refusal' });
+  });
+
+  test.each([
+    ['server_error', 'model_server_error'],
+    ['rate_limit_exceeded', 'model_rate_limited'],
+    ['context_length_exceeded', 'context_length_exceeded'],
+    ['invalid_prompt', 'model_bad_request'],
+    ['bio_policy', 'content_filter'],
+  ])('a response that fails with "%s" is "%s"', async (code, expected) => {
+    expect(await askInVain(responsesStream([], { status: 'failed', error: { code, message: 'sorry' } }), over())).toMatchObject({
+      code: expected,
+    });
+    expect(await askInVain((reply) => reply.events({ type: 'error', code, message: 'sorry', param: null }), over())).toMatchObject({
+      code: expected,
+    });
+  });
+
+  test('a response that is not streamed is taken as well', async () => {
+    const pieces: string[] = [];
+    const answer = await ask(
+      (reply) => reply.json(200, { object: 'response', status: 'completed', error: null, output: [outputMessage('whole'), CALL] }),
+      over({ context: { onText: (delta) => pieces.push(delta) } }),
+    );
+    expect(answer).toMatchObject({ content: 'whole', toolCalls: [{ id: 'c1' }], usage: null });
+    expect(pieces).toEqual(['whole']);
+  });
+
+  test('items count where the last event does not repeat them', async () => {
+    const answer = await ask((reply) => {
+      reply.events(
+        { type: 'response.output_item.done', item: CALL },
+        { type: 'response.output_text.delta', delta: 'hm' },
+        { type: 'response.completed' },
+      );
+    }, over());
+    expect(answer).toMatchObject({ content: 'hm', toolCalls: [{ id: 'c1' }], finishReason: 'tool_calls' });
+  });
+});

@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type ServerSentEvent, serverSentEvents } from '../../../activities/models/server-sent-events.ts';
+
+async function read(...pieces: string[]): Promise<ServerSentEvent[]> {
+  const source = async function* (): AsyncGenerator<string> {
+    yield* pieces;
+  };
+  const events: ServerSentEvent[] = [];
+  for await (const event of serverSentEvents(source())) events.push(event);
+  return events;
+}
+
+test('data lines of one event are joined, other fields and comments are skipped', async () => {
+  expect(await read('\uFEFFdata: a\ndata:b\nevent: x\n: comment\nid: 3\ndatax: no\n\n\n\ndata\n\n')).toEqual([
+    { data: 'a\nb', complete: true },
+    { data: '', complete: true },
+  ]);
+});
+
+test('what is pending at the end is marked, since it may be cut', async () => {
+  expect(await read('data: a\n\ndata: b')).toEqual([
+    { data: 'a', complete: true },
+    { data: 'b', complete: false },
+  ]);
+  expect(await read('data: b\n')).toEqual([{ data: 'b', complete: false }]);
+});
+
+test('events are the same wherever the stream is cut, for every kind of line break', async () => {
+  const line = fc.constantFrom('data: a', 'data: b c', ': note', '', '');
+  const stream = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n')), { maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(stream, fc.array(fc.nat(80), { maxLength: 8 }), async (lines, cuts) => {
+      const text = lines.map(([content, end]) => content + end).join('');
+      const places = [...new Set([0, ...cuts.filter((cut) => cut < text.length)])].sort((a, b) => a - b);
+      const pieces = places.map((place, index) => text.slice(place, places[index + 1]));
+      expect(pieces.join('')).toBe(text);
+      expect(await read(...pieces)).toEqual(await read(text));
+    }),
+  );
+});

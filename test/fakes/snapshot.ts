@@ -1,0 +1,16 @@
+import { buildSnapshot } from '../../activities/build-snapshot.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { AgentOptions } from '../../src/define/agent-options.ts';
+import { defineAgent } from '../../src/define/define-agent.ts';
+import type { AgentSnapshot } from '../../src/domain/agent-snapshot.ts';
+
+/** The snapshot of a defined agent, as the run's first activity makes it from an agent with fixed instructions. */
+export function snapshotOf(agent: AnyAgent, capabilities = { structuredOutput: true }): AgentSnapshot {
+  const instructions = typeof agent.instructions === 'string' ? [agent.instructions] : [];
+  return buildSnapshot(agent, { instructions, capabilities, heartbeatMs: 5_000, searchAttributes: false });
+}
+
+/** The snapshot of an agent "bot" that is defined by what a test needs to say about it. */
+export function newSnapshot(options: Partial<AgentOptions<never, never>> = {}): AgentSnapshot {
+  return snapshotOf(defineAgent({ name: 'bot', model: 'scripted/model', ...options }));
+}
