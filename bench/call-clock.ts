@@ -1,0 +1,39 @@
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+
+/**
+ * Notes when each call of a run starts. A call is an activity, and the note is taken where the worker hands it to
+ * its function: the same place for everything that is compared.
+ */
+export class CallClock {
+  readonly #starts = new Map<string, number[]>();
+  readonly #calls: ReadonlySet<string>;
+
+  /** `calls` are the activity types that are model or tool calls. */
+  constructor(calls: Iterable<string>) {
+    this.#calls = new Set(calls);
+  }
+
+  /** To be registered with every worker that is measured. */
+  readonly interceptor: ActivityInterceptorsFactory = ({ info }) => ({
+    inbound: {
+      execute: (input, next) => {
+        const runId = info.workflowExecution?.workflowId;
+        if (runId !== undefined && this.#calls.has(info.activityType)) this.#note(runId);
+        return next(input);
+      },
+    },
+  });
+
+  /** The start times of the run's calls in milliseconds, which are then forgotten. */
+  take(runId: string): number[] {
+    const starts = this.#starts.get(runId) ?? [];
+    this.#starts.delete(runId);
+    return starts;
+  }
+
+  #note(runId: string): void {
+    const starts = this.#starts.get(runId);
+    if (starts === undefined) this.#starts.set(runId, [performance.now()]);
+    else starts.push(performance.now());
+  }
+}

@@ -1,0 +1,21 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** A fake provider that runs in a process of its own. */
+export interface FakeProvider {
+  /** What a client library takes as `baseURL`. */
+  baseURL: string;
+  stop: () => void;
+}
+
+/** Starts the fake provider on a free port of the loopback interface. Throws where its process ends at once. */
+export async function startFakeProvider(): Promise<FakeProvider> {
+  const child = fork(fileURLToPath(new URL('provider-process.ts', import.meta.url)), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const [port] = await Promise.race([once(child, 'message'), once(child, 'exit').then(died)]);
+  return { baseURL: `http://127.0.0.1:${String(port)}/v1`, stop: () => child.disconnect() };
+}
+
+function died(): never {
+  throw new Error('The fake provider ended before it listened: see its output above');
+}

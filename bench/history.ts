@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { type HistoryEvent, runHistory } from '../src/client/run-history.ts';
+import { edges, type EncodedHistory, measureHistory } from './encoded-history.ts';
+import type { BenchOptions } from './options.ts';
+import { contentBytes } from './scripted-run.ts';
+import type { Side } from './side.ts';
+import { median, rounded } from './statistics.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** What a run stores. */
+export interface HistoryFigures {
+  events: number;
+  /** Events that one more step adds: the difference between runs of N and N + 1 steps. */
+  eventsPerStep: number;
+  historyBytes: number;
+  contentBytes: number;
+  /** `historyBytes / contentBytes`. */
+  amplification: number;
+  bytesPerStepFirst20: number;
+  bytesPerStepLast20: number;
+  /** Bytes of the whole history by type of event. */
+  bytesByEventType: Record<string, number>;
+}
+
+interface Round {
+  run: EncodedHistory;
+  longer: EncodedHistory;
+}
+
+/** Measures the histories of runs of N and N + 1 steps, Longhaul and the loop in turn, and takes medians over the rounds. */
+export async function measureHistories(
+  surroundings: Surroundings,
+  options: Extract<BenchOptions, { command: 'history' }>,
+  say: (line: string) => void,
+): Promise<{ longhaul: HistoryFigures; loop: HistoryFigures }> {
+  const { longhaul, loop } = surroundings;
+  const rounds = { longhaul: [] as Round[], loop: [] as Round[] };
+  for (let round = 1; round <= options.rounds; round += 1) {
+    for (const side of [longhaul, loop]) {
+      const run = await historyOf(surroundings, side, options.steps);
+      const longer = await historyOf(surroundings, side, options.steps + 1);
+      rounds[side.name].push({ run, longer });
+      say(`round ${round} of ${options.rounds}, ${side.name}: ${run.events} events, ${run.bytes} bytes`);
+    }
+  }
+  const content = contentBytes(options.steps, options.resultChars);
+  return { longhaul: figures(rounds.longhaul, content), loop: figures(rounds.loop, content) };
+}
+
+async function historyOf({ client, clock }: Surroundings, side: Side, steps: number): Promise<EncodedHistory> {
+  const runId = `history-${side.name}-${randomUUID()}`;
+  await side.run(runId, steps);
+  clock.take(runId);
+  const events: HistoryEvent[] = [];
+  for await (const event of runHistory(client.temporal, runId)) events.push(event);
+  const measured = measureHistory(events, side.modelActivity);
+  if (measured.stepBytes.length === steps) return measured;
+  throw new Error(`Run "${runId}" has ${measured.stepBytes.length} steps, not ${steps}: a call was repeated or left out`);
+}
+
+function figures(rounds: readonly Round[], content: number): HistoryFigures {
+  const middle = (value: (round: Round) => number): number => median(rounds.map(value));
+  const historyBytes = middle(({ run }) => run.bytes);
+  return {
+    events: middle(({ run }) => run.events),
+    eventsPerStep: middle(({ run, longer }) => longer.events - run.events),
+    historyBytes,
+    contentBytes: content,
+    amplification: rounded(historyBytes / content, 3),
+    bytesPerStepFirst20: rounded(middle(({ run }) => edges(run.stepBytes).first20), 1),
+    bytesPerStepLast20: rounded(middle(({ run }) => edges(run.stepBytes).last20), 1),
+    bytesByEventType: rounds[0]?.run.bytesByType ?? {},
+  };
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { edges } from './encoded-history.ts';
+import type { BenchOptions } from './options.ts';
+import type { Side } from './side.ts';
+import { mean, median, percentile, rounded } from './statistics.ts';
+import type { Surroundings } from './surroundings.ts';
+
+type LatencyOptions = Extract<BenchOptions, { command: 'latency' }>;
+
+/** How long calls take, in milliseconds from the start of one to the start of the next, but for the mean. */
+export interface LatencyFigures {
+  /** Time of a run, from its start by the client to its result, over its calls. */
+  msPerCallMean: number;
+  msPerCallP50: number;
+  msPerCallP95: number;
+  /** Means of the calls of the first and of the last 20 steps of a run. */
+  msPerCallFirst20: number;
+  msPerCallLast20: number;
+  /** Of all runs together. */
+  callsPerSecond: number;
+  /** From the start of a model call to the start of the tool call behind it, and the other way round. */
+  msModelCallP50: number;
+  msToolCallP50: number;
+}
+
+/** One run: its time from start to result, and the times between the starts of its calls. */
+interface TimedRun {
+  ms: number;
+  gaps: number[];
+}
+
+/** Runs that are not measured: they load and compile code, and open connections. */
+const WARM_UP_RUNS = 4;
+const WARM_UP_STEPS = 50;
+
+/** Measures `runs` runs of each side in every round, the sides in turn, and takes medians over the rounds. */
+export async function measureLatency(
+  surroundings: Surroundings,
+  options: LatencyOptions,
+  say: (line: string) => void,
+): Promise<{ longhaul: LatencyFigures; loop: LatencyFigures }> {
+  const { longhaul, loop } = surroundings;
+  for (const side of [longhaul, loop]) {
+    for (let run = 0; run < WARM_UP_RUNS; run += 1) await timeRun(surroundings, side, Math.min(options.steps, WARM_UP_STEPS));
+  }
+  const rounds = { longhaul: [] as LatencyFigures[], loop: [] as LatencyFigures[] };
+  for (let round = 1; round <= options.rounds; round += 1) {
+    // Whoever goes second finds the other's garbage and timers: each does so in turn.
+    for (const side of round % 2 === 1 ? [longhaul, loop] : [loop, longhaul]) {
+      const figures = await measureRound(surroundings, side, options);
+      rounds[side.name].push(figures);
+      say(`round ${round} of ${options.rounds}, ${side.name}: p50 ${figures.msPerCallP50} ms, mean ${figures.msPerCallMean} ms per call`);
+    }
+  }
+  return { longhaul: middle(rounds.longhaul), loop: middle(rounds.loop) };
+}
+
+async function measureRound(surroundings: Surroundings, side: Side, { steps, runs, concurrency }: LatencyOptions): Promise<LatencyFigures> {
+  const timed: TimedRun[] = [];
+  let left = runs;
+  const start = performance.now();
+  const oneAfterTheOther = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      timed.push(await timeRun(surroundings, side, steps));
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, oneAfterTheOther));
+  return roundFigures(timed, performance.now() - start);
+}
+
+async function timeRun({ clock }: Surroundings, side: Side, steps: number): Promise<TimedRun> {
+  const runId = `latency-${side.name}-${randomUUID()}`;
+  const start = performance.now();
+  await side.run(runId, steps);
+  const ms = performance.now() - start;
+  const starts = clock.take(runId);
+  const calls = callsOf(steps);
+  if (starts.length !== calls) throw new Error(`Run "${runId}" made ${starts.length} calls, not ${calls}: one was repeated or left out`);
+  return { ms, gaps: starts.slice(1).map((time, index) => time - (starts[index] ?? time)) };
+}
+
+/** A model call and a tool call for each step, and the model call that gives the final answer. */
+function callsOf(steps: number): number {
+  return 2 * steps + 1;
+}
+
+/** The figures of one round, from its runs and the time that they took together. */
+export function roundFigures(runs: readonly TimedRun[], totalMs: number): LatencyFigures {
+  const calls = (run: TimedRun): number => run.gaps.length + 1;
+  const gaps = runs.flatMap((run) => run.gaps);
+  // A step is two gaps: its model call's and its tool call's.
+  const steps = runs.map(({ gaps: [...all] }) => Array.from({ length: all.length / 2 }, (_, step) => mean(all.slice(2 * step, 2 * step + 2))));
+  return {
+    msPerCallMean: rounded(mean(runs.map((run) => run.ms / calls(run))), 2),
+    msPerCallP50: rounded(percentile(gaps, 50), 2),
+    msPerCallP95: rounded(percentile(gaps, 95), 2),
+    msPerCallFirst20: rounded(median(steps.map((one) => edges(one).first20)), 2),
+    msPerCallLast20: rounded(median(steps.map((one) => edges(one).last20)), 2),
+    callsPerSecond: rounded((runs.reduce((sum, run) => sum + calls(run), 0) / totalMs) * 1_000, 1),
+    msModelCallP50: rounded(percentile(everySecond(runs, 0), 50), 2),
+    msToolCallP50: rounded(percentile(everySecond(runs, 1), 50), 2),
+  };
+}
+
+function everySecond(runs: readonly TimedRun[], from: 0 | 1): number[] {
+  return runs.flatMap(({ gaps }) => gaps.filter((_, index) => index % 2 === from));
+}
+
+function middle(rounds: readonly LatencyFigures[]): LatencyFigures {
+  const value = (key: keyof LatencyFigures): number => median(rounds.map((round) => round[key]));
+  return {
+    msPerCallMean: value('msPerCallMean'),
+    msPerCallP50: value('msPerCallP50'),
+    msPerCallP95: value('msPerCallP95'),
+    msPerCallFirst20: value('msPerCallFirst20'),
+    msPerCallLast20: value('msPerCallLast20'),
+    callsPerSecond: value('callsPerSecond'),
+    msModelCallP50: value('msModelCallP50'),
+    msToolCallP50: value('msToolCallP50'),
+  };
+}

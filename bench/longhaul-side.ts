@@ -1,0 +1,60 @@
+import type { NativeConnection } from '@temporalio/worker';
+import { z } from 'zod';
+import { openai } from '../activities/models/index.ts';
+import type { LonghaulClient } from '../src/client/index.ts';
+import { defineAgent } from '../src/define/define-agent.ts';
+import { defineTool } from '../src/define/define-tool.ts';
+import { ACTIVITIES } from '../src/protocol.ts';
+import { createWorker } from '../worker/index.ts';
+import type { CallClock } from './call-clock.ts';
+import { INSTRUCTIONS, TOOL_DESCRIPTION } from './loop/ask-openai.ts';
+import { pageText, promptFor, TOOL_NAME } from './scripted-run.ts';
+import type { Side, SideSurroundings } from './side.ts';
+
+const TASK_QUEUE = 'bench-longhaul';
+
+/** Longhaul as its users have it: an agent with one tool, a worker, the OpenAI provider speaking Chat Completions, the client. */
+export async function longhaulSide(
+  connection: NativeConnection,
+  client: LonghaulClient,
+  clock: CallClock,
+  { address, namespace, baseURL, resultChars }: SideSurroundings,
+): Promise<Side> {
+  const reader = defineAgent({
+    name: 'reader',
+    model: 'fake/pages',
+    instructions: INSTRUCTIONS,
+    tools: [
+      defineTool({
+        name: TOOL_NAME,
+        description: TOOL_DESCRIPTION,
+        parameters: z.object({ page: z.number() }),
+        execute: ({ page }) => pageText(page, resultChars),
+      }),
+    ],
+  });
+  const worker = await createWorker({
+    agents: [reader],
+    providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }) },
+    connection,
+    address,
+    namespace,
+    taskQueue: TASK_QUEUE,
+    shutdownGraceMs: 1_000,
+    worker: { interceptors: { activity: [clock.interceptor] } },
+  });
+  const running = worker.run();
+  return {
+    name: 'longhaul',
+    modelActivity: ACTIVITIES.callModel,
+    toolActivity: TOOL_NAME,
+    run: async (runId, steps) => {
+      const result = await client.run(reader, { runId, input: promptFor(steps), maxIterations: steps + 1, taskQueue: TASK_QUEUE });
+      if (result.status !== 'completed') throw new Error(`Run "${runId}" of the agent ended as "${result.status}": ${result.error}`);
+    },
+    stop: async () => {
+      worker.shutdown();
+      await running;
+    },
+  };
+}

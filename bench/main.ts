@@ -1,0 +1,40 @@
+import { measureHistories } from './history.ts';
+import { measureLatency } from './latency.ts';
+import { type BenchOptions, parseOptions, USAGE } from './options.ts';
+import { type Surroundings, withSurroundings } from './surroundings.ts';
+
+/** `npm run bench`: measures, tells its progress on stderr, and prints one JSON object as its last line. */
+
+function say(line: string): void {
+  process.stderr.write(`[bench] ${line}\n`);
+}
+
+/** The object of the last line: first what later work relies on, then what explains it. */
+async function report(surroundings: Surroundings, options: BenchOptions): Promise<object> {
+  const { rounds, resultChars, steps } = options;
+  const setting = { rounds, resultChars, codec: surroundings.machine.codec, server: surroundings.machine.server, machine: surroundings.machine };
+  if (options.command === 'history') {
+    const { longhaul, loop } = await measureHistories(surroundings, options, say);
+    return { steps, ...longhaul, loop, ...setting };
+  }
+  const { longhaul, loop } = await measureLatency(surroundings, options, say);
+  const { msModelCallP50, msToolCallP50, ...figures } = longhaul;
+  const { runs, concurrency } = options;
+  return { steps, runs, concurrency, ...figures, loop, msModelCallP50, msToolCallP50, ...setting };
+}
+
+function readOptions(): BenchOptions {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`);
+    process.exit(2);
+  }
+}
+
+const options = readOptions();
+// The worker's own handler would drain it and leave the runs waiting. Server and provider end with this process.
+process.once('SIGINT', () => process.exit(130));
+const figures = await withSurroundings(options.resultChars, say, (surroundings) => report(surroundings, options));
+if (!options.quiet) say(JSON.stringify(figures, null, 2));
+process.stdout.write(`${JSON.stringify(figures)}\n`);

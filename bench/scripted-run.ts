@@ -1,0 +1,61 @@
+import { uniqueText } from './unique-text.ts';
+
+/** The one tool of every run. */
+export const TOOL_NAME = 'read_page';
+
+/** A message of the assistant, as Chat Completions has it. */
+export type AssistantMessage =
+  | { role: 'assistant'; content: null; tool_calls: [PageCall] }
+  | { role: 'assistant'; content: string; tool_calls?: never };
+
+/** A call of the one tool. */
+export interface PageCall {
+  id: string;
+  type: 'function';
+  function: { name: typeof TOOL_NAME; arguments: string };
+}
+
+/** The number of the first page. Pages, and so calls, are numbered with as many digits throughout: a run that grows must not do so by its content. */
+const FIRST_PAGE = 1_001;
+const ID_DIGITS = 24;
+const PROMPT = /Read exactly (\d+) pages/;
+
+/** The message that starts a run of so many steps. The fake provider learns the length of the run from it. */
+export function promptFor(steps: number): string {
+  return `Read exactly ${steps} pages, one after the other, then stop.`;
+}
+
+/** The number of steps that a text with a prompt in it asks for; undefined where there is none. */
+export function stepsAskedFor(text: string): number | undefined {
+  const [, steps] = PROMPT.exec(text) ?? [];
+  return steps === undefined ? undefined : Number(steps);
+}
+
+/** What the model answers once it has so many tool results: one more call, or the final answer. */
+export function scriptedAnswer(results: number, steps: number): AssistantMessage {
+  if (results >= steps) return { role: 'assistant', content: `Done: ${steps} pages.` };
+  // Ids are as long as those of OpenAI.
+  const id = `call_${String(results).padStart(ID_DIGITS, '0')}`;
+  return {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id, type: 'function', function: { name: TOOL_NAME, arguments: JSON.stringify({ page: FIRST_PAGE + results }) } }],
+  };
+}
+
+/** What the tool returns: the text of a page. */
+export function pageText(page: number, chars: number): string {
+  return uniqueText(page, chars);
+}
+
+/** Bytes of what a run of so many steps says, whoever runs it: each model response and each tool result once, as compact JSON. */
+export function contentBytes(steps: number, resultChars: number): number {
+  let bytes = 0;
+  for (let results = 0; results <= steps; results += 1) bytes += jsonBytes(scriptedAnswer(results, steps));
+  for (let page = FIRST_PAGE; page < FIRST_PAGE + steps; page += 1) bytes += jsonBytes(pageText(page, resultChars));
+  return bytes;
+}
+
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}

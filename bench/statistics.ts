@@ -1,0 +1,23 @@
+/** The smallest value that at least `percent` percent of the values do not exceed. Throws for an empty list. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  const value = sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)];
+  if (value === undefined) throw new RangeError('No percentile of an empty list');
+  return value;
+}
+
+/** The middle value; of an even number of values, the lower of the two in the middle. */
+export function median(values: readonly number[]): number {
+  return percentile(values, 50);
+}
+
+/** The arithmetic mean. Throws for an empty list. */
+export function mean(values: readonly number[]): number {
+  if (values.length === 0) throw new RangeError('No mean of an empty list');
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** The number with so many decimals. */
+export function rounded(value: number, decimals: number): number {
+  return Number(value.toFixed(decimals));
+}
