@@ -19,7 +19,7 @@ export function canonicalJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
   const members = Object.keys(value)
-    .sort()
+    .toSorted()
     .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`);
   return `{${members.join(',')}}`;
 }

@@ -4,9 +4,9 @@ import { noUsage } from './usage.ts';
 /** A result with the defaults of seed 001 for all that is not given: completed, without output, steps, usage or times. */
 export function newRunResult(
   fields: Pick<RunResultFields<DefaultOutput>, 'runId' | 'agentName'> & Partial<RunResultFields<DefaultOutput>>,
-): RunResult<DefaultOutput> {
+): RunResult {
   const steps = fields.steps ?? [];
-  return new RunResult<DefaultOutput>({
+  return new RunResult({
     version: 1,
     output: '',
     status: 'completed',

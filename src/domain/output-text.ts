@@ -44,5 +44,5 @@ export function outputText(output: unknown): string {
 /** The kinds of content in an output (`text`, `image`, `audio`, `video`, `file`), sorted, each once; none for an empty output and for objects. */
 export function mediaTypes(output: unknown): string[] {
   if (typeof output === 'string') return output === '' ? [] : ['text'];
-  return [...new Set(partsOf(output).map((part) => part.type))].sort();
+  return [...new Set(partsOf(output).map((part) => part.type))].toSorted();
 }

@@ -111,4 +111,3 @@ function rejectedOnAbort(signal: AbortSignal): Promise<never> {
     else signal.addEventListener('abort', abort, { once: true });
   });
 }
-

@@ -78,7 +78,14 @@ describe('the multi-line form', () => {
 describe('the JSON form', () => {
   it('survives JSON and holds what is derived', () => {
     const json = JSON.parse(JSON.stringify(new RunResult({ ...fields, steps: [newStep(1)] }))) as Record<string, unknown>;
-    expect(json).toEqual({ ...fields, steps: [newStep(1)], success: true, outputText: 'The answer.', hasMedia: false, mediaTypes: ['text'] });
+    expect(json).toEqual({
+      ...fields,
+      steps: [newStep(1)],
+      success: true,
+      outputText: 'The answer.',
+      hasMedia: false,
+      mediaTypes: ['text'],
+    });
   });
 
   it('leaves out the steps where they were not asked for', () => {

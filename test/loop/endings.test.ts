@@ -148,7 +148,12 @@ describe('a cancelled run', () => {
     const partial = { id: 'partial-1', content: [message('half an ans')], finishReason: 'interrupted', usage: tokens(7, 3) };
     const run = await runFake({ snapshot: testSnapshot({ tools }), model: [called(call('c1', 't')), { type: 'cancelled', partial }] });
     expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 1, usage: { totalTokens: 10, llmCalls: 2 } });
-    expect(run.state.context.events.at(-1)).toMatchObject({ id: 'partial-1', author: 'a', interrupted: true, content: [message('half an ans')] });
+    expect(run.state.context.events.at(-1)).toMatchObject({
+      id: 'partial-1',
+      author: 'a',
+      interrupted: true,
+      content: [message('half an ans')],
+    });
   });
 
   it('does not ask again after a step in which the request came', async () => {

@@ -18,7 +18,7 @@ export interface FakeRun {
   modelCalls: ModelCall[];
   /** What the tool port was asked, in order of start. */
   invocations: ToolInvocation[];
-  cancel(): void;
+  cancel: () => void;
 }
 
 /** What a test says about its run. */
@@ -39,8 +39,8 @@ export async function runFake(script: FakeScript): Promise<FakeRun & { result: R
   const ports: RunPorts = {
     now: () => 1_700_000_000_000,
     uuid: () => `event-${++ids}`,
-    callModel: async (call) => {
-      const outcome = script.model[run.modelCalls.push(call) - 1];
+    callModel: async (modelCall) => {
+      const outcome = script.model[run.modelCalls.push(modelCall) - 1];
       if (outcome === undefined) throw new Error(`The script has no answer to model call ${run.modelCalls.length}`);
       return typeof outcome === 'function' ? outcome(run) : outcome;
     },
@@ -62,7 +62,13 @@ let responses = 0;
 /** A recorded response of text and calls. */
 export function responded(content: ContentItem[], more: Partial<RecordedResponse> = {}): ModelCallOutcome {
   const calls = content.some((item) => item.type === 'tool_call');
-  const response: RecordedResponse = { id: `response-${++responses}`, content, finishReason: calls ? 'tool_calls' : 'stop', usage: null, ...more };
+  const response: RecordedResponse = {
+    id: `response-${++responses}`,
+    content,
+    finishReason: calls ? 'tool_calls' : 'stop',
+    usage: null,
+    ...more,
+  };
   return { type: 'response', response };
 }
 
@@ -94,6 +100,18 @@ export function returned(...content: JsonValue[]): ToolOutcome {
 /** Usage of one call. */
 export function tokens(promptTokens: number, completionTokens: number): UsageStats {
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
+}
+
+/** A tool outcome that a test delivers later, when it wants to. */
+export interface Delivery {
+  outcome: Promise<ToolOutcome>;
+  deliver: (outcome: ToolOutcome) => void;
+}
+
+/** A tool outcome to deliver later. */
+export function delivery(): Delivery {
+  const { promise, resolve } = Promise.withResolvers<ToolOutcome>();
+  return { outcome: promise, deliver: resolve };
 }
 
 /** The result texts of a step, in order. */

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isToolCall, type ContentItem } from '../../src/domain/content.ts';
 import type { Event } from '../../src/domain/event.ts';
@@ -45,7 +45,12 @@ async function generatedRun(given: Plan): Promise<{ run: Awaited<ReturnType<type
     const behaviour = behaviours.get(toolCallId) ?? 'now';
     if (behaviour === 'later') await new Promise((resolve) => setImmediate(resolve));
     if (behaviour === 'cancelled') return { type: 'cancelled' };
-    const outcome: ToolOutcome = { type: 'result', status: behaviour === 'error' ? 'error' : 'success', content: [toolCallId], durationMs: 1 };
+    const outcome: ToolOutcome = {
+      type: 'result',
+      status: behaviour === 'error' ? 'error' : 'success',
+      content: [toolCallId],
+      durationMs: 1,
+    };
     return behaviour === 'error' ? outcome : returned(toolCallId);
   };
   const model = Array.from({ length: 10 }, (_, index) => (fake: FakeRun): ModelCallOutcome => {
@@ -55,7 +60,9 @@ async function generatedRun(given: Plan): Promise<{ run: Awaited<ReturnType<type
     if (one.type === 'failed') return { type: 'failed', code: 'model_error', message: 'down' };
     const calls = one.calls.map(({ name }, place) => call(`c${index}-${place}`, name, { output: index }));
     one.calls.forEach(({ behaviour }, place) => behaviours.set(`c${index}-${place}`, behaviour));
-    const problems = Object.fromEntries(one.calls.flatMap(({ problem }, place) => (problem ? [[`c${index}-${place}`, 'does not fit']] : [])));
+    const problems = Object.fromEntries(
+      one.calls.flatMap(({ problem }, place) => (problem ? [[`c${index}-${place}`, 'does not fit']] : [])),
+    );
     const content: ContentItem[] = [...(one.text === null ? [] : [message(one.text)]), ...calls];
     const usage = one.usage === null ? null : tokens(...one.usage);
     return responded(content, { problems, usage, output: { type: 'parsed', value: index } });

@@ -9,6 +9,9 @@ function agent(mode: OutputSnapshot['mode'], maxRetries: number): ReturnType<typ
   return testSnapshot({ tools: [testTool('t')], output });
 }
 
+const bad = (id: string): ReturnType<typeof responded> =>
+  responded([call(id, 'final_answer', {})], { problems: { [id]: 'output is missing' } });
+
 const misfit = { output: { type: 'problem' as const, problem: 'answer: expected a number' } };
 
 describe('a structured answer that the provider enforces', () => {
@@ -57,7 +60,10 @@ describe('a structured answer that the provider enforces', () => {
 
 describe('a structured answer through final_answer', () => {
   it('ends the run with the argument of the call', async () => {
-    const run = await runFake({ snapshot: agent('final_answer', 0), model: [called(call('c1', 'final_answer', { output: { answer: 4 } }))] });
+    const run = await runFake({
+      snapshot: agent('final_answer', 0),
+      model: [called(call('c1', 'final_answer', { output: { answer: 4 } }))],
+    });
     expect(run.result).toMatchObject({ status: 'completed', output: { answer: 4 }, stepsUsed: 1, toolCallsByName: { final_answer: 1 } });
     expect(run.modelCalls).toHaveLength(1);
     expect(run.invocations).toEqual([]);
@@ -75,14 +81,15 @@ describe('a structured answer through final_answer', () => {
 
   it('goes back to the model as the result of the call where it does not fit', async () => {
     const bad = responded([call('c1', 'final_answer', { output: { answer: 'x' } })], { problems: { c1: 'answer: expected a number' } });
-    const run = await runFake({ snapshot: agent('final_answer', 1), model: [bad, called(call('c2', 'final_answer', { output: { answer: 4 } }))] });
+    const run = await runFake({
+      snapshot: agent('final_answer', 1),
+      model: [bad, called(call('c2', 'final_answer', { output: { answer: 4 } }))],
+    });
     expect(run.state.steps[0]?.toolCalls).toMatchObject([{ isError: true, result: 'answer: expected a number' }]);
     expect(run.result).toMatchObject({ status: 'completed', output: { answer: 4 }, stepsUsed: 2 });
   });
 
   it('ends the run with an error once the retries are used up', async () => {
-    const bad = (id: string): ReturnType<typeof responded> =>
-      responded([call(id, 'final_answer', {})], { problems: { [id]: 'output is missing' } });
     const run = await runFake({ snapshot: agent('final_answer', 1), model: [bad('c1'), bad('c2')] });
     expect(run.result).toMatchObject({ status: 'error', errorCode: 'invalid_output', stepsUsed: 2 });
   });

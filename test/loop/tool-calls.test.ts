@@ -1,21 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import { INTERRUPTED_CALL } from '../../src/domain/tool-text.ts';
 import type { ToolOutcome } from '../../src/loop/ports.ts';
-import { call, called, message, responded, resultsOf, returned, runFake, said, type FakeTool } from './fake-ports.ts';
+import { call, called, delivery, message, responded, resultsOf, returned, runFake, said, type FakeTool } from './fake-ports.ts';
 import { testSnapshot, testTool } from './snapshot.ts';
 
+const set = (who: string): ToolOutcome => ({
+  type: 'result',
+  status: 'success',
+  content: [],
+  durationMs: 1,
+  state: { last: who, [who]: true },
+});
+const identified = (resultId: string): ToolOutcome => ({ ...(returned('x') as ToolOutcome & { type: 'result' }), resultId });
 const failed = (text: string): ToolOutcome => ({ type: 'result', status: 'error', content: [text], durationMs: 1 });
 
 describe('tool calls of one response', () => {
   it('keep the order of the model although they finish in another', async () => {
-    let finishFirst = (_: ToolOutcome): void => undefined;
+    const { outcome, deliver } = delivery();
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('slow'), testTool('fast')] }),
       model: [called(call('c1', 'slow'), call('c2', 'fast')), said('done')],
       tools: {
-        slow: () => new Promise((resolve) => (finishFirst = resolve)),
+        slow: () => outcome,
         fast: () => {
-          queueMicrotask(() => finishFirst(returned('slow')));
+          queueMicrotask(() => deliver(returned('slow')));
           return returned('fast');
         },
       },
@@ -129,15 +137,14 @@ describe('a tool', () => {
   });
 
   it('has its changes applied in call order where calls overlap', async () => {
-    let finishFirst = (_: ToolOutcome): void => undefined;
-    const set = (who: string): ToolOutcome => ({ type: 'result', status: 'success', content: [], durationMs: 1, state: { last: who, [who]: true } });
+    const { outcome, deliver } = delivery();
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('first'), testTool('second')] }),
       model: [called(call('c1', 'first'), call('c2', 'second')), said('ok')],
       tools: {
-        first: () => new Promise((resolve) => (finishFirst = resolve)),
+        first: () => outcome,
         second: () => {
-          queueMicrotask(() => finishFirst(set('first')));
+          queueMicrotask(() => deliver(set('first')));
           return set('second');
         },
       },
@@ -146,7 +153,6 @@ describe('a tool', () => {
   });
 
   it('can have the ids of its results used for the next request only where all of them came from activities', async () => {
-    const identified = (resultId: string): ToolOutcome => ({ ...(returned('x') as ToolOutcome & { type: 'result' }), resultId });
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('t')] }),
       model: [called(call('c1', 't'), call('c2', 't')), called(call('c3', 't'), call('c4', 'nope')), said('ok')],

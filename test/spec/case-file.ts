@@ -30,7 +30,9 @@ export interface SpecCase {
 }
 
 /** A file of cases, or what is wrong with it. */
-export type CaseFile = { type: 'cases'; path: string; suite: string; cases: SpecCase[] } | { type: 'broken'; path: string; problem: string };
+export type CaseFile =
+  | { type: 'cases'; path: string; suite: string; cases: SpecCase[] }
+  | { type: 'broken'; path: string; problem: string };
 
 /** The directory given cannot be replayed. */
 export class BadDirectory extends Error {
@@ -44,7 +46,7 @@ export function readCaseFiles(directory: string): CaseFile[] {
   }
   const names = readdirSync(directory)
     .filter((name) => name.endsWith('.json'))
-    .sort();
+    .toSorted();
   if (names.length === 0) throw new BadDirectory(`"${directory}" holds no case files (*.json).`);
   return names.map((name) => readCaseFile(join(directory, name)));
 }

@@ -76,7 +76,7 @@ function matches(name: string, argument: JsonValue, actual: unknown, memory: Mat
     case '$iso8601':
       return typeof actual === 'string' && ISO_8601.test(actual) && !Number.isNaN(Date.parse(actual));
     case '$same_instant':
-      return instant(argument) === instant(actual);
+      return instant(actual) !== undefined && instant(actual) === instant(argument);
     case '$generated':
       return isGenerated(actual, memory);
     case '$not':
@@ -120,6 +120,7 @@ function isGenerated(actual: unknown, memory: MatchMemory): boolean {
 
 function range(argument: JsonValue): number[] {
   const [from, to] = Array.isArray(argument) ? argument : [];
-  if (typeof from !== 'number' || typeof to !== 'number') throw new Error(`The matcher "$range" takes [a, b], not ${JSON.stringify(argument)}.`);
+  if (typeof from !== 'number' || typeof to !== 'number')
+    throw new Error(`The matcher "$range" takes [a, b], not ${JSON.stringify(argument)}.`);
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 }

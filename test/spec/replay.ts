@@ -27,10 +27,7 @@ const CASE_TIMEOUT_MS = 10_000;
 export type FoundSuite = { type: 'adapter'; adapter: SuiteAdapter } | { type: 'not_built'; reason: string } | undefined;
 
 /** Replays the cases of one file, one after the other. */
-export async function replayFile(
-  file: CaseFile & { type: 'cases' },
-  findSuite: (suite: string) => FoundSuite,
-): Promise<Replayed[]> {
+export async function replayFile(file: CaseFile & { type: 'cases' }, findSuite: (suite: string) => FoundSuite): Promise<Replayed[]> {
   const found = findSuite(file.suite);
   const memory: MatchMemory = { generated: new Set() };
   const replayed: Replayed[] = [];
@@ -46,9 +43,9 @@ async function replayCase(specCase: SpecCase, found: FoundSuite, memory: MatchMe
 }
 
 async function replayWith(adapter: SuiteAdapter, specCase: SpecCase, memory: MatchMemory): Promise<Verdict> {
-  const notBuilt = adapter.notBuilt[specCase.op] ?? adapter.skipReason?.(specCase);
+  const notBuilt = own(adapter.notBuilt, specCase.op) ?? adapter.skipReason?.(specCase);
   if (notBuilt !== undefined) return { type: 'skipped', reason: notBuilt };
-  const operation = Object.hasOwn(adapter.operations, specCase.op) ? adapter.operations[specCase.op] : undefined;
+  const operation = own(adapter.operations, specCase.op);
   if (operation === undefined) return failure(`No adapter knows the operation "${specCase.op}".`);
   const expect = adapter.normalise?.(specCase.expect, specCase.op) ?? specCase.expect;
   const outcome = await perform(operation, specCase.input, expect);
@@ -57,6 +54,11 @@ async function replayWith(adapter: SuiteAdapter, specCase: SpecCase, memory: Mat
   } catch (error) {
     return failure(errorMessage(error));
   }
+}
+
+/** Names of operations come from files: only own properties count. */
+function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
 async function perform(operation: Operation, input: JsonValue, expect: JsonValue): Promise<Outcome> {
@@ -86,7 +88,11 @@ export function judge(expect: JsonValue, outcome: Outcome, memory: MatchMemory):
   return verdictOf(match(expect, outcome.value, memory));
 }
 
-function judgeError({ raises_or_error: error = null, ...others }: JsonObject, outcome: Exclude<Outcome, { type: 'stuck' }>, memory: MatchMemory): Verdict {
+function judgeError(
+  { raises_or_error: error = null, ...others }: JsonObject,
+  outcome: Exclude<Outcome, { type: 'stuck' }>,
+  memory: MatchMemory,
+): Verdict {
   if (outcome.type === 'threw') return verdictOf(matchError(error, outcome.message, memory));
   const { status, error: text } = Object(outcome.value) as Record<string, unknown>;
   if (status !== 'error') return verdictOf([{ path: 'status', expected: 'error', actual: status }]);

@@ -20,8 +20,7 @@ function mismatchReport({ path, expected, actual }: Mismatch): string[] {
 }
 
 function shown(value: unknown): string {
-  if (value === undefined) return '(nothing)';
-  const text = JSON.stringify(value) ?? String(value);
+  const text = JSON.stringify(value) ?? `(${typeof value})`;
   return text.length > VALUE_LENGTH ? `${text.slice(0, VALUE_LENGTH)}… (${text.length} characters)` : text;
 }
 

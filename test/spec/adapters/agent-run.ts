@@ -70,19 +70,18 @@ function suiteTools(countEvents: () => number): ToolDefinition<never, JsonObject
 function toZod(type: JsonValue): z.ZodType {
   if (Array.isArray(type)) return z.array(toZod(type[0] ?? null));
   if (isJsonObject(type)) return z.object(Object.fromEntries(Object.entries(type).map(([key, member]) => [key, toZod(member)])));
-  switch (type) {
-    case 'string':
-      return z.string();
-    case 'integer':
-      return z.int();
-    case 'number':
-      return z.number();
-    case 'boolean':
-      return z.boolean();
-    default:
-      throw new TypeError(`The case uses an output type that the adapter does not know: ${JSON.stringify(type)}`);
-  }
+  const known = TYPES.get(type);
+  if (known === undefined) throw new TypeError(`The case uses an output type that the adapter does not know: ${JSON.stringify(type)}`);
+  return known;
 }
+
+/** The type names of the cases. */
+const TYPES = new Map<JsonValue, z.ZodType>([
+  ['string', z.string()],
+  ['integer', z.int()],
+  ['number', z.number()],
+  ['boolean', z.boolean()],
+]);
 
 /** The book has one word for a run that completed and a run that used up its steps. */
 const BOOK_STATUS: Record<string, string> = { completed: 'complete', max_iterations_reached: 'complete' };

@@ -33,13 +33,7 @@ export function toOurPart(part: JsonValue): ContentPart {
   if (!isJsonObject(part)) return { type: 'text', text: text(part) };
   const { type, format, width, height, size } = part;
   const [sizeWidth = 0, sizeHeight = 0] = Array.isArray(size) ? size : [];
-  switch (type) {
-    case 'image':
-      return { type, url: '', width: number(width ?? sizeWidth, 0), height: number(height ?? sizeHeight, 0) };
-    case 'audio':
-    case 'video':
-      return { type, url: '', format: text(format) };
-    default:
-      return { type: 'text', text: text(part['text']) };
-  }
+  if (type === 'image') return { type, url: '', width: number(width ?? sizeWidth, 0), height: number(height ?? sizeHeight, 0) };
+  if (type === 'audio' || type === 'video') return { type, url: '', format: text(format) };
+  return { type: 'text', text: text(part['text']) };
 }

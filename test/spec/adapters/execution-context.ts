@@ -91,6 +91,8 @@ function buildMessages(input: JsonValue): JsonObject {
 function needsConfirmation({ op, input }: SpecCase): string | undefined {
   if (op !== 'agent.run') return undefined;
   const { confirmations, replies } = object(input);
-  const dangerous = list(replies).some((reply) => Array.isArray(reply) && reply.some((item) => isJsonObject(item) && item['name'] === 'danger'));
+  const dangerous = list(replies).some(
+    (reply) => Array.isArray(reply) && reply.some((item) => isJsonObject(item) && item['name'] === 'danger'),
+  );
   return confirmations === undefined && !dangerous ? undefined : 'approvals are not built';
 }

@@ -104,8 +104,11 @@ async function runTool({ run, state }: Running, { call, step }: ToolInvocation):
   return { type: 'result', status: isError ? 'error' : 'success', content, durationMs, state: changes };
 }
 
+function silent(): void {
+  // Nobody reads what tools say in a replay.
+}
+
 function toolContext(state: RunState, { step, callId, changes }: { step: number; callId: string; changes: JsonObject }): RunContext {
-  const silent = (): void => undefined;
   return {
     deps: {},
     resources: {},

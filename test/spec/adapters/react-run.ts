@@ -13,9 +13,7 @@ import { toTheirResult } from './result-notation.ts';
 import { toAnswer } from './scripted-answers.ts';
 
 /** The only instruction that the ReAct agent of the seed has unless told otherwise. */
-const INSTRUCTIONS = [
-  "You are a helpful AI assistant. Use the provided tools to solve the user's request. Think step-by-step.",
-];
+const INSTRUCTIONS = ["You are a helpful AI assistant. Use the provided tools to solve the user's request. Think step-by-step."];
 
 /** A tool whose schema the model sees and that nobody can run. */
 const WITHOUT_IMPLEMENTATION = 'raw';
@@ -85,7 +83,10 @@ function withGivenIds(result: JsonObject, givenIds: FinishedRun['givenIds']): Js
   const steps = list(result['steps']).map((step) => ({ ...object(step), tool_calls: list(object(step)['tool_calls']).map(object) }));
   const named = steps.map((step) => ({
     ...step,
-    tool_calls: step.tool_calls.map((record) => ({ ...record, call_id: givenIds.get(text(record['call_id'])) ?? record['call_id'] ?? null })),
+    tool_calls: step.tool_calls.map((record) => ({
+      ...record,
+      call_id: givenIds.get(text(record['call_id'])) ?? record['call_id'] ?? null,
+    })),
   }));
   return { ...result, steps: named };
 }
@@ -107,7 +108,11 @@ function toTheirCall({ instructions, conversation, tools, settings }: ModelReque
   );
   const inRoles = list(Array.isArray(expectedMessages) ? expectedMessages : undefined).some((message) => typeof message === 'string');
   const inNames = list(Array.isArray(expectedTools) ? expectedTools : undefined).some((tool) => typeof tool === 'string');
-  const schemas = tools.map(({ name, description, parameters }) => ({ type: 'function', name, function: { name, description, parameters } }));
+  const schemas = tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    name,
+    function: { name, description, parameters },
+  }));
   return {
     messages: inRoles ? messages.map(({ role }) => role) : (JSON.parse(JSON.stringify(messages)) as JsonValue),
     tools: tools.length === 0 ? null : inNames ? tools.map(({ name }) => name) : schemas,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { DefaultOutput, RunResult } from '../../../src/domain/run-result.ts';
+import type { RunResult } from '../../../src/domain/run-result.ts';
 import type { JsonObject, JsonValue } from '../../../src/domain/json.ts';
 import { newRunResult } from '../../../src/domain/new-run-result.ts';
 import { outputText } from '../../../src/domain/output-text.ts';
@@ -10,8 +10,9 @@ import { toOurPart } from './content-notation.ts';
 import { list, number, object, text } from './fields.ts';
 
 /** A result built from the fields that a case gives; `steps` may be only their number. */
-export function toOurResult(fields: JsonObject): RunResult<DefaultOutput> {
-  const { agent_name, run_id, steps, output, usage, duration_seconds, max_iterations, tool_calls_total, tool_calls_by_name, error } = fields;
+export function toOurResult(fields: JsonObject): RunResult {
+  const { agent_name, run_id, steps, output, usage, duration_seconds, max_iterations, tool_calls_total, tool_calls_by_name, error } =
+    fields;
   const counts = Object.entries(object(tool_calls_by_name ?? {})).map(([name, count]) => [name, number(count, 0)] as const);
   return newRunResult({
     runId: text(run_id) || randomUUID(),

@@ -9,7 +9,9 @@ export function toReply(reply: JsonValue): ScriptEntry {
   if (!Array.isArray(reply)) return failWith('model_error', `LLM request failed: ${text(object(reply)['error_message'])}`);
   const items = reply.map(object);
   const texts = items.filter(({ type }) => type === 'message').map(({ content }) => text(content));
-  const calls = items.filter(({ type }) => type === 'tool_call').map(({ tool_call_id: id, name, arguments: args }) => rawCall(id, name, args));
+  const calls = items
+    .filter(({ type }) => type === 'tool_call')
+    .map(({ tool_call_id: id, name, arguments: args }) => rawCall(id, name, args));
   return exactly({ content: texts.join('\n'), toolCalls: calls, usage: null, finishReason: calls.length > 0 ? 'tool_calls' : 'stop' });
 }
 
@@ -34,7 +36,11 @@ function toRawCall({ id, name, arguments: args, function: nested }: JsonObject):
 
 /** What a case leaves out stays out: the code under test has to cope with it. */
 function rawCall(id: JsonValue | undefined, name: JsonValue | undefined, args: JsonValue | undefined): RawToolCall {
-  return { ...(id === undefined ? {} : { id }), ...(name === undefined ? {} : { name }), ...(args === undefined ? {} : { arguments: args }) };
+  return {
+    ...(id === undefined ? {} : { id }),
+    ...(name === undefined ? {} : { name }),
+    ...(args === undefined ? {} : { arguments: args }),
+  };
 }
 
 function exactly(response: ModelResponse): ScriptEntry {

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import type { ModelCallContext, ModelRequest } from '../../src/domain/model.ts';
+import { FINAL_ANSWER } from '../../src/domain/tool-text.ts';
+import { callTool, failWith, hang, malformed, say, scriptedModel, structured, together } from '../../src/testing/index.ts';
+
+const request: ModelRequest = { model: 'm', instructions: [], conversation: [], tools: [], settings: {} };
+
+function listening(): ModelCallContext & { heard: string[]; abort: (reason: Error) => void } {
+  const controller = new AbortController();
+  const heard: string[] = [];
+  return { signal: controller.signal, onText: (delta) => heard.push(delta), heard, abort: (reason) => controller.abort(reason) };
+}
+
+describe('a scripted model', () => {
+  it('answers from its script in order and keeps what it was asked', async () => {
+    const model = scriptedModel([callTool('search', { query: 'pace' }), say('done')]);
+    expect(await model.call(request, listening())).toMatchObject({
+      content: '',
+      toolCalls: [{ name: 'search', arguments: { query: 'pace' }, id: 'call_1_1' }],
+      finishReason: 'tool_calls',
+      usage: { promptTokens: 10, completionTokens: 5, totalTokens: 15 },
+    });
+    expect(await model.call({ ...request, model: 'n' }, listening())).toMatchObject({
+      content: 'done',
+      toolCalls: [],
+      finishReason: 'stop',
+    });
+    expect(model.requests.map((one) => one.model)).toEqual(['m', 'n']);
+  });
+
+  it('keeps requests as they were, whatever the caller does with them later', async () => {
+    const model = scriptedModel([say('x')]);
+    const mutable = { ...request, instructions: ['first'] };
+    await model.call(mutable, listening());
+    mutable.instructions.push('later');
+    expect(model.requests[0]?.instructions).toEqual(['first']);
+  });
+
+  it('fails loudly when its script runs out', async () => {
+    const model = scriptedModel([say('x')]);
+    await model.call(request, listening());
+    await expect(model.call(request, listening())).rejects.toMatchObject({
+      code: 'model_error',
+      message: expect.stringContaining('call 2'),
+    });
+  });
+
+  it('repeats its last entry where it is told to', async () => {
+    const model = scriptedModel([callTool('t')], { repeatLast: true });
+    const [first, second] = [await model.call(request, listening()), await model.call(request, listening())];
+    expect([first, second].map(({ toolCalls }) => toolCalls[0]?.id)).toEqual(['call_1_1', 'call_2_1']);
+  });
+
+  it('tells whether its script was used up', async () => {
+    const model = scriptedModel([say('x')]);
+    expect(() => model.assertUsedUp()).toThrow('called 0 times, but its script has 1');
+    await model.call(request, listening());
+    expect(() => model.assertUsedUp()).not.toThrow();
+  });
+
+  it('calls tools in parallel, with text and with the ids given', async () => {
+    const model = scriptedModel([together(say('I look'), callTool('a', '{broken', 'id-a'), callTool('b'))]);
+    expect(await model.call(request, listening())).toMatchObject({
+      content: 'I look',
+      toolCalls: [
+        { id: 'id-a', name: 'a', arguments: '{broken' },
+        { id: 'call_1_2', name: 'b', arguments: {} },
+      ],
+    });
+  });
+
+  it('gives a structured answer the way the request asks for it', async () => {
+    const model = scriptedModel([structured({ n: 4 }), structured({ n: 4 })]);
+    const tool = { name: FINAL_ANSWER, description: '', parameters: {}, strict: true };
+    expect(await model.call(request, listening())).toMatchObject({ content: '{"n":4}', toolCalls: [] });
+    expect(await model.call({ ...request, tools: [tool] }, listening())).toMatchObject({
+      content: '',
+      toolCalls: [{ name: FINAL_ANSWER, arguments: { output: { n: 4 } } }],
+    });
+  });
+
+  it('fails with the code and the wait that the script says', async () => {
+    const model = scriptedModel([failWith('model_rate_limited', 'slow down', { retryAfterMs: 50 })]);
+    await expect(model.call(request, listening())).rejects.toMatchObject({
+      code: 'model_rate_limited',
+      message: 'slow down',
+      retryAfterMs: 50,
+    });
+  });
+
+  it('hangs until it is aborted, after what it said so far', async () => {
+    const context = listening();
+    const answer = scriptedModel([hang('half an ans')]).call(request, context);
+    const reason = new Error('cancelled');
+    context.abort(reason);
+    await expect(answer).rejects.toBe(reason);
+    expect(context.heard).toEqual(['half an ans']);
+  });
+
+  it('does not begin a call that is aborted already', async () => {
+    const context = listening();
+    context.abort(new Error('too late'));
+    await expect(scriptedModel([say('x')]).call(request, context)).rejects.toThrow('too late');
+  });
+
+  it('hands a malformed response over as it is', async () => {
+    expect(await scriptedModel([malformed(null)]).call(request, listening())).toBeNull();
+  });
+});
