@@ -7,9 +7,9 @@ export interface Attempt {
   /** Aborted by a cancellation, a time-out, a worker shutdown. */
   signal: AbortSignal;
   /** True where the run is cancelled, as against a worker that shuts down or an attempt that timed out. */
-  cancelRequested(): boolean;
+  cancelRequested: () => boolean;
   /** Beats at once with these details, which every later beat of this attempt repeats. */
-  beat(details: unknown): void;
+  beat: (details: unknown) => void;
 }
 
 /**

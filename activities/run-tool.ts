@@ -1,7 +1,7 @@
 import { activityInfo, log } from '@temporalio/activity';
 import { randomBytes } from 'node:crypto';
 import type { RunContext } from '../src/define/run-context.ts';
-import { isToolCall } from '../src/domain/content.ts';
+import { isToolCall, type ToolResult } from '../src/domain/content.ts';
 import type { JsonObject, JsonValue } from '../src/domain/json.ts';
 import { type DataView, QUERIES, type RunToolInput, type RunToolOutput } from '../src/protocol.ts';
 import { attempt } from './attempt.ts';
@@ -45,13 +45,7 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
       ...(changed ? { state: changes } : {}),
     });
     const status = output.isError ? 'error' : 'success';
-    const result = {
-      type: 'tool_result' as const,
-      toolCallId: input.callId,
-      name,
-      status: status as 'success' | 'error',
-      content: output.content,
-    };
+    const result: ToolResult = { type: 'tool_result', toolCallId: input.callId, name, status, content: output.content };
     runtime.transcripts.addResult(key, output.id, input.eventId, result);
     return output;
   });

@@ -11,6 +11,17 @@ import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import { recordEvent, tally, type RunState } from './run-state.ts';
 import { thoughtOf } from './thought.ts';
 
+/** One acting phase: the answer that asks for calls, and where it stands. */
+interface Acting {
+  state: RunState;
+  response: RecordedResponse;
+  calls: ToolCall[];
+  /** Offset of the event that holds the calls. */
+  offset: number;
+  /** The attempt after the step limit. */
+  final: boolean;
+}
+
 /** What `prepare` makes of a call: something to execute, or a result that needs no execution. */
 type Prepared = { type: 'execute'; invocation: ToolInvocation } | { type: 'immediate'; outcome: ToolOutcome };
 
@@ -19,20 +30,20 @@ type Prepared = { type: 'execute'; invocation: ToolInvocation } | { type: 'immed
  * record all results in the model's order as one event, and the step.
  */
 export async function runTools(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): Promise<NextStep> {
-  const offset = state.context.events.length - 1;
   const calls = response.content.filter(isToolCall);
-  const prepared = calls.map((call) => prepare(state, response, call, offset, final));
+  const acting: Acting = { state, response, calls, offset: state.context.events.length - 1, final };
+  const prepared = calls.map((call) => prepare(acting, call));
   const outcomes = runsInSequence(state, prepared)
     ? await executeInSequence(state, prepared, ports)
     : await executeTogether(state, prepared, ports);
-  recordOutcomes(state, ports, response, calls, outcomes, final);
+  recordOutcomes(acting, ports, outcomes);
 
   if (ports.cancelRequested() || outcomes.some((outcome) => outcome.type === 'cancelled')) return cancelled(state);
   return afterTools(state, response, final);
 }
 
 /** A model's mistake is not an exception: it becomes a result that the model reads. */
-function prepare(state: RunState, response: RecordedResponse, call: ToolCall, offset: number, final: boolean): Prepared {
+function prepare({ state, response, offset, final }: Acting, call: ToolCall): Prepared {
   // The final attempt offers no tools: a model that calls one all the same gets no effect for it.
   if (final) return { type: 'immediate', outcome: interrupted() };
   const problem = problemOf(response, call);
@@ -76,14 +87,7 @@ async function execute(prepared: Prepared, ports: RunPorts): Promise<ToolOutcome
 }
 
 /** One event for the whole batch, one record per call, one step. */
-function recordOutcomes(
-  state: RunState,
-  ports: RunPorts,
-  response: RecordedResponse,
-  calls: ToolCall[],
-  outcomes: ToolOutcome[],
-  final: boolean,
-): void {
+function recordOutcomes({ state, response, calls, final }: Acting, ports: RunPorts, outcomes: ToolOutcome[]): void {
   const timestamp = new Date(ports.now()).toISOString();
   const results: ToolResult[] = [];
   const records: ToolCallRecord[] = [];

@@ -1,0 +1,43 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { importCycles } from './import-cycles.ts';
+import { closureViolations, danglingImports, importViolations } from './import-rules.ts';
+import { medianLines, shapeViolations } from './shape-rules.ts';
+import { ALL_FOLDERS, PRODUCT_FOLDERS, readTree } from './source-tree.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const tree = readTree(root, ALL_FOLDERS);
+const product = readTree(root, PRODUCT_FOLDERS);
+const median = medianLines(product);
+
+describe('the project', () => {
+  test('is read whole', () => {
+    expect(product.size).toBeGreaterThan(50);
+    expect(tree.has('workflows/agent-run.ts')).toBe(true);
+    expect(tree.has('test/architecture/architecture.test.ts')).toBe(true);
+  });
+
+  test('imports in the directions that its zones allow', () => {
+    expect(importViolations(tree)).toEqual([]);
+  });
+
+  test('loads nothing through its entries that belongs to another side', () => {
+    expect(closureViolations(tree)).toEqual([]);
+  });
+
+  test('imports files that exist, with their extension', () => {
+    expect(danglingImports(tree)).toEqual([]);
+  });
+
+  test('has no import cycles', () => {
+    expect(importCycles(tree).map((cycle) => cycle.join(' > '))).toEqual([]);
+  });
+
+  test('has files of one concept: their size, their name, their exports', () => {
+    expect(shapeViolations(tree)).toEqual([]);
+  });
+
+  test(`has small files: half of them have ${median} lines or fewer, and 100 would be too many`, () => {
+    expect(median).toBeLessThanOrEqual(100);
+  });
+});

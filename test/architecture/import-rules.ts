@@ -1,0 +1,150 @@
+import type { Import, SourceFile } from './source-file.ts';
+import { loadedBy, packageOf, type SourceTree, targetOf } from './source-tree.ts';
+
+/** What the files below a path may import. A path that ends in a slash stands for all files below it. */
+interface Zone {
+  files: string;
+  /** Files of the project. The files of the zone itself need no mention. */
+  may?: readonly string[];
+  /** Files of the project whose types alone may be imported. */
+  mayTypes?: readonly string[];
+  /** Files of the project that only `import()` may load. */
+  mayLazily?: readonly string[];
+  packages?: readonly string[];
+  /** Packages whose types alone may be imported. */
+  packageTypes?: readonly string[];
+}
+
+const PURE = ['src/domain/', 'src/loop/', 'src/protocol.ts', 'src/activity-outcome.ts'];
+
+/**
+ * Who may import what: the first zone that holds a file decides. Folders that no zone names (test, bench, examples)
+ * may import everything.
+ */
+const ZONES: readonly Zone[] = [
+  // Pure, on both sides of the sandbox.
+  { files: 'src/domain/' },
+  { files: 'src/loop/', may: ['src/domain/'] },
+  { files: 'src/protocol.ts', mayTypes: ['src/domain/'] },
+  { files: 'src/activity-outcome.ts', may: ['src/domain/', 'src/protocol.ts'], mayTypes: ['src/loop/'], packages: ['@temporalio/common'] },
+  { files: 'src/schema/', may: ['src/domain/'], mayTypes: ['src/protocol.ts'], packages: ['zod', '@cfworker/json-schema'] },
+
+  // What users write agents with.
+  { files: 'src/define/', may: ['src/domain/', 'src/schema/', 'src/protocol.ts'], packages: ['zod'] },
+  { files: 'src/testing/', may: ['src/domain/'] },
+  { files: 'src/index.ts', may: ['src/domain/', 'src/define/', 'src/schema/', 'src/protocol.ts'] },
+
+  // What an activity makes of a model's answer.
+  { files: 'src/model/', may: ['src/domain/', 'src/schema/'], packages: ['node:*', 'zod', 'jsonrepair'] },
+
+  // Around a run.
+  {
+    files: 'src/client/',
+    may: [...PURE, 'src/schema/'],
+    mayTypes: ['src/define/'],
+    packages: ['zod', 'node:*', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
+    packageTypes: ['@temporalio/proto'],
+  },
+  { files: 'src/dev-server/', may: ['src/domain/'], packages: ['node:*', 'env-paths', '@temporalio/client', '@temporalio/testing'] },
+  {
+    files: 'src/cli/',
+    may: ['src/domain/', 'src/define/', 'src/schema/', 'src/protocol.ts', 'src/client/', 'src/dev-server/'],
+    mayTypes: ['worker/'],
+    mayLazily: ['worker/', 'activities/models/'],
+    packages: ['node:*', 'commander', '@temporalio/client'],
+  },
+
+  // The two sides of the sandbox, and what puts them together.
+  {
+    files: 'workflows/',
+    may: [...PURE, 'src/schema/'],
+    mayTypes: ['src/define/'],
+    packages: ['@temporalio/workflow', '@temporalio/common'],
+  },
+  {
+    files: 'activities/',
+    may: ['src/domain/', 'src/define/', 'src/schema/', 'src/model/', 'src/protocol.ts'],
+    packages: ['node:*', 'zod', 'openai', 'lru-cache', '@temporalio/activity', '@temporalio/common', '@temporalio/client'],
+  },
+  {
+    files: 'worker/',
+    may: ['src/', 'activities/'],
+    mayTypes: ['workflows/'],
+    packages: ['node:*', '@temporalio/worker', '@temporalio/client', '@temporalio/common', '@temporalio/plugin'],
+  },
+];
+
+/** What must not be loaded together with a file, by whatever way. */
+const CLOSURES: readonly { entries: string; mustNotLoad: readonly string[] }[] = [
+  {
+    entries: 'workflows/',
+    mustNotLoad: ['zod', 'openai', 'node:*', '@temporalio/activity', '@temporalio/client', '@temporalio/worker', '@temporalio/testing'],
+  },
+  { entries: 'src/index.ts', mustNotLoad: ['openai', '@temporalio/client', '@temporalio/worker', '@temporalio/testing'] },
+  { entries: 'src/testing/index.ts', mustNotLoad: ['openai', '@temporalio/client', '@temporalio/worker', '@temporalio/testing'] },
+  { entries: 'src/client/index.ts', mustNotLoad: ['openai', '@temporalio/worker', '@temporalio/activity', '@temporalio/testing'] },
+];
+
+/** Every import that the zones do not allow, as a sentence. */
+export function importViolations(tree: SourceTree): string[] {
+  return [...tree.values()].flatMap((file) => {
+    const zone = ZONES.find((one) => covers(one.files, file.path));
+    if (zone === undefined) return inFolderOfZones(file) ? [`${file.path} is in no zone: give it one in import-rules.ts`] : [];
+    return file.imports.filter((one) => !isAllowed(zone, file, one)).map((one) => sentence(zone, file, one));
+  });
+}
+
+/** Every entry that loads what it must not, as a sentence with the way that leads there. */
+export function closureViolations(tree: SourceTree): string[] {
+  return CLOSURES.flatMap(({ entries, mustNotLoad }) =>
+    [...tree.keys()]
+      .filter((path) => covers(entries, path))
+      .flatMap((path) => {
+        const loaded = loadedBy(tree, path);
+        return mustNotLoad.flatMap((name) => {
+          const chain = loaded.get(name);
+          return chain === undefined ? [] : [`${path} must not load ${name}: ${chain.join(' > ')}`];
+        });
+      }),
+  );
+}
+
+/** Every relative import that names no file of the tree, or lacks its `.ts`. */
+export function danglingImports(tree: SourceTree): string[] {
+  return [...tree.values()].flatMap((file) =>
+    file.imports
+      .filter((one) => one.specifier.startsWith('.') && !tree.has(targetOf(file, one)))
+      .map((one) => `${file.path} imports ${one.specifier}, which is no file of the project`),
+  );
+}
+
+function isAllowed(zone: Zone, file: SourceFile, one: Import): boolean {
+  const target = targetOf(file, one);
+  if (!one.specifier.startsWith('.')) {
+    const name = packageOf(target);
+    return has(zone.packages, name) || (one.typeOnly && has(zone.packageTypes, name));
+  }
+  if (covers(zone.files, target) || hasFile(zone.may, target)) return true;
+  return (one.typeOnly && hasFile(zone.mayTypes, target)) || (one.lazy && hasFile(zone.mayLazily, target));
+}
+
+function sentence(zone: Zone, file: SourceFile, one: Import): string {
+  const how = one.typeOnly ? ' (types)' : one.lazy ? ' (lazily)' : '';
+  return `${file.path} must not import ${targetOf(file, one)}${how}: ${zone.files} may not`;
+}
+
+function inFolderOfZones(file: SourceFile): boolean {
+  return ZONES.some((zone) => zone.files.split('/')[0] === file.path.split('/')[0]);
+}
+
+function hasFile(places: readonly string[] | undefined, path: string): boolean {
+  return places?.some((place) => covers(place, path)) ?? false;
+}
+
+function has(names: readonly string[] | undefined, name: string): boolean {
+  return names?.includes(name) ?? false;
+}
+
+function covers(place: string, path: string): boolean {
+  return place.endsWith('/') ? path.startsWith(place) : path === place;
+}

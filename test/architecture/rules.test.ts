@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest';
+import { importCycles } from './import-cycles.ts';
+import { closureViolations, danglingImports, importViolations } from './import-rules.ts';
+import { medianLines, shapeViolations } from './shape-rules.ts';
+import { parseSource } from './source-file.ts';
+import { parseTree } from './source-tree.ts';
+
+/** The importing files that break a rule, without the reasons. */
+function importersIn(texts: Record<string, string>): string[] {
+  return importViolations(parseTree(texts)).map((sentence) => sentence.split(' must not import ')[0] ?? '');
+}
+
+describe('a source file', () => {
+  test('is read with every kind of import it has', () => {
+    const { imports } = parseSource(
+      'src/a.ts',
+      [
+        `import { a } from './a.ts';`,
+        `import type { b } from './b.ts';`,
+        `import { type c } from './c.ts';`,
+        `import './d.ts';`,
+        `export { e } from './e.ts';`,
+        `export type { f } from './f.ts';`,
+        `const text = "import { no } from './no.ts'"; // import './no.ts'`,
+        `const g = await import('./g.ts');`,
+        `type H = import('./h.ts').H;`,
+        `const i = await import(text);`,
+      ].join('\n'),
+    );
+    expect(imports.map(({ specifier, typeOnly, lazy }) => `${specifier}${typeOnly ? ' types' : ''}${lazy ? ' lazily' : ''}`)).toEqual([
+      './a.ts',
+      './b.ts types',
+      './c.ts',
+      './d.ts',
+      './e.ts',
+      './f.ts types',
+      './g.ts lazily',
+      './h.ts types',
+      '(computed) lazily',
+    ]);
+  });
+});
+
+describe('import directions', () => {
+  test('workflows reach the pure modules and no activity, not even its types', () => {
+    expect(
+      importersIn({
+        'workflows/good.ts': `import { proxyActivities } from '@temporalio/workflow'; import { runLoop } from '../src/loop/run-loop.ts';`,
+        'workflows/types.ts': `import type { AnyAgent } from '../src/define/agent-definition.ts';`,
+        'workflows/value.ts': `import { defineAgent } from '../src/define/define-agent.ts';`,
+        'workflows/activity.ts': `import type { Runtime } from '../activities/runtime.ts';`,
+        'workflows/zod.ts': `import type { z } from 'zod';`,
+        'workflows/node.ts': `import { join } from 'node:path';`,
+        'workflows/client.ts': `import { Client } from '@temporalio/client';`,
+      }),
+    ).toEqual(['workflows/value.ts', 'workflows/activity.ts', 'workflows/zod.ts', 'workflows/node.ts', 'workflows/client.ts']);
+  });
+
+  test('the loop and the domain import no package and nothing above them', () => {
+    expect(
+      importersIn({
+        'src/domain/good.ts': `import { isJsonObject } from './json.ts';`,
+        'src/domain/zod.ts': `import { z } from 'zod';`,
+        'src/domain/up.ts': `import { runLoop } from '../loop/run-loop.ts';`,
+        'src/loop/good.ts': `import { isJsonObject } from '../domain/json.ts';`,
+        'src/loop/temporal.ts': `import type { Client } from '@temporalio/client';`,
+        'src/loop/node.ts': `import { randomUUID } from 'node:crypto';`,
+        'src/loop/protocol.ts': `import type { RunInput } from '../protocol.ts';`,
+      }),
+    ).toEqual(['src/domain/zod.ts', 'src/domain/up.ts', 'src/loop/temporal.ts', 'src/loop/node.ts', 'src/loop/protocol.ts']);
+  });
+
+  test('the worker is loaded by nobody but the command line, and there only when it is needed', () => {
+    expect(
+      importersIn({
+        'worker/good.ts': `import { createActivities } from '../activities/index.ts'; import { Worker } from '@temporalio/worker';`,
+        'src/cli/lazy.ts': `const { createWorker } = await import('../../worker/index.ts');`,
+        'src/cli/eager.ts': `import { createWorker } from '../../worker/index.ts';`,
+        'src/client/worker.ts': `const { createWorker } = await import('../../worker/index.ts');`,
+        'activities/worker.ts': `import { createWorker } from '../worker/index.ts';`,
+        'activities/workflow.ts': `import type { agentRun } from '../workflows/agent-run.ts';`,
+        'src/client/activity.ts': `import type { Runtime } from '../../activities/runtime.ts';`,
+        'test/server/any.ts': `import { createWorker } from '../../worker/index.ts';`,
+      }),
+    ).toEqual(['src/cli/eager.ts', 'src/client/worker.ts', 'activities/worker.ts', 'activities/workflow.ts', 'src/client/activity.ts']);
+  });
+
+  test('an import that is computed and a folder without a rule are refused', () => {
+    expect(importViolations(parseTree({ 'src/domain/a.ts': `await import(name);`, 'src/memory/b.ts': '' }))).toEqual([
+      'src/domain/a.ts must not import (computed) (lazily): src/domain/ may not',
+      'src/memory/b.ts is in no zone: give it one in import-rules.ts',
+    ]);
+  });
+
+  test('an entry is refused for what it loads through others', () => {
+    const tree = parseTree({
+      'workflows/agent-run.ts': `import { check } from '../src/schema/check.ts';`,
+      'workflows/erased.ts': `import type { z } from '../src/schema/zod.ts';`,
+      'src/schema/check.ts': `import { type Schema } from './zod.ts';`,
+      'src/schema/zod.ts': `import { z } from 'zod/v4';`,
+    });
+    expect(closureViolations(tree)).toEqual([
+      'workflows/agent-run.ts must not load zod: workflows/agent-run.ts > src/schema/check.ts > src/schema/zod.ts > zod',
+    ]);
+  });
+
+  test('an import needs a file and its extension', () => {
+    const tree = parseTree({ 'src/a.ts': `import './b.ts'; import './b'; import './gone.ts';`, 'src/b.ts': '' });
+    expect(danglingImports(tree).map((sentence) => sentence.split(',')[0])).toEqual(['src/a.ts imports ./b', 'src/a.ts imports ./gone.ts']);
+  });
+});
+
+describe('cycles', () => {
+  test('are found, through types too', () => {
+    const tree = parseTree({
+      'src/a.ts': `import { b } from './b.ts';`,
+      'src/b.ts': `import type { C } from './c.ts'; import './d.ts';`,
+      'src/c.ts': `export { a } from './a.ts';`,
+      'src/d.ts': '',
+      'src/self.ts': `import './self.ts';`,
+    });
+    expect(importCycles(tree)).toEqual([
+      ['src/a.ts', 'src/b.ts', 'src/c.ts', 'src/a.ts'],
+      ['src/self.ts', 'src/self.ts'],
+    ]);
+  });
+
+  test('are not seen in two ways to one file', () => {
+    const tree = parseTree({
+      'src/a.ts': `import './b.ts'; import './c.ts';`,
+      'src/b.ts': `import './d.ts';`,
+      'src/c.ts': `import './d.ts';`,
+      'src/d.ts': '',
+    });
+    expect(importCycles(tree)).toEqual([]);
+  });
+});
+
+describe('the shape of a file', () => {
+  test('is refused for its length, its name, its exports and its casts', () => {
+    const tree = parseTree({
+      'src/long.ts': 'let x;\n'.repeat(301),
+      'src/longest.ts': 'let x;\n'.repeat(300),
+      'test/long.test.ts': 'let x;\n'.repeat(401),
+      'src/string-utils.ts': '',
+      'src/helpers/a.ts': '',
+      'src/camelCase.ts': '',
+      'src/default.ts': 'export default 1;',
+      'src/star.ts': `export * from './long.ts';`,
+      'src/cast.ts': 'const a = [] as unknown as string; const b = [] as const;',
+      'examples/service/main.ts': '',
+    });
+    expect(shapeViolations(tree).map((sentence) => sentence.split(':')[0])).toEqual([
+      'src/long.ts has 301 lines, more than 300',
+      'test/long.test.ts has 401 lines, more than 400',
+      'src/string-utils.ts is named by the layer word "utils"',
+      'src/helpers/a.ts is named by the layer word "helpers"',
+      'src/camelCase.ts is not named in kebab-case',
+      'src/default.ts has a default export',
+      'src/star.ts has an "export *"',
+      'src/cast.ts casts twice',
+    ]);
+  });
+
+  test('has a median length', () => {
+    expect(medianLines(parseTree({ 'a.ts': '\n'.repeat(5), 'b.ts': '\n'.repeat(300), 'c.ts': '\n'.repeat(7) }))).toBe(7);
+  });
+});

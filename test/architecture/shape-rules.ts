@@ -1,0 +1,46 @@
+import { posix } from 'node:path';
+import type { SourceFile } from './source-file.ts';
+import type { SourceTree } from './source-tree.ts';
+
+const MAX_SOURCE_LINES = 300;
+const MAX_TEST_LINES = 400;
+
+/** Words that name a layer instead of a concept: a file that needs one has no concept of its own. */
+const EMPTY_WORDS = new Set(['util', 'utils', 'helper', 'helpers', 'manager', 'service', 'services', 'misc', 'common']);
+
+const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.test-d|\.d)?\.ts$/;
+
+/** Every file that is too long, badly named, or exports or casts in a way that the project does not, as a sentence. */
+export function shapeViolations(tree: SourceTree): string[] {
+  return [...tree.values()].flatMap((file) => [...sizeProblems(file), ...nameProblems(file), ...contentProblems(file)]);
+}
+
+/** The number of lines of the file in the middle. */
+export function medianLines(tree: SourceTree): number {
+  const lines = [...tree.values()].map((file) => file.lines).toSorted((one, other) => one - other);
+  return lines[Math.floor(lines.length / 2)] ?? 0;
+}
+
+function sizeProblems({ path, lines }: SourceFile): string[] {
+  const limit = path.startsWith('test/') ? MAX_TEST_LINES : MAX_SOURCE_LINES;
+  return lines > limit ? [`${path} has ${lines} lines, more than ${limit}: split it by concept`] : [];
+}
+
+function nameProblems({ path }: SourceFile): string[] {
+  const name = posix.basename(path);
+  // An example may well be a service: there it is the concept.
+  const words = path.startsWith('examples/') ? [] : path.replace(/\.ts$/, '').split(/[/.-]/);
+  const empty = words.find((word) => EMPTY_WORDS.has(word));
+  return [
+    ...(KEBAB_CASE.test(name) ? [] : [`${path} is not named in kebab-case`]),
+    ...(empty === undefined ? [] : [`${path} is named by the layer word "${empty}": name it by its concept`]),
+  ];
+}
+
+function contentProblems({ path, hasDefaultExport, hasStarExport, doubleCasts }: SourceFile): string[] {
+  return [
+    ...(hasDefaultExport ? [`${path} has a default export: name it`] : []),
+    ...(hasStarExport ? [`${path} has an "export *": list the names`] : []),
+    ...doubleCasts.map((cast) => `${path} casts twice: ${cast}`),
+  ];
+}

@@ -1,0 +1,88 @@
+import { parseAst } from 'vitest/node';
+
+/** One import or re-export of a file. */
+export interface Import {
+  specifier: string;
+  /** Erased when types are stripped. `import { type A }` is not: what remains of it still loads the module. */
+  typeOnly: boolean;
+  /** `import()`: loaded when it is reached, not when the file is. */
+  lazy: boolean;
+}
+
+/** What the rules look at in one file. */
+export interface SourceFile {
+  /** Relative to the root of the tree, with slashes. */
+  path: string;
+  lines: number;
+  imports: Import[];
+  hasDefaultExport: boolean;
+  hasStarExport: boolean;
+  /** The text of every `x as A as B`. */
+  doubleCasts: string[];
+}
+
+/** Reads a TypeScript file with the parser of the test runner. Throws where the text is not TypeScript. */
+export function parseSource(path: string, text: string): SourceFile {
+  const file: SourceFile = { path, lines: countLines(text), imports: [], hasDefaultExport: false, hasStarExport: false, doubleCasts: [] };
+  visit(parseAst(text, { lang: 'ts' }), (node) => take(file, text, node));
+  return file;
+}
+
+interface SyntaxNode {
+  type: string;
+  [property: string]: unknown;
+}
+
+function take(file: SourceFile, text: string, node: SyntaxNode): void {
+  switch (node.type) {
+    case 'ImportDeclaration':
+      file.imports.push({ specifier: specifierOf(node), typeOnly: node['importKind'] === 'type', lazy: false });
+      break;
+    case 'ExportAllDeclaration':
+      file.hasStarExport = true;
+      file.imports.push({ specifier: specifierOf(node), typeOnly: node['exportKind'] === 'type', lazy: false });
+      break;
+    case 'ExportNamedDeclaration':
+      if (isNode(node['source'])) {
+        file.imports.push({ specifier: specifierOf(node), typeOnly: node['exportKind'] === 'type', lazy: false });
+      }
+      break;
+    case 'ExportDefaultDeclaration':
+      file.hasDefaultExport = true;
+      break;
+    case 'ImportExpression':
+      file.imports.push({ specifier: specifierOf(node), typeOnly: false, lazy: true });
+      break;
+    case 'TSImportType':
+      file.imports.push({ specifier: specifierOf(node), typeOnly: true, lazy: false });
+      break;
+    case 'TSAsExpression':
+      if (isNode(node['expression']) && node['expression'].type === 'TSAsExpression') {
+        file.doubleCasts.push(text.slice(Number(node['start']), Number(node['end'])));
+      }
+      break;
+  }
+}
+
+/** An import of something that is not a literal cannot be checked: it is named so that no rule allows it. */
+function specifierOf(node: SyntaxNode): string {
+  const { source } = node;
+  return isNode(source) && typeof source['value'] === 'string' ? source['value'] : '(computed)';
+}
+
+function visit(value: unknown, found: (node: SyntaxNode) => void): void {
+  if (Array.isArray(value)) {
+    for (const item of value) visit(item, found);
+  } else if (isNode(value)) {
+    found(value);
+    for (const child of Object.values(value)) visit(child, found);
+  }
+}
+
+function isNode(value: unknown): value is SyntaxNode {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+}
+
+function countLines(text: string): number {
+  return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+}
