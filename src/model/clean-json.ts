@@ -13,9 +13,13 @@ export function isTooDeep(value: JsonValue): boolean {
   return false;
 }
 
-/** A copy whose texts and keys are well-formed UTF-16: lone surrogates, which UTF-8 cannot hold, become U+FFFD. */
+/**
+ * A copy that Temporal gives back as it is. Texts and keys are well-formed UTF-16 (lone surrogates, which UTF-8 cannot
+ * hold, become U+FFFD); numbers are what `JSON.stringify` keeps (`1e999` parses to infinity, which it writes as null).
+ */
 export function wellFormed(value: JsonValue): JsonValue {
   if (typeof value === 'string') return value.toWellFormed();
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null;
   if (Array.isArray(value)) return value.map(wellFormed);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key.toWellFormed(), wellFormed(one)]));

@@ -10,7 +10,7 @@ import { removeAddedNulls } from '../schema/remove-nulls.ts';
 import { checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
 import { cleanJson } from './clean-json.ts';
 import { type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
-import { cleanFinishReason, cleanUsage } from './response-fields.ts';
+import { cleanConfidence, cleanFinishReason, cleanUsage } from './response-fields.ts';
 
 /** What a response is interpreted with. */
 export interface InterpretOptions {
@@ -50,6 +50,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
   const problems = calls.flatMap(({ call, problem }) => (problem === undefined ? [] : [[call.toolCallId, problem]]));
   const output = calls.length > 0 ? finalAnswerVerdict(calls, options) : textVerdict({ text, structured, complete }, options);
   const refusal = typeof fields.refusal === 'string' ? fields.refusal.toWellFormed() : '';
+  const confidence = cleanConfidence(fields.confidence);
   const providerItems = listOf(fields.providerItems)
     .map(cleanJson)
     .filter((item) => item !== undefined);
@@ -62,7 +63,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
     ...(problems.length === 0 ? {} : { problems: Object.fromEntries(problems) }),
     ...(output === undefined ? {} : { output }),
     ...(refusal === '' ? {} : { refusal }),
-    ...(isConfidence(fields.confidence) ? { confidence: fields.confidence } : {}),
+    ...(confidence === undefined ? {} : { confidence }),
     ...(providerItems.length === 0 ? {} : { providerItems }),
   };
 }
@@ -149,8 +150,4 @@ function textVerdict(answer: TextAnswer, options: InterpretOptions): OutputVerdi
 
 function outputCheck({ snapshot, outputZod }: InterpretOptions): OutputCheck {
   return { schema: snapshot.output?.schema ?? {}, strict: snapshot.output?.strict ?? false, zod: outputZod };
-}
-
-function isConfidence(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value <= 1;
 }

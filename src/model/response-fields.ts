@@ -7,6 +7,11 @@ export function cleanFinishReason(reason: unknown, hasToolCalls: boolean): Finis
   return hasToolCalls ? 'tool_calls' : 'stop';
 }
 
+/** The confidence, where it is a number from 0 to 1. */
+export function cleanConfidence(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= 1 ? value + 0 : undefined;
+}
+
 /** Token counts that can be added up: what is no whole number of at least 0 counts as not reported. */
 export function cleanUsage(usage: unknown): UsageStats | null {
   if (typeof usage !== 'object' || usage === null) return null;
@@ -27,5 +32,6 @@ export function cleanUsage(usage: unknown): UsageStats | null {
 }
 
 function count(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined;
+  // Adding 0 makes 0 of -0, which JSON does not keep.
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) + 0 : undefined;
 }

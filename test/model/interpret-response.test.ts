@@ -1,0 +1,187 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineAgent } from '../../src/define/define-agent.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
+import type { AgentSnapshot } from '../../src/domain/agent-snapshot.ts';
+import { isToolCall } from '../../src/domain/content.ts';
+import type { ModelResponse } from '../../src/domain/model.ts';
+import type { RecordedResponse } from '../../src/domain/recorded-response.ts';
+import { interpretResponse } from '../../src/model/interpret-response.ts';
+import { newSnapshot, snapshotOf } from '../fakes/snapshot.ts';
+
+const add = defineTool({
+  name: 'add',
+  description: 'Adds.',
+  parameters: z.object({ a: z.number(), b: z.number(), note: z.string().optional(), tag: z.string().nullish() }),
+  execute: ({ a, b }) => a + b,
+});
+const WITH_ADD = newSnapshot({ tools: [add] });
+
+interface Extra {
+  snapshot?: AgentSnapshot;
+  outputZod?: z.ZodType;
+  known?: string[];
+}
+
+function interpret(response: Partial<ModelResponse>, { snapshot = WITH_ADD, outputZod, known = [] }: Extra = {}): RecordedResponse {
+  let ids = 0;
+  const whole = { content: '', toolCalls: [], usage: null, finishReason: 'stop', ...response };
+  return interpretResponse(whole, { snapshot, outputZod, knownCallIds: new Set(known), uuid: () => `uuid-${(ids += 1)}` });
+}
+
+function answer(output: z.ZodType, response: Partial<ModelResponse>, outputMode: 'schema' | 'final_answer' = 'schema'): RecordedResponse {
+  const agent = defineAgent({ name: 'bot', model: 'scripted/model', output, outputMode });
+  return interpret(response, { snapshot: snapshotOf(agent), outputZod: output });
+}
+
+function callIds(response: RecordedResponse): string[] {
+  return response.content.filter(isToolCall).map((call) => call.toolCallId);
+}
+
+test('text and calls become one message and the calls in order', () => {
+  const recorded = interpret({
+    content: 'Let me add.',
+    toolCalls: [{ id: 'c1', name: 'add', arguments: '{"a":1,"b":2}' }],
+    finishReason: 'tool_calls',
+    usage: { promptTokens: 3, completionTokens: 4, totalTokens: 7 },
+  });
+  expect(recorded).toEqual({
+    id: 'uuid-1',
+    content: [
+      { type: 'message', role: 'assistant', content: 'Let me add.' },
+      { type: 'tool_call', toolCallId: 'c1', name: 'add', arguments: { a: 1, b: 2 } },
+    ],
+    finishReason: 'tool_calls',
+    usage: { promptTokens: 3, completionTokens: 4, totalTokens: 7 },
+  });
+});
+
+test('calls without text have no message; no text and no calls is an empty message', () => {
+  expect(interpret({ toolCalls: [{ id: 'c1', name: 'add', arguments: { a: 1, b: 2 } }] }).content).toHaveLength(1);
+  expect(interpret({ content: '' }).content).toEqual([{ type: 'message', role: 'assistant', content: '' }]);
+});
+
+test('ids are unique in the run: taken ones get a number, missing ones are made', () => {
+  const call = { name: 'add', arguments: { a: 1, b: 2 } };
+  const recorded = interpret({ toolCalls: [{ id: 'c1', ...call }, { id: 'c1', ...call }, { id: 'c2', ...call }, call] }, { known: ['c1', 'c1-2'] });
+  expect(callIds(recorded)).toEqual(['c1-3', 'c1-4', 'c2', 'uuid-1']);
+});
+
+test('arguments that do not fit are a problem for the model to read', () => {
+  const { problems } = interpret({ toolCalls: [{ id: 'c1', name: 'add', arguments: '{"a":"one"}' }] });
+  expect(problems).toEqual({ c1: `Invalid arguments for 'add': a: expected number, got string; missing required field "b"` });
+  expect(interpret({ toolCalls: [{ id: 'c1', name: 'add', arguments: '[1]' }] }).problems).toEqual({
+    c1: `Invalid arguments for 'add': expected object, got array`,
+  });
+});
+
+test('arguments that are not JSON are a problem, and cut-off arguments are never repaired', () => {
+  const cut = { toolCalls: [{ id: 'c1', name: 'add', arguments: '{"a":1,"b":2' }] };
+  expect(interpret({ ...cut, finishReason: 'tool_calls' }).problems).toBeUndefined();
+  expect(interpret({ ...cut, finishReason: 'length' }).problems?.['c1']).toContain('tool arguments were not valid JSON');
+  expect(interpret({ ...cut, finishReason: 'max_tokens' }).problems?.['c1']).toContain('tool arguments were not valid JSON');
+});
+
+test('a call to a tool that the agent does not have is left to the loop', () => {
+  const recorded = interpret({ toolCalls: [{ id: 'c1', name: 'nope', arguments: '{broken' }] });
+  expect(recorded.problems).toBeUndefined();
+  expect(callIds(recorded)).toEqual(['c1']);
+});
+
+test('a call id such as __proto__ keeps its problem', () => {
+  const { problems } = interpret({ toolCalls: [{ id: '__proto__', name: 'add', arguments: {} }] });
+  expect(Object.keys(problems ?? {})).toEqual(['__proto__']);
+});
+
+test('nulls that stand for fields left out are not recorded; nulls that the tool accepts are', () => {
+  const args = { a: 1, b: 2, note: null, tag: null };
+  const recorded = interpret({ toolCalls: [{ id: 'c1', name: 'add', arguments: args }] });
+  expect(recorded.problems).toBeUndefined();
+  expect(recorded.content).toMatchObject([{ arguments: { a: 1, b: 2, tag: null } }]);
+  expect(recorded.content[0]).not.toHaveProperty('arguments.note');
+});
+
+const OUTPUT = z.object({ answer: z.number(), unit: z.string().default('h'), note: z.string().optional() });
+
+test('a structured answer that fits is left where it is', () => {
+  expect(answer(OUTPUT, { content: '{"answer":4,"unit":"h"}' }).output).toEqual({ type: 'fits' });
+});
+
+test('a structured answer that parsing changes is recorded as parsed', () => {
+  const { output } = answer(OUTPUT, { content: '{"answer":4,"unit":null,"note":null}' });
+  expect(output).toEqual({ type: 'parsed', value: { answer: 4, unit: 'h' } });
+  expect(answer(OUTPUT, { content: '```json\n{"answer":4,"unit":"h"}\n```' }).output).toEqual({ type: 'parsed', value: { answer: 4, unit: 'h' } });
+});
+
+test('a structured answer that does not fit says why', () => {
+  expect(answer(OUTPUT, { content: '{"answer":"four"}' }).output).toEqual({ type: 'problem', problem: 'answer: expected number, got string' });
+  expect(answer(OUTPUT, { content: 'Four hours.' }).output).toMatchObject({ type: 'problem' });
+  expect(answer(OUTPUT, { content: '{"answer":4', finishReason: 'length' }).output).toMatchObject({
+    type: 'problem',
+    problem: expect.stringContaining('cut off'),
+  });
+});
+
+test('what only zod can check is checked where the worker has the schema', () => {
+  const even = z.object({ n: z.number().refine((n) => n % 2 === 0, 'must be even') });
+  expect(answer(even, { content: '{"n":3}' }).output).toMatchObject({ type: 'problem', problem: expect.stringContaining('must be even') });
+  const asynchronous = z.object({ n: z.number().refine(async () => true) });
+  expect(answer(asynchronous, { content: '{"n":3}' }).output).toMatchObject({ type: 'problem' });
+});
+
+test('a parsed object without text is recorded as its JSON', () => {
+  const recorded = answer(OUTPUT, { structured: { answer: 4, unit: 'h' } });
+  expect(recorded.content).toEqual([{ type: 'message', role: 'assistant', content: '{"answer":4,"unit":"h"}' }]);
+  expect(recorded.output).toEqual({ type: 'fits' });
+  expect(answer(OUTPUT, { content: 'Here you are.', structured: { answer: 4, unit: 'h' } }).output).toEqual({
+    type: 'parsed',
+    value: { answer: 4, unit: 'h' },
+  });
+});
+
+test('a final_answer is checked by its output, and the first that fits counts', () => {
+  const call = (id: string, output: unknown): { id: string; name: string; arguments: unknown } => ({ id, name: 'final_answer', arguments: { output } });
+  const recorded = answer(OUTPUT, { toolCalls: [call('c1', { answer: 'x' }), call('c2', { answer: 4 })] }, 'final_answer');
+  expect(recorded.problems).toEqual({ c1: `Invalid arguments for 'final_answer': answer: expected number, got string` });
+  expect(recorded.output).toEqual({ type: 'parsed', value: { answer: 4, unit: 'h' } });
+  expect(answer(OUTPUT, { toolCalls: [call('c1', { answer: 4, unit: 'h' })] }, 'final_answer').output).toEqual({ type: 'fits' });
+  const missing = answer(OUTPUT, { toolCalls: [{ id: 'c1', name: 'final_answer', arguments: '{}' }] }, 'final_answer');
+  expect(missing.output).toMatchObject({ type: 'problem' });
+  expect(missing.problems?.['c1']).toContain('missing required field "output"');
+});
+
+test('an answer that is no object comes as final_answer, whatever the provider can do', () => {
+  const snapshot = snapshotOf(defineAgent({ name: 'bot', model: 'scripted/model', output: z.array(z.string()) }));
+  expect(snapshot.output?.mode).toBe('final_answer');
+  const recorded = interpret({ toolCalls: [{ id: 'c1', name: 'final_answer', arguments: { output: ['a'] } }] }, { snapshot });
+  expect(recorded.output).toEqual({ type: 'fits' });
+});
+
+test('refusal, confidence and provider items are passed on, garbage in them is not', () => {
+  const recorded = interpret({ refusal: 'No\ud800', confidence: 0.5, providerItems: [{ type: 'reasoning' }, '\udc00'] });
+  expect(recorded).toMatchObject({ refusal: 'No\ufffd', confidence: 0.5, providerItems: [{ type: 'reasoning' }, '\ufffd'] });
+  const garbage = { refusal: 7, confidence: 12, providerItems: 'none', toolCalls: null, content: null, usage: 'free', finishReason: null };
+  expect(interpret(garbage as never)).toEqual({
+    id: 'uuid-1',
+    content: [{ type: 'message', role: 'assistant', content: '' }],
+    finishReason: 'stop',
+    usage: null,
+  });
+});
+
+test('token counts that are no counts are not added up', () => {
+  const usage = (value: unknown): unknown => interpret({ usage: value as never }).usage;
+  expect(usage({ promptTokens: 5, completionTokens: -1, totalTokens: 1.5 })).toEqual({ promptTokens: 5, completionTokens: 0, totalTokens: 5 });
+  expect(usage({ promptTokens: Number.NaN, completionTokens: '4' })).toBeNull();
+  expect(usage({ promptTokens: 1, completionTokens: 2, totalTokens: 3, cachedTokens: 1, reasoningTokens: Infinity })).toEqual({
+    promptTokens: 1,
+    completionTokens: 2,
+    totalTokens: 3,
+    cachedTokens: 1,
+  });
+});
+
+test.each([undefined, null, 'text', 7, []])('a response that is %j is an empty answer', (response) => {
+  const recorded = interpretResponse(response as never, { snapshot: WITH_ADD, knownCallIds: new Set(), uuid: () => 'id' });
+  expect(recorded).toEqual({ id: 'id', content: [{ type: 'message', role: 'assistant', content: '' }], finishReason: 'stop', usage: null });
+});
