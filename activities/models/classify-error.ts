@@ -38,8 +38,7 @@ export function classifyError(error: unknown, call: FailedCall): ModelCallError 
   if (error instanceof ModelCallError) return error;
   const { code, message, wait } = describe(error, call);
   const advice = ADVICE[code];
-  const text = `${redact(message, call.secrets)}${advice === undefined ? '' : ` (${advice})`}`;
-  return new ModelCallError(code, text, { retryAfterMs: wait });
+  return new ModelCallError(code, advice === undefined ? message : `${message} (${advice})`, { retryAfterMs: wait });
 }
 
 interface Description {
@@ -57,15 +56,14 @@ function describe(error: unknown, call: FailedCall): Description {
   if (error instanceof APIError && error.status !== undefined) return reported(error.error, error.status, error.headers, call);
   // What `fetch` throws while a body is read: "terminated", with the reason as its cause.
   if (error instanceof TypeError && systemCode(error) !== undefined) return broken(error, call);
-  return { code: 'model_error', message: `The call of model "${call.model}" failed: ${oneLine(errorMessage(error), MAX_PROVIDER_TEXT)}` };
+  return { code: 'model_error', message: `The call of model "${call.model}" failed: ${quote(errorMessage(error), call)}` };
 }
 
 function reported(body: unknown, httpStatus: number | undefined, headers: Headers | undefined, call: FailedCall): Description {
   const said = readErrorBody(body);
   const status = httpStatus ?? said.status;
   const code = heedRetryHeader(decideCode({ ...said, status }), headers?.get('x-should-retry'));
-  // Cut only after secrets are gone: half a key would not be recognised.
-  const text = oneLine(redact(said.message, call.secrets), MAX_PROVIDER_TEXT);
+  const text = quote(said.message, call);
   const answered = status === undefined ? 'reported an error' : `answered ${status}`;
   return {
     code,
@@ -89,11 +87,16 @@ function timeout(call: FailedCall): Description {
 function broken(error: Error, call: FailedCall): Description {
   const code = systemCode(error);
   if (code !== undefined && /TIMEOUT|ETIMEDOUT/.test(code)) return timeout(call);
-  const why = code ?? oneLine(errorMessage(error.cause ?? error), MAX_PROVIDER_TEXT);
+  const why = code ?? quote(errorMessage(error.cause ?? error), call);
   return {
     code: 'model_unreachable',
     message: `No connection to the provider at "${call.host}" for model "${call.model}", or it broke: ${why}`,
   };
+}
+
+/** Somebody else's text, fit for a message. It is cut only after secrets are gone: half a key would not be recognised. */
+function quote(text: string, call: FailedCall): string {
+  return oneLine(redact(text, call.secrets), MAX_PROVIDER_TEXT);
 }
 
 /** The code of the system or of `fetch`, from wherever it is in the chain of causes (`ECONNRESET`, `UND_ERR_SOCKET`). */

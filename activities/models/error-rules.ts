@@ -22,8 +22,17 @@ interface ErrorRule {
 }
 
 /** How OpenAI, vLLM, llama.cpp, Ollama and LM Studio say that the conversation is too long. */
-const CONTEXT_TEXT =
-  /maximum context length|exceed\w* (?:the |this |max(?:imum)? |available |model(?:'s)? )*context|longer than the maximum model length|too long to fit into the model|greater than the context length|max_tokens must be at least 1, got -/i;
+const CONTEXT_TEXT = new RegExp(
+  [
+    'maximum context length',
+    "exceed\\w* (?:the |this |max(?:imum)? |available |model(?:'s)? )*context",
+    'longer than the maximum model length',
+    'too long to fit into the model',
+    'greater than the context length',
+    'max_tokens must be at least 1, got -',
+  ].join('|'),
+  'i',
+);
 
 /** The one table of provider errors. The first row that fits decides. */
 export const ERROR_RULES: readonly ErrorRule[] = [

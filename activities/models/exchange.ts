@@ -11,7 +11,7 @@ export interface Exchange {
   /** Milliseconds without a sign of life after which the provider is given up. */
   timeoutMs: number;
   /** True once nothing of value can follow the data taken so far: the answer does not wait for the end of the stream. */
-  isComplete(): boolean;
+  isComplete: () => boolean;
 }
 
 /** A piece of an answer: JSON that the provider sent, or the mark that it has sent all. */
@@ -45,15 +45,26 @@ export async function* exchange(client: OpenAI, { path, body, signal, timeoutMs,
   }
 }
 
+/** Types under which servers and the proxies before them send what is no stream of events. */
+const WHOLE = /json|text\/(?:html|plain)/;
+
 async function* piecesOf(response: Response, watch: SilenceWatch): AsyncGenerator<AnswerPiece> {
-  if (response.headers.get('content-type')?.includes('json') === true) {
-    let whole = '';
-    for await (const text of textOf(response, watch)) whole += text;
+  const text = textOf(response, watch);
+  if (!WHOLE.test(response.headers.get('content-type') ?? '')) return yield* eventsOf(text);
+  let whole = '';
+  for await (const piece of text) whole += piece;
+  if (isJson(whole)) {
     yield { type: 'data', data: parse(whole) };
     yield { type: 'end' };
     return;
   }
-  for await (const { data, complete } of serverSentEvents(textOf(response, watch))) {
+  // A stream under the wrong type is still a stream.
+  if (!/^data:/m.test(whole)) throw new AnswerFault('malformed', 'the answer is neither JSON nor a stream of events');
+  yield* eventsOf(ReadableStream.from([whole]));
+}
+
+async function* eventsOf(text: AsyncIterable<string>): AsyncGenerator<AnswerPiece> {
+  for await (const { data, complete } of serverSentEvents(text)) {
     if (data.trim() === '') continue;
     if (data.trim() === '[DONE]') yield { type: 'end' };
     else if (complete || isJson(data)) yield { type: 'data', data: parse(data) };

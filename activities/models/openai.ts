@@ -36,7 +36,7 @@ const MAX_TIMEOUT_MS = 2_147_483_647;
  * read or opened before the first call. Throws a `UsageError` for options that cannot work.
  */
 export function openai(options: OpenAIOptions = {}): ModelClient {
-  const url = parseUrl(options.baseURL ?? process.env['OPENAI_BASE_URL'] ?? OPENAI_URL);
+  const url = parseUrl(options.baseURL || process.env['OPENAI_BASE_URL'] || OPENAI_URL);
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   if (!Number.isInteger(timeoutMs) || timeoutMs <= 0 || timeoutMs > MAX_TIMEOUT_MS) {
     throw new UsageError(`openai: "timeoutMs" is ${timeoutMs}: give a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}`);
@@ -112,8 +112,8 @@ class OpenAIModelClient implements ModelClient {
   }
 
   #apiKey(): string | undefined {
-    // An empty variable is how a shell unsets one.
-    return this.#options.apiKey ?? (process.env['OPENAI_API_KEY'] || undefined);
+    // Empty is how a shell unsets a variable.
+    return this.#options.apiKey || process.env['OPENAI_API_KEY'] || undefined;
   }
 
   #secrets(): string[] {

@@ -7,7 +7,7 @@ const SHORTEST_SECRET = 6;
 /** `text` without the given secrets and without anything that looks like a credential. */
 export function redact(text: string, secrets: readonly string[]): string {
   let clean = text;
-  for (const secret of secrets) {
+  for (const secret of secrets.map((value) => value.trim())) {
     if (secret.length >= SHORTEST_SECRET) clean = clean.replaceAll(secret, '[redacted]');
   }
   return clean.replace(CREDENTIALS, '[redacted]');

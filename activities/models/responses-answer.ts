@@ -25,7 +25,7 @@ export class ResponsesAnswer {
   take(piece: AnswerPiece): void {
     if (piece.type === 'end' || !isJsonObject(piece.data)) return;
     const event = piece.data;
-    switch (event['type']) {
+    switch (typeof event['type'] === 'string' ? event['type'] : '') {
       case 'response.output_text.delta':
         if (typeof event['delta'] === 'string') this.#takeText(event['delta']);
         break;

@@ -34,7 +34,7 @@ export function chatCompletion(message: Record<string, unknown>, finishReason = 
 }
 
 /** A Responses stream with these output items, and the text of its messages as deltas. */
-export function responsesStream(output: Record<string, unknown>[], rest: Record<string, unknown> = {}): Handler {
+export function responsesStream(output: Record<string, unknown>[], rest: { status?: string; [field: string]: unknown } = {}): Handler {
   const response = {
     status: 'completed',
     output,
@@ -50,7 +50,7 @@ export function responsesStream(output: Record<string, unknown>[], rest: Record<
   return (reply) => {
     reply.events({ type: 'response.created', response: { status: 'in_progress', output: [] } });
     for (const item of output) reply.events(...textDeltas(item), { type: 'response.output_item.done', item });
-    reply.events({ type: `response.${String(response.status)}`, response });
+    reply.events({ type: `response.${response.status}`, response });
     reply.end();
   };
 }

@@ -33,9 +33,9 @@ export interface Asking {
 
 /** A fake server for each test of a file, and ways to ask it. */
 export function fakeProvider(): {
-  server(): FakeOpenAI;
-  ask(handler: Handler, asking?: Asking): Promise<ModelResponse>;
-  askInVain(handler: Handler, asking?: Asking): Promise<ModelCallError>;
+  server: () => FakeOpenAI;
+  ask: (handler: Handler, asking?: Asking) => Promise<ModelResponse>;
+  askInVain: (handler: Handler, asking?: Asking) => Promise<ModelCallError>;
 } {
   let server: FakeOpenAI | undefined;
   beforeEach(async () => {

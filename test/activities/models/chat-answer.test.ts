@@ -137,12 +137,10 @@ describe('a Chat Completions answer', () => {
 
   test('text in parts, empty chunks, comments and strange line breaks are understood', async () => {
     const answer = await ask((reply) => {
-      reply.raw(
-        ': keep-alive\r\n\r\nevent: x\r\ndata:{"choices":\r\ndata: [{"delta":{"content":[{"type":"text","text":"a"},{"type":"thinking"}]}}]}\r\n\r\n',
-      );
-      reply.raw(
-        'data: {"choices":[]}\r\rdata: 5\n\ndata:\n\ndata: {"choices":null}\n\ndata: {"choices":[{"delta":{"content":"b"},"finish_reason":"stop"}]}',
-      );
+      reply.raw(': keep-alive\r\n\r\nevent: x\r\ndata:{"choices":\r\n');
+      reply.raw('data: [{"delta":{"content":[{"type":"text","text":"a"},{"type":"thinking"}]}}]}\r\n\r\n');
+      reply.raw('data: {"choices":[]}\r\rdata: 5\n\ndata:\n\ndata: {"choices":null}\n\n');
+      reply.raw('data: {"choices":[{"delta":{"content":"b"},"finish_reason":"stop"}]}');
       reply.end();
     });
     expect(answer).toMatchObject({ content: 'ab', finishReason: 'stop' });

@@ -85,13 +85,14 @@ describe.each(APIS)('a connection that fails, over %s', (api) => {
     await server().requests[0]?.closed;
   });
 
-  test('something else than JSON', async () => {
-    expect(await askInVain((reply) => reply.raw('data: {"choices": oops}\n\n'), { options: { api } })).toMatchObject({
-      code: 'model_bad_response',
-    });
-    expect(await askInVain((reply) => reply.text(200, '<html>Log in</html>'), { options: { api } })).toMatchObject({
-      code: 'model_unreachable',
-    });
+  test.each([
+    ['broken JSON in a stream', 'text/event-stream', 'data: {"choices": oops}\n\n'],
+    ['broken JSON', 'application/json', '{"choices": ['],
+    ['a page to log in', 'text/html', '<html>Log in</html>'],
+    ['nothing', 'application/json', ''],
+  ])('%s is a bad answer', async (_, type, body) => {
+    const failure = await askInVain((reply) => reply.text(200, body, { 'content-type': type }), { options: { api } });
+    expect(failure.code).toBe('model_bad_response');
   });
 
   test('an abort rejects with the reason of the signal and closes the connection within a second', async () => {
@@ -132,6 +133,20 @@ test('a finished answer stands even where the connection breaks before the usage
     reply.reset();
   });
   expect(answer).toMatchObject({ content: 'all', finishReason: 'stop', usage: null });
+});
+
+test('a stream under the wrong content type is understood', async () => {
+  const body = `data: ${JSON.stringify(chatChunk({ content: 'hi' }, 'stop'))}\n\ndata: [DONE]\n\n`;
+  expect(await ask((reply) => reply.text(200, body))).toMatchObject({ content: 'hi', finishReason: 'stop' });
+});
+
+test('an answer of JSON that is reset half-way', async () => {
+  const failure = await askInVain(async (reply) => {
+    reply.unfinished(200, '{"choices":');
+    await sleep(20);
+    reply.reset();
+  });
+  expect(failure.code).toBe('model_unreachable');
 });
 
 test('an error body that never ends is given up as well', async () => {

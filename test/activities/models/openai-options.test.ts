@@ -51,6 +51,12 @@ describe('the options of openai()', () => {
     expect(server().requests.map(({ path }) => path)).toEqual(['/v1/chat/completions', '/v1/responses']);
   });
 
+  test('a key that no header can carry does not show up in the error', async () => {
+    const failure = await failureOf(openai({ baseURL: server().url, apiKey: 'plain-secret\nkey' }).call(modelRequest(), context));
+    expect(failure).toMatchObject({ code: 'model_error' });
+    expect(failure.message).not.toContain('secret');
+  });
+
   test('what a server lacks shows in the capabilities', () => {
     expect(openai().capabilities.structuredOutput).toBe(true);
     expect(openai({ capabilities: { structuredOutput: false } }).capabilities.structuredOutput).toBe(false);

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type ServerSentEvent, serverSentEvents } from '../../../activities/models/server-sent-events.ts';
 
@@ -32,7 +32,7 @@ test('events are the same wherever the stream is cut, for every kind of line bre
   await fc.assert(
     fc.asyncProperty(stream, fc.array(fc.nat(80), { maxLength: 8 }), async (lines, cuts) => {
       const text = lines.map(([content, end]) => content + end).join('');
-      const places = [...new Set([0, ...cuts.filter((cut) => cut < text.length)])].sort((a, b) => a - b);
+      const places = [...new Set([0, ...cuts.filter((cut) => cut < text.length)])].toSorted((a, b) => a - b);
       const pieces = places.map((place, index) => text.slice(place, places[index + 1]));
       expect(pieces.join('')).toBe(text);
       expect(await read(...pieces)).toEqual(await read(text));
