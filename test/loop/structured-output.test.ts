@@ -80,10 +80,12 @@ describe('a structured answer through final_answer', () => {
   });
 
   it('goes back to the model as the result of the call where it does not fit', async () => {
-    const bad = responded([call('c1', 'final_answer', { output: { answer: 'x' } })], { problems: { c1: 'answer: expected a number' } });
+    const misfitting = responded([call('c1', 'final_answer', { output: { answer: 'x' } })], {
+      problems: { c1: 'answer: expected a number' },
+    });
     const run = await runFake({
       snapshot: agent('final_answer', 1),
-      model: [bad, called(call('c2', 'final_answer', { output: { answer: 4 } }))],
+      model: [misfitting, called(call('c2', 'final_answer', { output: { answer: 4 } }))],
     });
     expect(run.state.steps[0]?.toolCalls).toMatchObject([{ isError: true, result: 'answer: expected a number' }]);
     expect(run.result).toMatchObject({ status: 'completed', output: { answer: 4 }, stepsUsed: 2 });
