@@ -15,11 +15,14 @@ const MAX_PROBLEMS = 20;
 /** Keywords whose errors only say that something inside them failed. */
 const CONTAINERS = new Set(['properties', 'patternProperties', 'additionalProperties', 'items', 'prefixItems', '$ref', 'allOf', 'if']);
 
+const UNIONS = new Set(['anyOf', 'oneOf']);
+
 /** The validator's errors as problems: only the innermost ones, those of a union reduced to what was most likely meant. */
 export function readProblems(errors: readonly ValidatorError[], schema: JsonObject, value: JsonValue): JsonProblem[] {
-  const unions = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf');
+  const unions = errors.filter(({ keyword }) => UNIONS.has(keyword));
   let leaves = errors
-    .filter((error) => !unions.includes(error) && !CONTAINERS.has(error.keyword))
+    .map(withLocation)
+    .filter((error) => !UNIONS.has(error.keyword) && !CONTAINERS.has(error.keyword))
     .map((error) => leafOf(error, keywordValue(schema, error.keywordLocation), value));
   // Inner unions first: what is left of them counts for the outer ones.
   const inward = unions.toSorted((a, b) => b.keywordLocation.length - a.keywordLocation.length);
@@ -31,6 +34,11 @@ export function readProblems(errors: readonly ValidatorError[], schema: JsonObje
   const unique = [...new Map(problems.map((problem) => [`${problem.path}: ${problem.message}`, problem])).values()];
   if (unique.length <= MAX_PROBLEMS) return unique;
   return [...unique.slice(0, MAX_PROBLEMS), { path: '', message: `and ${unique.length - MAX_PROBLEMS} more problems` }];
+}
+
+/** A `false` schema is reported without its place in the schema; the error before it is that of its keyword. */
+function withLocation(error: ValidatorError, index: number, errors: readonly ValidatorError[]): ValidatorError {
+  return error.keyword === 'false' ? { ...error, keywordLocation: errors[index - 1]?.keywordLocation ?? '#' } : error;
 }
 
 /** Of a union in which nothing fits: the problems of the choice that was most likely meant, or what all choices expect. */

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { checkRunInput } from '../../src/schema/run-input-schema.ts';
+
+test.each([
+  { agent: 'a', input: 'Hello' },
+  { agent: 'a', input: '' },
+  { agent: 'a', input: 'Hello', deps: { user: { id: 7 } }, maxIterations: 3 },
+  { agent: 'a', input: [{ type: 'text', text: 'What is this?' }, { type: 'image', url: 'https://example.com/a.png', width: 4 }] },
+  { agent: 'a', input: [{ type: 'file', data: 'QQ==', mediaType: 'text/plain', name: 'a.txt' }] },
+])('%j starts a run', (value) => {
+  expect(checkRunInput(value)).toEqual({ ok: true, input: value });
+});
+
+test.each([
+  [undefined, 'expected an object such as {"agent": "name", "input": "text"}, got nothing'],
+  [null, 'expected object, got null'],
+  [7, 'expected object, got number'],
+  ['hello', 'expected object, got string'],
+  [[], 'expected object, got array'],
+  [{}, 'missing required field "agent"; missing required field "input"'],
+  [{ input: 'x' }, 'missing required field "agent"'],
+  [{ agent: '', input: 'x' }, 'agent: expected at least 1 character, got 0'],
+  [{ agent: 'a', input: 7 }, 'input: expected string or array, got number'],
+  [{ agent: 'a', input: [] }, 'input: expected at least 1 item, got 0'],
+  [{ agent: 'a', input: 'x', model: 'y' }, 'unknown field "model"'],
+  [{ agent: 'a', input: 'x', deps: [] }, 'deps: expected object, got array'],
+  [{ agent: 'a', input: 'x', maxIterations: 0.5 }, 'maxIterations: expected integer, got 0.5; maxIterations: expected a number >= 1, got 0.5'],
+  [{ agent: 'a', input: [{ type: 'picture' }] }, 'input[0].type: expected "text", "image", "audio", "video" or "file", got "picture"'],
+  [{ agent: 'a', input: [{ type: 'text' }] }, 'input[0]: missing required field "text"'],
+  [{ agent: 'a', input: [{ type: 'image', url: 7 }] }, 'input[0].url: expected string, got number'],
+  [{ agent: 'a', input: [{ type: 'image' }] }, 'input[0]: expected exactly one of "url" and "data", got neither'],
+  [{ agent: 'a', input: [{ type: 'audio', url: 'u', data: 'd' }] }, 'input[0]: expected exactly one of "url" and "data", got both'],
+])('%j is refused with the path and the expectation', (value, problem) => {
+  expect(checkRunInput(value)).toEqual({ ok: false, problem });
+});
