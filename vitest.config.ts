@@ -20,6 +20,7 @@ export default defineConfig({
           name: 'server',
           include: ['test/server/**/*.test.ts'],
           globalSetup: ['test/global-setup.ts'],
+          setupFiles: ['test/server/quiet-runtime.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -33,7 +33,8 @@ type Outcome = Pick<Executed, 'content' | 'isError'>;
  */
 export async function executeTool({ tool, name, args, context }: Execution): Promise<Executed> {
   const startedAt = performance.now();
-  const outcome = tool === undefined ? failure(`Tool '${name}' is not executable: this worker does not have it`) : await execute(tool, args, context);
+  const outcome =
+    tool === undefined ? failure(`Tool '${name}' is not executable: this worker does not have it`) : await execute(tool, args, context);
   return { ...outcome, durationMs: performance.now() - startedAt };
 }
 

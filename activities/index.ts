@@ -1,6 +1,7 @@
 import { UsageError } from '../src/domain/error.ts';
 import { ACTIVITIES } from '../src/protocol.ts';
 import { callModelActivity } from './call-model.ts';
+import { readResult } from './read-result.ts';
 import { resolveAgentActivity } from './resolve-agent.ts';
 import { runToolActivity } from './run-tool.ts';
 import type { ActivityRuntime } from './runtime.ts';
@@ -14,6 +15,7 @@ export function createActivities(runtime: ActivityRuntime): Activities {
   const own: Activities = {
     [ACTIVITIES.resolveAgent]: resolveAgentActivity(runtime),
     [ACTIVITIES.callModel]: callModelActivity(runtime),
+    [ACTIVITIES.readResult]: readResult,
   };
   for (const name of runtime.registry.toolNames) {
     if (Object.hasOwn(own, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: give it another one`);

@@ -36,7 +36,7 @@ export const QUERIES = {
 } as const;
 
 /** The names of Longhaul's own activities; every other activity of a run bears the name of its tool. */
-export const ACTIVITIES = { resolveAgent: 'resolveAgent', callModel: 'callModel' } as const;
+export const ACTIVITIES = { resolveAgent: 'resolveAgent', callModel: 'callModel', readResult: 'readResult' } as const;
 
 /** What starts a run: plain JSON, the same from the client, the CLI, the Temporal UI and a Schedule. */
 export interface RunInput {
@@ -54,6 +54,11 @@ export interface ResolveAgentInput {
   deps?: JsonObject;
   depsByReference?: true;
   maxIterations?: number;
+}
+
+/** Input of `readResult`. */
+export interface ReadResultInput {
+  runId: string;
 }
 
 /** Input of `callModel`: a reference to the conversation, never the conversation. */

@@ -1,5 +1,6 @@
 import type { TestProject } from 'vitest/node';
 import { startDevServer } from '../src/dev-server/index.ts';
+import { bundleWorkflows } from './server/bundle-workflows.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -8,6 +9,8 @@ declare module 'vitest' {
     temporalNamespace: string;
     /** The CLI that the server was started with; undefined when `TEMPORAL_ADDRESS` names a server that ran already. */
     temporalCliPath: string | undefined;
+    /** The workflows of Longhaul and of the tests, bundled once: every worker would otherwise do it again. */
+    workflowBundlePath: string;
   }
 }
 
@@ -26,7 +29,12 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('temporalAddress', server.address);
   project.provide('temporalNamespace', server.namespace);
   project.provide('temporalCliPath', server.cliPath);
-  return server.stop;
+  const bundle = await bundleWorkflows();
+  project.provide('workflowBundlePath', bundle.path);
+  return async () => {
+    await bundle.remove();
+    await server.stop();
+  };
 }
 
 function say(line: string): void {

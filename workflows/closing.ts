@@ -4,7 +4,7 @@ import type { JsonValue } from '../src/domain/json.ts';
 import type { RunResultFields } from '../src/domain/run-result.ts';
 import { utf8Length, utf8Prefix } from '../src/domain/text.ts';
 import { RESULT_MEMO } from '../src/protocol.ts';
-import { cancelReason, closeCancelledWith } from './cancellation.ts';
+import { cancelReason } from './cancellation.ts';
 
 /** Bytes of output that the closing event of a run repeats. The whole is in the record of events. */
 const CLOSING_OUTPUT_BYTES = 48_000;
@@ -32,7 +32,6 @@ export function close(result: RunResultFields): RunResultFields {
       const reason = cancelReason();
       const cancelled = reason === undefined ? closing : { ...closing, cancelReason: reason };
       upsertMemo({ [RESULT_MEMO]: cancelled });
-      closeCancelledWith(cancelled);
       throw new CancelledFailure(reason ?? 'The run was cancelled');
     }
   }

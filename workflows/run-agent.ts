@@ -1,10 +1,18 @@
-import { ApplicationFailure, CancelledFailure, ChildWorkflowFailure } from '@temporalio/common';
+import { type ActivityOptions, ApplicationFailure, CancelledFailure, ChildWorkflowFailure } from '@temporalio/common';
 import { CancellationScope, ChildWorkflowCancellationType, executeChild, ParentClosePolicy, uuid4 } from '@temporalio/workflow';
 import type { AnyAgent, DepsOf, OutputOf } from '../src/define/agent-definition.ts';
 import type { ContentPart } from '../src/domain/content.ts';
 import { isJsonObject, type JsonObject } from '../src/domain/json.ts';
 import { RunResult, type RunResultFields } from '../src/domain/run-result.ts';
-import { AGENT_RUN, type RunInput } from '../src/protocol.ts';
+import { oneLine } from '../src/domain/text.ts';
+import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/protocol.ts';
+import { activity } from './temporal-ports.ts';
+
+const READ_RESULT: ActivityOptions = {
+  startToCloseTimeout: '30 seconds',
+  scheduleToCloseTimeout: '1 day',
+  retry: { maximumAttempts: 5 },
+};
 
 /** How `runAgent` starts the run. */
 export interface RunAgentOptions<Deps = JsonObject> {
@@ -36,29 +44,34 @@ export async function runAgent<Agent extends AnyAgent>(
     ...(isJsonObject(deps) ? { deps } : {}),
     ...(maxIterations === undefined ? {} : { maxIterations }),
   };
+  const workflowId = runId ?? `${agent}-${uuid4()}`;
   try {
     const fields = await executeChild<(input: RunInput) => Promise<RunResultFields<OutputOf<Agent>>>>(AGENT_RUN, {
       args: [runInput],
-      workflowId: runId ?? `${agent}-${uuid4()}`,
+      workflowId,
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-      staticSummary: `agent ${agent}`.slice(0, 100),
+      staticSummary: oneLine(`agent ${agent}`, 200),
       ...(taskQueue === undefined ? {} : { taskQueue }),
     });
     return new RunResult(fields);
   } catch (error) {
-    const fields = resultOf(error);
     // A cancellation of the caller's own scope is not a result of the agent: the caller has to see it.
-    if (fields === undefined || CancellationScope.current().consideredCancelled) throw error;
+    if (CancellationScope.current().consideredCancelled || !(error instanceof ChildWorkflowFailure)) throw error;
+    const fields = error.cause instanceof CancelledFailure ? await readCancelled(workflowId) : resultOf(error);
+    if (fields === undefined) throw error;
     return new RunResult(fields as RunResultFields<OutputOf<Agent>>);
   }
 }
 
-/** The RunResult in the details of a failed or cancelled child. */
-function resultOf(error: unknown): RunResultFields | undefined {
-  const cause = error instanceof ChildWorkflowFailure ? error.cause : undefined;
-  if (!(cause instanceof ApplicationFailure || cause instanceof CancelledFailure)) return undefined;
-  const [details] = cause.details ?? [];
+/** What a child left that was cancelled by itself. Its close carries no details to its parent, so its memo is read. */
+async function readCancelled(runId: string): Promise<RunResultFields> {
+  return activity<ReadResultInput, RunResultFields>(ACTIVITIES.readResult, READ_RESULT)({ runId });
+}
+
+/** The RunResult in the details of a failed child. */
+function resultOf({ cause }: ChildWorkflowFailure): RunResultFields | undefined {
+  const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
   return isRunResult(details) ? details : undefined;
 }
 

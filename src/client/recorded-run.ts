@@ -109,8 +109,9 @@ class RunReader {
   }
 }
 
+/** Whole milliseconds, as the clock of a workflow shows them. */
 function milliseconds({ eventTime }: HistoryEvent): number {
-  return Number(eventTime?.seconds ?? 0) * 1000 + (eventTime?.nanos ?? 0) / 1_000_000;
+  return Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1_000_000);
 }
 
 function isClose(event: HistoryEvent): boolean {

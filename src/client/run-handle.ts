@@ -117,6 +117,8 @@ export class RunHandle<Output = DefaultOutput> {
   async #wait<Value>(options: WaitOptions, work: () => Promise<Value>): Promise<Value> {
     const signal = waitSignal(options);
     if (signal === undefined) return work();
+    // The SDK waits for ever with a signal that was aborted before the call.
+    signal.throwIfAborted();
     try {
       return await this.#client.withAbortSignal(signal, work);
     } catch (error) {

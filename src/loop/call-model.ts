@@ -23,7 +23,8 @@ export async function callModel(state: RunState, ports: RunPorts, final: boolean
       if (outcome.partial) recordInterrupted(state, ports, outcome.partial);
       return cancelled(state);
     case 'failed':
-      return failed(state, outcome.code, outcome.message);
+      // The limit has ended the run already: a final attempt that fails takes nothing away from what there is.
+      return final ? reachedLimit(state) : failed(state, outcome.code, outcome.message);
     case 'response':
       return recordResponse(state, ports, outcome.response, final);
   }

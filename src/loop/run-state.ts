@@ -52,12 +52,18 @@ export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning,
     outputRetries: 0,
     seenEvents: 0,
   };
-  recordEvent(state, ports, 'user', [{ type: 'message', role: 'user', content: input }]);
+  recordEvent(state, ports, 'user', [{ type: 'message', role: 'user', content: input }], { timestamp: startedAt / 1000 });
   return state;
 }
 
 /** Appends an event made in the loop. Its id comes from the workflow, so that a reset run cannot repeat it with other content. */
-export function recordEvent(state: RunState, ports: Pick<RunPorts, 'now' | 'uuid'>, author: string, content: ContentItem[], more: Partial<Event> = {}): void {
+export function recordEvent(
+  state: RunState,
+  ports: Pick<RunPorts, 'now' | 'uuid'>,
+  author: string,
+  content: ContentItem[],
+  more: Partial<Event> = {},
+): void {
   const { executionId } = state.context;
   const stamp = { id: more.id ?? ports.uuid(), now: ports.now() };
   addEvent(state.context, { ...newEvent(stamp, executionId, author, content), ...more });

@@ -1,6 +1,5 @@
-import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
-import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { expect, inject, test } from 'vitest';
 import { openai } from '../../activities/models/index.ts';
 import { defineAgent } from '../../src/index.ts';
 import { LonghaulPlugin } from '../../worker/index.ts';
@@ -9,7 +8,6 @@ import { startFakeOpenAI } from '../fakes/openai-server.ts';
 import { Testbed, until } from './testbed.ts';
 
 const agent = defineAgent({ name: 'asker', model: 'fake/model-1' });
-const workflowsPath = fileURLToPath(new URL('./host-workflows.ts', import.meta.url));
 
 test('a provider that never answers sees its connection closed within a second of the cancel', async () => {
   await using testbed = await Testbed.open();
@@ -32,7 +30,7 @@ test('where workflow and model call are in different processes, a heartbeat carr
   const heartbeatMs = 700;
   const silent = await startFakeOpenAI(() => undefined);
   const plugin = new LonghaulPlugin({ agents: [agent], providers: { fake: openai({ baseURL: silent.url, apiKey: 'test' }) }, heartbeatMs });
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath, plugins: [plugin] });
+  const workflowBundle = { codePath: inject('workflowBundlePath') };
   const connection = await NativeConnection.connect({ address: testbed.address });
   const configured = plugin.configureWorker({ connection, taskQueue: testbed.taskQueue, workflowBundle });
   // Without the sink the abort registry hears nothing, as in a process that does not run the workflow.

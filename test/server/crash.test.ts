@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { Event } from '../../src/domain/event.ts';
 import type { RunResult } from '../../src/domain/run-result.ts';
 import { killProcess, resultsIn, startToolServer, startWorkerProcess, startWorkingModel } from './other-processes.ts';
@@ -81,6 +81,7 @@ async function runWith(crash: Crash): Promise<Observed> {
   });
   const start = async (): Promise<ChildProcess> => {
     const child = await startWorkerProcess({
+      TEST_BUNDLE: inject('workflowBundlePath'),
       TEST_ADDRESS: testbed.address,
       TEST_TASK_QUEUE: testbed.taskQueue,
       TEST_MODEL_URL: model.url,

@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
+import { LonghaulClient } from 'longhaul/client';
 import { expect, test } from 'vitest';
 import { agents } from '../../examples/first-agent/agents.ts';
 import { createService } from '../../examples/service/service.ts';
 import { callTool, hang, say, scriptedModel } from '../../src/testing/index.ts';
-import { LonghaulClient } from '../../src/client/index.ts';
 import { Testbed, until } from './testbed.ts';
 
 test('the service of the README starts a run once, tells how it stands, gives the answer, and cancels', async () => {

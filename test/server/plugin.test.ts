@@ -1,4 +1,4 @@
-import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { LonghaulClient } from '../../src/client/index.ts';
@@ -37,7 +37,7 @@ test('a bundle made ahead with the plugin runs agents and keeps the reason of a 
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang()]);
   const plugin = new LonghaulPlugin({ agents: [assistant], providers: { scripted } });
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath, plugins: [plugin] });
+  const workflowBundle = await bundleWorkflowCode({ workflowsPath, plugins: [plugin], logger: new DefaultLogger('ERROR') });
   const connection = await NativeConnection.connect({ address: testbed.address });
   const worker = await Worker.create({ connection, taskQueue: testbed.taskQueue, workflowBundle, plugins: [plugin] });
   await worker.runUntil(async () => {

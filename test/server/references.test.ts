@@ -122,7 +122,7 @@ test('no activity input holds the conversation: the first message, an argument a
   expect(Math.max(...sizes)).toBeLessThan(400);
   // The argument is in the model's response and in the text that the tool returned: twice, as content. Never as an input.
   const stored = history.flatMap(payloadTexts);
-  expect(stored.filter((text) => text.includes(SECRETISH))).toHaveLength(2);
+  expect(stored.filter((text) => text.includes(`${SECRETISH} ${long}`))).toHaveLength(2);
   expect(stored.filter((text) => text.includes(`question ${long}`))).toHaveLength(1);
 });
 

@@ -1,10 +1,8 @@
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { hang, say, scriptedModel, failWith } from '../../src/testing/index.ts';
 import { defineAgent } from '../../src/index.ts';
 import { executionStatus, Testbed, until } from './testbed.ts';
 
-const workflowsPath = fileURLToPath(new URL('./host-workflows.ts', import.meta.url));
 const researcher = defineAgent({ name: 'researcher', model: 'scripted/r', instructions: 'Research.' });
 const writer = defineAgent({ name: 'writer', model: 'writing/w', instructions: 'Write.' });
 
@@ -12,7 +10,7 @@ test('a workflow of the user runs two agents, one on the result of the other', a
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([say('facts')]);
   const writing = scriptedModel([say('a text about facts')]);
-  await testbed.work({ agents: [researcher, writer], providers: { scripted, writing }, workflowsPath });
+  await testbed.work({ agents: [researcher, writer], providers: { scripted, writing } });
   const { workflow } = testbed.client.temporal;
   const report = await workflow.execute('report', { args: ['the Moon'], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue });
   expect(report).toEqual({ text: 'a text about facts', statuses: ['completed', 'completed'], tokens: 30 });
@@ -21,7 +19,7 @@ test('a workflow of the user runs two agents, one on the result of the other', a
 
 test('an agent that fails or is cancelled by itself is a result for the workflow that runs it', async () => {
   await using testbed = await Testbed.open();
-  await testbed.work({ agents: [researcher], providers: { scripted: scriptedModel([failWith('model_forbidden', 'no access'), hang()]) }, workflowsPath });
+  await testbed.work({ agents: [researcher], providers: { scripted: scriptedModel([failWith('model_forbidden', 'no access'), hang()]) } });
   const { workflow } = testbed.client.temporal;
   const start = (id: string) => workflow.start('outcome', { args: [id], taskQueue: testbed.taskQueue, workflowId: `${testbed.taskQueue}-${id}` });
   expect(await (await start(`${testbed.taskQueue}-failing`)).result()).toMatchObject({ status: 'error', error: 'no access' });
@@ -36,7 +34,7 @@ test('an agent that fails or is cancelled by itself is a result for the workflow
 test('cancelling the workflow cancels the agent that it runs', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang()]);
-  await testbed.work({ agents: [researcher], providers: { scripted }, workflowsPath });
+  await testbed.work({ agents: [researcher], providers: { scripted } });
   const child = `${testbed.taskQueue}-child`;
   const { workflow } = testbed.client.temporal;
   const parent = await workflow.start('outcome', { args: [child], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue });

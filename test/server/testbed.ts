@@ -29,6 +29,10 @@ export class Testbed {
     const worker = await createWorker({
       shutdownGraceMs: 500,
       ...options,
+      worker: {
+        ...(options.workflowsPath === undefined ? { workflowBundle: { codePath: inject('workflowBundlePath') } } : {}),
+        ...options.worker,
+      },
       address: this.address,
       namespace: this.client.temporal.options.namespace,
       taskQueue: this.taskQueue,

@@ -1,10 +1,13 @@
 // A worker in a process of its own, so that a test can kill it. Its model and its tool's effect are HTTP servers of the test.
+import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { z } from 'zod';
 import { openai } from '../../activities/models/index.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { createWorker } from '../../worker/index.ts';
 
-const { TEST_ADDRESS = '', TEST_TASK_QUEUE = '', TEST_MODEL_URL = '', TEST_TOOL_URL = '', TEST_HEARTBEAT_MS = '500' } = process.env;
+Runtime.install({ logger: new DefaultLogger('ERROR') });
+
+const { TEST_BUNDLE = '', TEST_ADDRESS = '', TEST_TASK_QUEUE = '', TEST_MODEL_URL = '', TEST_TOOL_URL = '', TEST_HEARTBEAT_MS = '500' } = process.env;
 
 const work = defineTool({
   name: 'work',
@@ -26,7 +29,7 @@ const worker = await createWorker({
   heartbeatMs: Number(TEST_HEARTBEAT_MS),
   shutdownGraceMs: 20_000,
   // A workflow task for a worker that is dead waits this long on that worker's own queue.
-  worker: { stickyQueueScheduleToStartTimeout: 1_000 },
+  worker: { stickyQueueScheduleToStartTimeout: 1_000, workflowBundle: { codePath: TEST_BUNDLE } },
 });
 process.stdout.write('ready\n');
 await worker.run();
