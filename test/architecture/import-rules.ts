@@ -63,7 +63,7 @@ const ZONES: readonly Zone[] = [
   },
   {
     files: 'activities/',
-    may: ['src/domain/', 'src/define/', 'src/schema/', 'src/model/', 'src/protocol.ts'],
+    may: ['src/domain/', 'src/define/', 'src/schema/', 'src/model/', 'src/protocol.ts', 'src/client/run-outcome.ts'],
     packages: ['node:*', 'zod', 'openai', 'lru-cache', '@temporalio/activity', '@temporalio/common', '@temporalio/client'],
   },
   {

@@ -1,0 +1,29 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Part } from './run-part.ts';
+
+/** Tests that are parts of their own, and those that need a server: `npm test` runs them. */
+const ELSEWHERE = new Set(['architecture', 'server']);
+
+/** Every part of the check of a project, the longest first, so that two at a time end together. */
+export function partsOf(root: string): Part[] {
+  return [
+    { name: 'unit and replay tests', command: unitTests(testsIn(root)) },
+    { name: 'lint, with types', command: ['oxlint', '--type-aware', '--deny-warnings', '--report-unused-disable-directives'] },
+    { name: 'workflow bundle', command: unitTests(['test/architecture/workflow-bundle']) },
+    { name: 'architecture', command: unitTests(['test/architecture/architecture', 'test/architecture/rules']) },
+    { name: 'types', command: ['tsc', '-p', 'tsconfig.json'] },
+    { name: 'types of the workflow side', command: ['tsc', '-p', 'workflows/tsconfig.json'] },
+    { name: 'format', command: ['oxfmt', '--check', '.'] },
+  ];
+}
+
+function unitTests(paths: string[]): Part['command'] {
+  return ['vitest', 'run', '--project', 'unit', ...paths];
+}
+
+function testsIn(root: string): string[] {
+  return readdirSync(join(root, 'test'), { withFileTypes: true })
+    .filter((entry) => (entry.isDirectory() ? !ELSEWHERE.has(entry.name) : entry.name.endsWith('.test.ts')))
+    .map((entry) => `test/${entry.name}${entry.isDirectory() ? '/' : ''}`);
+}
