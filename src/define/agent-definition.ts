@@ -4,7 +4,10 @@ import type { JsonObject } from '../domain/json.ts';
 import type { AnyTool } from './tool-definition.ts';
 
 /** Instructions: text, several texts (each becomes a system message), or a function of the run's deps, called once per run in an activity. */
-export type Instructions<Deps> = string | readonly string[] | ((deps: Deps) => string | readonly string[] | Promise<string | readonly string[]>);
+export type Instructions<Deps> =
+  | string
+  | readonly string[]
+  | ((deps: Deps) => string | readonly string[] | Promise<string | readonly string[]>);
 
 /** How an agent obtains a structured answer. */
 export interface OutputDefinition {

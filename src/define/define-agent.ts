@@ -15,7 +15,8 @@ const OPTIONS = [
 ];
 
 /** What a model is told where the agent says nothing (seed 001). */
-const DEFAULT_INSTRUCTIONS = "You are a helpful AI assistant. Solve the user's request with the tools you are given, and think step by step.";
+const DEFAULT_INSTRUCTIONS =
+  "You are a helpful AI assistant. Solve the user's request with the tools you are given, and think step by step.";
 
 /**
  * Defines an agent. Throws a `UsageError` that names the agent, the option and the path for anything that could not
@@ -69,7 +70,9 @@ function checkModel(owner: string, model: unknown): string {
   const text = nonEmpty(`${owner}: "model"`, model);
   const slash = text.indexOf('/');
   if (slash > 0 && slash < text.length - 1) return text;
-  throw new UsageError(`${owner}: model "${text}" has no ${slash < 0 || slash === 0 ? 'provider' : 'name after the provider'}: write "provider/model"`);
+  throw new UsageError(
+    `${owner}: model "${text}" has no ${slash < 0 || slash === 0 ? 'provider' : 'name after the provider'}: write "provider/model"`,
+  );
 }
 
 function checkInstructions<Deps>(owner: string, instructions: Instructions<Deps>): Instructions<Deps> {

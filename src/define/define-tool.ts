@@ -22,7 +22,7 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result> {
   description: string;
   parameters: Parameters;
   /** Applied to what `execute` returns; a value that does not fit is an error result. */
-  result?: z.ZodType<unknown, Awaited<Result>>;
+  result?: z.ZodType;
   /**
    * Called once per attempt with the parsed arguments, in an activity. May return text, any JSON value, nothing, or a
    * `ToolOutput`. What it throws is the model's error result; it must honour `context.signal`.

@@ -27,7 +27,9 @@ export function defineOutput(owner: string, options: OutputOptions): OutputDefin
     throw new UsageError(`${owner}: "outputMode" is ${JSON.stringify(outputMode)}: write "schema" or "final_answer"`);
   }
   if (outputMode === 'schema' && !isObject) {
-    throw new UsageError(`${owner}: output is not an object schema, which "outputMode": "schema" needs: write z.object({...}) or leave the mode out`);
+    throw new UsageError(
+      `${owner}: output is not an object schema, which "outputMode": "schema" needs: write z.object({...}) or leave the mode out`,
+    );
   }
   const conversion = isObject ? toStrictJsonSchema(schema) : toStrictPart(schema);
   return {

@@ -15,7 +15,12 @@ export interface ProviderSchema {
  * Chooses between the strict form and the plain one. Strict is the default where the schema can be said that way,
  * and otherwise our own validation does alone. `wanted: true` insists: then a UsageError says what stands against it.
  */
-export function providerSchema(owner: string, schema: JsonObject, conversion: StrictConversion, wanted: boolean | undefined): ProviderSchema {
+export function providerSchema(
+  owner: string,
+  schema: JsonObject,
+  conversion: StrictConversion,
+  wanted: boolean | undefined,
+): ProviderSchema {
   if (conversion.strict && wanted !== false) return { providerSchema: conversion.schema, strict: true };
   const plain = { providerSchema: toProviderJsonSchema(schema), strict: false };
   if (conversion.strict) return plain;

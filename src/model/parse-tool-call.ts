@@ -42,7 +42,9 @@ export function parseToolCall(shape: unknown, options: ParseOptions = {}): Parse
   const outer = fieldsOf(shape);
   const inner = fieldsOf(outer['function']);
   const name = text(outer['name']) ?? text(inner['name']) ?? text(outer['toolName']) ?? text(outer['tool_name']) ?? 'unknown';
-  const id = [outer['toolCallId'], outer['tool_call_id'], outer['id'], outer['call_id'], outer['callId']].map(text).find((one) => one !== undefined);
+  const id = [outer['toolCallId'], outer['tool_call_id'], outer['id'], outer['call_id'], outer['callId']]
+    .map(text)
+    .find((one) => one !== undefined);
   return {
     toolCallId: id !== undefined && id.length <= MAX_ID_LENGTH ? id : uuid(),
     name: name.slice(0, MAX_NAME_LENGTH).toWellFormed(),

@@ -48,7 +48,8 @@ function reduceUnion(union: ValidatorError, leaves: Leaf[]): Leaf[] {
   const belongs = (leaf: Leaf): boolean => leaf.where.startsWith(prefix) && at.every((token, index) => leaf.at[index] === token);
   const outside = leaves.filter((leaf) => !belongs(leaf));
   const choices = byChoice(leaves.filter(belongs), prefix);
-  if (choices.length === 0) return [...outside, { at, where: union.keywordLocation, text: 'expected exactly one of the alternatives to fit' }];
+  if (choices.length === 0)
+    return [...outside, { at, where: union.keywordLocation, text: 'expected exactly one of the alternatives to fit' }];
 
   // Another type, or another value of a fixed field, says that this choice was not meant.
   const isForeign = (leaf: Leaf): boolean => leaf.expected !== undefined && leaf.at.length <= at.length + (leaf.fixed ? 1 : 0);

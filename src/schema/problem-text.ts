@@ -58,7 +58,10 @@ export function leafOf(error: ValidatorError, keyword: Keyword, value: JsonValue
     case 'false':
       return unexpected(leaf);
     default:
-      return { ...leaf, text: `${boundText(error.keyword, keyword) ?? error.error.replace(/\.$/, '')}, got ${amount(error.keyword, found)}` };
+      return {
+        ...leaf,
+        text: `${boundText(error.keyword, keyword) ?? error.error.replace(/\.$/, '')}, got ${amount(error.keyword, found)}`,
+      };
   }
 }
 

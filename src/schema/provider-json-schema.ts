@@ -5,7 +5,21 @@ import { mapSubschemas, subschemas } from './json-schema.ts';
 const KNOWN_FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid'];
 
 /** Formats that say something to a model though providers do not check them. */
-const TELLING_FORMATS = ['uri', 'url', 'base64', 'base64url', 'e164', 'cidrv4', 'cidrv6', 'cuid', 'cuid2', 'ulid', 'nanoid', 'jwt', 'emoji'];
+const TELLING_FORMATS = [
+  'uri',
+  'url',
+  'base64',
+  'base64url',
+  'e164',
+  'cidrv4',
+  'cidrv6',
+  'cuid',
+  'cuid2',
+  'ulid',
+  'nanoid',
+  'jwt',
+  'emoji',
+];
 
 /**
  * A schema as a model should read it: without the long patterns that zod adds to formats, and with what providers

@@ -76,6 +76,8 @@ function mediaProblems({ input }: RunInput): JsonProblem[] {
   if (typeof input === 'string') return [];
   return input.flatMap((one, index) => {
     if (one.type === 'text' || (one.url === undefined) !== (one.data === undefined)) return [];
-    return [{ path: `input[${index}]`, message: `expected exactly one of "url" and "data", got ${one.url === undefined ? 'neither' : 'both'}` }];
+    return [
+      { path: `input[${index}]`, message: `expected exactly one of "url" and "data", got ${one.url === undefined ? 'neither' : 'both'}` },
+    ];
   });
 }

@@ -63,7 +63,10 @@ test('calls without text have no message; no text and no calls is an empty messa
 
 test('ids are unique in the run: taken ones get a number, missing ones are made', () => {
   const call = { name: 'add', arguments: { a: 1, b: 2 } };
-  const recorded = interpret({ toolCalls: [{ id: 'c1', ...call }, { id: 'c1', ...call }, { id: 'c2', ...call }, call] }, { known: ['c1', 'c1-2'] });
+  const recorded = interpret(
+    { toolCalls: [{ id: 'c1', ...call }, { id: 'c1', ...call }, { id: 'c2', ...call }, call] },
+    { known: ['c1', 'c1-2'] },
+  );
   expect(callIds(recorded)).toEqual(['c1-3', 'c1-4', 'c2', 'uuid-1']);
 });
 
@@ -110,11 +113,17 @@ test('a structured answer that fits is left where it is', () => {
 test('a structured answer that parsing changes is recorded as parsed', () => {
   const { output } = answer(OUTPUT, { content: '{"answer":4,"unit":null,"note":null}' });
   expect(output).toEqual({ type: 'parsed', value: { answer: 4, unit: 'h' } });
-  expect(answer(OUTPUT, { content: '```json\n{"answer":4,"unit":"h"}\n```' }).output).toEqual({ type: 'parsed', value: { answer: 4, unit: 'h' } });
+  expect(answer(OUTPUT, { content: '```json\n{"answer":4,"unit":"h"}\n```' }).output).toEqual({
+    type: 'parsed',
+    value: { answer: 4, unit: 'h' },
+  });
 });
 
 test('a structured answer that does not fit says why', () => {
-  expect(answer(OUTPUT, { content: '{"answer":"four"}' }).output).toEqual({ type: 'problem', problem: 'answer: expected number, got string' });
+  expect(answer(OUTPUT, { content: '{"answer":"four"}' }).output).toEqual({
+    type: 'problem',
+    problem: 'answer: expected number, got string',
+  });
   expect(answer(OUTPUT, { content: 'Four hours.' }).output).toMatchObject({ type: 'problem' });
   expect(answer(OUTPUT, { content: '{"answer":4', finishReason: 'length' }).output).toMatchObject({
     type: 'problem',
@@ -140,7 +149,11 @@ test('a parsed object without text is recorded as its JSON', () => {
 });
 
 test('a final_answer is checked by its output, and the first that fits counts', () => {
-  const call = (id: string, output: unknown): { id: string; name: string; arguments: unknown } => ({ id, name: 'final_answer', arguments: { output } });
+  const call = (id: string, output: unknown): { id: string; name: string; arguments: unknown } => ({
+    id,
+    name: 'final_answer',
+    arguments: { output },
+  });
   const recorded = answer(OUTPUT, { toolCalls: [call('c1', { answer: 'x' }), call('c2', { answer: 4 })] }, 'final_answer');
   expect(recorded.problems).toEqual({ c1: `Invalid arguments for 'final_answer': answer: expected number, got string` });
   expect(recorded.output).toEqual({ type: 'parsed', value: { answer: 4, unit: 'h' } });
@@ -171,7 +184,11 @@ test('refusal, confidence and provider items are passed on, garbage in them is n
 
 test('token counts that are no counts are not added up', () => {
   const usage = (value: unknown): unknown => interpret({ usage: value as never }).usage;
-  expect(usage({ promptTokens: 5, completionTokens: -1, totalTokens: 1.5 })).toEqual({ promptTokens: 5, completionTokens: 0, totalTokens: 5 });
+  expect(usage({ promptTokens: 5, completionTokens: -1, totalTokens: 1.5 })).toEqual({
+    promptTokens: 5,
+    completionTokens: 0,
+    totalTokens: 5,
+  });
   expect(usage({ promptTokens: Number.NaN, completionTokens: '4' })).toBeNull();
   expect(usage({ promptTokens: 1, completionTokens: 2, totalTokens: 3, cachedTokens: 1, reasoningTokens: Infinity })).toEqual({
     promptTokens: 1,

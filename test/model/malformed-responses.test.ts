@@ -48,12 +48,24 @@ const argumentsText = fc.oneof(
   fc.json({ maxDepth: 3 }),
   fc.record({ a: fc.double(), b: fc.integer(), note: fc.option(wildText) }).map((value) => JSON.stringify(value)),
   fc.record({ output: fc.oneof(anything, fc.record({ answer: fc.string() })) }).map((value) => attempt(() => JSON.stringify(value))),
-  fc.constantFrom('{"a":1,"b":2', "{'a': 1, 'b': 2}", '{"a":1,"b":2}{"a":3}', '{"query":"x', '```json\n{"query":"x"}\n```', '[1,2]', 'null', '"text"'),
+  fc.constantFrom(
+    '{"a":1,"b":2',
+    "{'a': 1, 'b': 2}",
+    '{"a":1,"b":2}{"a":3}',
+    '{"query":"x',
+    '```json\n{"query":"x"}\n```',
+    '[1,2]',
+    'null',
+    '"text"',
+  ),
   fc.constantFrom('{"a":'.repeat(5_000), '['.repeat(20_000) + ']'.repeat(20_000), `{"query":"${'x'.repeat(50_000)}`),
   wildText,
 );
 const callArguments = fc.oneof({ weight: 5, arbitrary: argumentsText }, { weight: 1, arbitrary: anything });
-const callName = fc.oneof({ weight: 4, arbitrary: fc.constantFrom('add', 'search', 'final_answer', 'nope') }, { weight: 1, arbitrary: fc.oneof(wildText, anything) });
+const callName = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom('add', 'search', 'final_answer', 'nope') },
+  { weight: 1, arbitrary: fc.oneof(wildText, anything) },
+);
 const callId = fc.oneof(fc.constantFrom('c1', 'c2', 'c1-2', '__proto__'), wildText, anything);
 const fields = fc.record({ id: callId, name: callName, arguments: callArguments }, { requiredKeys: [] });
 const toolCall = fc.oneof(
@@ -68,7 +80,11 @@ const response = fc.oneof(
       {
         content: fc.oneof(wildText, argumentsText, fc.constant('{"answer":"yes"}'), anything),
         toolCalls: fc.oneof({ weight: 6, arbitrary: fc.array(toolCall, { maxLength: 4 }) }, { weight: 1, arbitrary: anything }),
-        usage: fc.oneof(fc.constant(null), anything, fc.record({ promptTokens: fc.double(), completionTokens: fc.integer(), totalTokens: anything })),
+        usage: fc.oneof(
+          fc.constant(null),
+          anything,
+          fc.record({ promptTokens: fc.double(), completionTokens: fc.integer(), totalTokens: anything }),
+        ),
         finishReason: fc.oneof(fc.constantFrom('stop', 'tool_calls', 'length', 'content_filter', 'eos', null), wildText),
         refusal: fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: anything }),
         structured: fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: anything }),

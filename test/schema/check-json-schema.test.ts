@@ -54,7 +54,9 @@ test('a union says what was meant: the choice with the same fixed field, or all 
 });
 
 test('a format is said, not enforced beyond its pattern', () => {
-  expect(check(z.object({ when: z.iso.datetime() }), { when: 'tomorrow' })).toBe('when: expected text in the format date-time, got "tomorrow"');
+  expect(check(z.object({ when: z.iso.datetime() }), { when: 'tomorrow' })).toBe(
+    'when: expected text in the format date-time, got "tomorrow"',
+  );
   expect(check(z.object({ page: z.url() }), { page: 'http://example.com/ü' })).toBe('');
 });
 
@@ -78,7 +80,9 @@ test('a schema is not changed, may be frozen, and may have fields named like key
     required: ['format'],
   });
   const before = JSON.stringify(schema);
-  expect(problemsText(checkJson(schema, { properties: 'x' }))).toBe('properties: expected number, got string; missing required field "format"');
+  expect(problemsText(checkJson(schema, { properties: 'x' }))).toBe(
+    'properties: expected number, got string; missing required field "format"',
+  );
   expect(JSON.stringify(schema)).toBe(before);
 });
 

@@ -23,7 +23,13 @@ test('nested objects, lists and references are followed', () => {
     kids: Node[];
   }
   const node: z.ZodType<Node> = z.object({ label: z.string().optional(), kids: z.array(z.lazy(() => node)) });
-  const value = { label: null, kids: [{ label: null, kids: [] }, { label: 'x', kids: [{ label: null, kids: [] }] }] };
+  const value = {
+    label: null,
+    kids: [
+      { label: null, kids: [] },
+      { label: 'x', kids: [{ label: null, kids: [] }] },
+    ],
+  };
   const expected = { root: { kids: [{ kids: [] }, { label: 'x', kids: [{ kids: [] }] }] }, list: [[{}]] };
   const schema = z.object({ root: node, list: z.array(z.array(z.object({ a: z.int().optional() }))) });
   expect(remove(schema, { root: value, list: [[{ a: null }]] })).toEqual(expected);

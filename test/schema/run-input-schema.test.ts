@@ -5,7 +5,13 @@ test.each([
   { agent: 'a', input: 'Hello' },
   { agent: 'a', input: '' },
   { agent: 'a', input: 'Hello', deps: { user: { id: 7 } }, maxIterations: 3 },
-  { agent: 'a', input: [{ type: 'text', text: 'What is this?' }, { type: 'image', url: 'https://example.com/a.png', width: 4 }] },
+  {
+    agent: 'a',
+    input: [
+      { type: 'text', text: 'What is this?' },
+      { type: 'image', url: 'https://example.com/a.png', width: 4 },
+    ],
+  },
   { agent: 'a', input: [{ type: 'file', data: 'QQ==', mediaType: 'text/plain', name: 'a.txt' }] },
 ])('%j starts a run', (value) => {
   expect(checkRunInput(value)).toEqual({ ok: true, input: value });
@@ -24,7 +30,10 @@ test.each([
   [{ agent: 'a', input: [] }, 'input: expected at least 1 item, got 0'],
   [{ agent: 'a', input: 'x', model: 'y' }, 'unknown field "model"'],
   [{ agent: 'a', input: 'x', deps: [] }, 'deps: expected object, got array'],
-  [{ agent: 'a', input: 'x', maxIterations: 0.5 }, 'maxIterations: expected integer, got 0.5; maxIterations: expected a number >= 1, got 0.5'],
+  [
+    { agent: 'a', input: 'x', maxIterations: 0.5 },
+    'maxIterations: expected integer, got 0.5; maxIterations: expected a number >= 1, got 0.5',
+  ],
   [{ agent: 'a', input: [{ type: 'picture' }] }, 'input[0].type: expected "text", "image", "audio", "video" or "file", got "picture"'],
   [{ agent: 'a', input: [{ type: 'text' }] }, 'input[0]: missing required field "text"'],
   [{ agent: 'a', input: [{ type: 'image', url: 7 }] }, 'input[0].url: expected string, got number'],

@@ -11,8 +11,16 @@ interface Node {
   next?: Node | null | undefined;
   kids: Node[];
 }
-const nullableNode: z.ZodType<Node> = z.object({ v: z.string(), next: z.lazy(() => nullableNode.nullable()), kids: z.array(z.lazy(() => nullableNode)) });
-const optionalNode: z.ZodType<Node> = z.object({ v: z.string(), next: z.lazy(() => optionalNode).optional(), kids: z.array(z.lazy(() => optionalNode)) });
+const nullableNode: z.ZodType<Node> = z.object({
+  v: z.string(),
+  next: z.lazy(() => nullableNode.nullable()),
+  kids: z.array(z.lazy(() => nullableNode)),
+});
+const optionalNode: z.ZodType<Node> = z.object({
+  v: z.string(),
+  next: z.lazy(() => optionalNode).optional(),
+  kids: z.array(z.lazy(() => optionalNode)),
+});
 
 const BOTH_ACCEPT: Record<string, z.ZodType> = {
   'flat fields': z.object({ q: z.string(), n: z.number(), b: z.boolean() }),
@@ -22,12 +30,27 @@ const BOTH_ACCEPT: Record<string, z.ZodType> = {
   'nullish fields': z.object({ a: z.string().nullish() }),
   defaults: z.object({ a: z.string().default('x'), o: z.object({ b: z.number() }).default({ b: 1 }) }),
   unions: z.object({ a: z.union([z.string(), z.object({ x: z.number() })]) }),
-  'discriminated unions': z.object({ a: z.discriminatedUnion('k', [z.object({ k: z.literal('a') }), z.object({ k: z.literal('b'), v: z.int() })]) }),
+  'discriminated unions': z.object({
+    a: z.discriminatedUnion('k', [z.object({ k: z.literal('a') }), z.object({ k: z.literal('b'), v: z.int() })]),
+  }),
   recursion: nullableNode,
   'recursion below the root': z.object({ root: nullableNode }),
   'enums and literals': z.object({ e: z.enum(['x', 'y']), l: z.literal([1, 'a', null]), one: z.literal('only') }),
-  lists: z.object({ a: z.array(z.object({ b: z.boolean() })).min(1).max(4) }),
-  formats: z.object({ a: z.email(), b: z.iso.datetime(), c: z.uuid(), d: z.url(), e: z.ipv4(), f: z.string().regex(/^a+$/), g: z.string().startsWith('x') }),
+  lists: z.object({
+    a: z
+      .array(z.object({ b: z.boolean() }))
+      .min(1)
+      .max(4),
+  }),
+  formats: z.object({
+    a: z.email(),
+    b: z.iso.datetime(),
+    c: z.uuid(),
+    d: z.url(),
+    e: z.ipv4(),
+    f: z.string().regex(/^a+$/),
+    g: z.string().startsWith('x'),
+  }),
   bounds: z.object({ a: z.number().min(1).max(3).multipleOf(0.5), b: z.int32(), c: z.number().gt(1), s: z.string().min(2).max(4) }),
   'named parts': z.object({ a: z.object({ q: z.string() }).meta({ id: 'Part', title: 'T' }), b: z.string().describe('d') }),
   'a named root': z.object({ a: z.string() }).meta({ id: 'Root' }),
@@ -112,7 +135,12 @@ test('an optional field is required and nullable, everywhere', () => {
 });
 
 test('what the subset lacks is said to the model in the description', () => {
-  const schema = z.object({ page: z.url().describe('The page.'), n: z.int().default(5), name: z.string().min(2).max(9), when: z.iso.datetime() });
+  const schema = z.object({
+    page: z.url().describe('The page.'),
+    n: z.int().default(5),
+    name: z.string().min(2).max(9),
+    when: z.iso.datetime(),
+  });
   expect(convert(schema)['properties']).toEqual({
     page: { type: 'string', description: 'The page. (format: uri)' },
     n: { type: ['integer', 'null'], description: '(default: 5)' },

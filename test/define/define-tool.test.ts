@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../src/define/define-tool.ts';
+import { UsageError } from '../../src/domain/error.ts';
+
+const BASE = { name: 'search', description: 'Searches.', parameters: z.object({ query: z.string() }), execute: () => 'found' };
+
+test('a tool has documented defaults', () => {
+  expect(defineTool(BASE)).toMatchObject({
+    kind: 'longhaul.tool',
+    name: 'search',
+    parallel: true,
+    timeoutMs: 60_000,
+    maxAttempts: 3,
+    strict: true,
+    schema: { type: 'object', required: ['query'] },
+    providerSchema: { type: 'object', required: ['query'], additionalProperties: false },
+  });
+});
+
+test.each([
+  [1_500, 1_500],
+  ['500ms', 500],
+  ['30s', 30_000],
+  ['1.5m', 90_000],
+  ['2h', 7_200_000],
+] as const)('a timeout of %j is %d ms', (timeout, expected) => {
+  expect(defineTool({ ...BASE, timeout }).timeoutMs).toBe(expected);
+});
+
+test('a schema without a strict form falls back to our own checks and says why', () => {
+  const tool = defineTool({ ...BASE, parameters: z.object({ headers: z.record(z.string(), z.string()) }) });
+  expect(tool).toMatchObject({ strict: false, strictProblem: '"headers" is a record' });
+  expect(tool.providerSchema).toEqual(tool.schema);
+  expect(defineTool({ ...BASE, strict: false })).toMatchObject({ strict: false });
+  expect(defineTool({ ...BASE, strict: false })).not.toHaveProperty('strictProblem');
+});
+
+test('the schema that arguments are checked against keeps optional fields optional', () => {
+  const tool = defineTool({ ...BASE, parameters: z.object({ query: z.string(), limit: z.int().optional() }) });
+  expect(tool.schema).toMatchObject({ required: ['query'] });
+  expect(tool.providerSchema).toMatchObject({ required: ['query', 'limit'], properties: { limit: { type: ['integer', 'null'] } } });
+});
+
+test.each([
+  ['no name', { name: '' }, 'a tool has no name'],
+  ['a name with a blank', { name: 'search web' }, 'tool "search web": providers refuse this name: use 1 to 64 letters, digits, "_" or "-"'],
+  ['a long name', { name: 'x'.repeat(65) }, 'providers refuse this name'],
+  ['a name of ours', { name: 'final_answer' }, 'tool "final_answer": this name is reserved'],
+  ['the name of an activity', { name: 'callModel' }, 'tool "callModel": this name is reserved'],
+  ['a name of Temporal', { name: '__temporal_x' }, 'tool "__temporal_x": this name is reserved'],
+  ['no description', { description: ' ' }, 'tool "search": "description" is " ": write a text'],
+  ['parameters of another library', { parameters: { type: 'object' } }, 'tool "search": "parameters" is not a schema of zod 4'],
+  ['parameters that are a list', { parameters: z.array(z.string()) }, 'tool "search": parameters are not an object schema'],
+  [
+    'parameters that are a union',
+    { parameters: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]) },
+    'not an object schema',
+  ],
+  [
+    'a date',
+    { parameters: z.object({ when: z.date() }) },
+    'tool "search": parameters.when: dates cannot be represented in JSON: use z.iso.datetime()',
+  ],
+  [
+    'strict without a strict form',
+    { strict: true, parameters: z.object({ t: z.tuple([z.string()]) }) },
+    'tool "search" cannot be strict: "t" is a tuple',
+  ],
+  ['no attempts', { maxAttempts: 0 }, 'tool "search": "maxAttempts" is 0: write a whole number of at least 1'],
+  ['half an attempt', { maxAttempts: 1.5 }, '"maxAttempts" is 1.5'],
+  ['no time', { timeout: 0 }, 'tool "search": "timeout" is 0: write milliseconds'],
+  ['a time in words', { timeout: 'soon' }, '"timeout" is "soon"'],
+  ['no function', { execute: undefined }, 'tool "search": "execute" is missing'],
+  ['a result schema of another library', { result: {} }, 'tool "search": "result" is not a schema of zod 4'],
+  ['a misspelt option', { retries: 3 }, 'tool "search" has an unknown option "retries"'],
+])('%s is a usage error', (_, change, message) => {
+  const define = (): unknown => defineTool({ ...BASE, ...change } as typeof BASE);
+  expect(define).toThrow(UsageError);
+  expect(define).toThrow(message);
+});
