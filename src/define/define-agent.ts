@@ -10,8 +10,20 @@ import { defineOutput } from './output-definition.ts';
 import type { AnyTool } from './tool-definition.ts';
 
 const OPTIONS = [
-  ...['name', 'model', 'instructions', 'tools', 'deps', 'output', 'outputMode', 'outputRetries', 'settings'],
-  ...['maxIterations', 'finalAttempt', 'parallel', 'modelTimeout', 'modelMaxAttempts'],
+  'name',
+  'model',
+  'instructions',
+  'tools',
+  'deps',
+  'output',
+  'outputMode',
+  'outputRetries',
+  'settings',
+  'maxIterations',
+  'finalAttempt',
+  'parallel',
+  'modelTimeout',
+  'modelMaxAttempts',
 ];
 
 /** What a model is told where the agent says nothing (seed 001). */
@@ -70,9 +82,8 @@ function checkModel(owner: string, model: unknown): string {
   const text = nonEmpty(`${owner}: "model"`, model);
   const slash = text.indexOf('/');
   if (slash > 0 && slash < text.length - 1) return text;
-  throw new UsageError(
-    `${owner}: model "${text}" has no ${slash < 0 || slash === 0 ? 'provider' : 'name after the provider'}: write "provider/model"`,
-  );
+  const lacks = slash > 0 ? 'name after the provider' : 'provider';
+  throw new UsageError(`${owner}: model "${text}" has no ${lacks}: write "provider/model"`);
 }
 
 function checkInstructions<Deps>(owner: string, instructions: Instructions<Deps>): Instructions<Deps> {

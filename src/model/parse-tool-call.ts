@@ -76,7 +76,7 @@ function kindOf(value: unknown): string {
 
 /** The fields of any object; none for anything else. */
 function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Partial<Record<string, unknown>>) : {};
+  return typeof value === 'object' && value !== null ? value : {};
 }
 
 /** A text with something in it, well-formed. */

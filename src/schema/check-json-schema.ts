@@ -1,4 +1,4 @@
-import { type Schema, Validator } from '@cfworker/json-schema';
+import { Validator } from '@cfworker/json-schema';
 import { errorMessage } from '../domain/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import { mapSubschemas, propertiesOf } from './json-schema.ts';
@@ -50,8 +50,8 @@ function validators(schema: JsonObject): Compiled {
   const isRecursive = JSON.stringify(checked).includes('"$ref"');
   const made = {
     schema: checked,
-    quick: new Validator(checked as Schema, '2020-12', true),
-    thorough: isRecursive ? undefined : new Validator(checked as Schema, '2020-12', false),
+    quick: new Validator(checked, '2020-12', true),
+    thorough: isRecursive ? undefined : new Validator(checked, '2020-12', false),
   };
   compiled.set(schema, made);
   return made;

@@ -80,15 +80,15 @@ function boundText(keyword: string, { value, schema }: Keyword): string | undefi
   const format = schema['x-format'];
   switch (keyword) {
     case 'minimum':
-      return `expected a number >= ${value}`;
+      return `expected a number >= ${short(value)}`;
     case 'maximum':
-      return `expected a number <= ${value}`;
+      return `expected a number <= ${short(value)}`;
     case 'exclusiveMinimum':
-      return `expected a number > ${value}`;
+      return `expected a number > ${short(value)}`;
     case 'exclusiveMaximum':
-      return `expected a number < ${value}`;
+      return `expected a number < ${short(value)}`;
     case 'multipleOf':
-      return `expected a multiple of ${value}`;
+      return `expected a multiple of ${short(value)}`;
     case 'minLength':
       return `expected at least ${count(value, 'character')}`;
     case 'maxLength':
@@ -109,7 +109,7 @@ function count(number: JsonValue | undefined, noun: string): string {
 }
 
 function amount(keyword: string, found: JsonValue | undefined): string {
-  if (keyword.endsWith('Length') && typeof found === 'string') return String([...found].length);
+  if (keyword.endsWith('Length') && typeof found === 'string') return String(Array.from(found).length);
   if (keyword.endsWith('Items') && Array.isArray(found)) return String(found.length);
   return short(found);
 }

@@ -6,10 +6,11 @@ import { toProviderJsonSchema, withNotes } from './provider-json-schema.ts';
 export type StrictConversion = { strict: true; schema: JsonObject } | { strict: false; problem: string };
 
 /** What the strict subset takes. Every other keyword is either said in the description, dropped, or a reason to refuse. */
-const KEPT = new Set([
-  ...['type', 'title', 'description', 'enum', 'const', 'pattern', 'format', 'minItems', 'maxItems'],
-  ...['multipleOf', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
-]);
+const KEPT = new Set(
+  'type title description enum const pattern format minItems maxItems multipleOf minimum maximum exclusiveMinimum exclusiveMaximum'.split(
+    ' ',
+  ),
+);
 
 /** Keywords that change what fits and have no counterpart. */
 const REFUSED = new Map([
