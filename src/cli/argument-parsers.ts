@@ -1,0 +1,50 @@
+import { InvalidArgumentError } from 'commander';
+import { errorMessage } from '../domain/error.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
+
+/** Options that are whole numbers. */
+export function wholeNumber(least: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (Number.isSafeInteger(value) && value >= least) return value;
+    throw new InvalidArgumentError(`Write a whole number of at least ${least}.`);
+  };
+}
+
+/** Options that are a time: seconds on the command line, milliseconds from here on. */
+export function seconds(text: string): number {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Math.round(Number(text) * 1000) : Number.NaN;
+  // The longest that a timer can run.
+  if (value <= 2_147_483_647) return value;
+  throw new InvalidArgumentError('Write a number of seconds.');
+}
+
+/** Options that are a time of more than nothing. */
+export function someSeconds(text: string): number {
+  const value = seconds(text);
+  if (value > 0) return value;
+  throw new InvalidArgumentError('Write a number of seconds above 0.');
+}
+
+/** Options that are a port. */
+export function port(text: string): number {
+  const value = wholeNumber(1)(text);
+  if (value <= 65_535) return value;
+  throw new InvalidArgumentError('Write a port from 1 to 65535.');
+}
+
+/** Options that are any JSON value. */
+export function jsonValue(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch (error) {
+    throw new InvalidArgumentError(`That is not JSON: ${errorMessage(error)}.`);
+  }
+}
+
+/** Options that are a JSON object. */
+export function jsonObject(text: string): JsonObject {
+  const value = jsonValue(text);
+  if (isJsonObject(value)) return value;
+  throw new InvalidArgumentError('Write a JSON object, such as \'{"user": "ada"}\'.');
+}

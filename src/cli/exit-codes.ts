@@ -1,0 +1,66 @@
+import { errorCode, type ErrorCode } from '../domain/error.ts';
+import type { TerminalStatus } from '../domain/run-status.ts';
+
+/** How a command ends: the one table that `--help`, `docs/cli.md` and the code share. */
+export const EXIT_CODES = {
+  ok: { code: 0, meaning: 'done; for a command that waits, the run has completed' },
+  unexpected: { code: 1, meaning: 'unexpected error: a defect, or something no other code stands for' },
+  usage: { code: 2, meaning: 'usage error: arguments, input or the agents module are not right' },
+  run_error: { code: 3, meaning: 'the run ended with status "error", was terminated or timed out' },
+  run_cancelled: { code: 4, meaning: 'the run ended with status "cancelled"' },
+  run_limit: { code: 5, meaning: 'the run ended with status "max_iterations_reached"' },
+  not_found: { code: 6, meaning: 'the namespace has no such run, or the server no such namespace' },
+  unreachable: { code: 7, meaning: 'no Temporal server answers, or none could be provided' },
+  wait_timeout: { code: 8, meaning: 'the wait timed out; the run goes on' },
+  interrupted: { code: 130, meaning: 'Ctrl-C while waiting; the run goes on' },
+} as const;
+
+/** One way for a command to end. */
+export type ExitName = keyof typeof EXIT_CODES;
+
+/** The exit code of a command that waited for a run. */
+export function exitCodeOfRun(status: TerminalStatus): number {
+  switch (status) {
+    case 'completed':
+      return EXIT_CODES.ok.code;
+    case 'error':
+      return EXIT_CODES.run_error.code;
+    case 'cancelled':
+      return EXIT_CODES.run_cancelled.code;
+    case 'max_iterations_reached':
+      return EXIT_CODES.run_limit.code;
+  }
+}
+
+/** What stands for an error of the table of `ERROR_CODES`; what is missing here is unexpected. */
+const EXITS: Partial<Record<ErrorCode, ExitName>> = {
+  invalid_input: 'usage',
+  unknown_agent: 'usage',
+  payload_too_large: 'usage',
+  run_exists: 'usage',
+  run_not_found: 'not_found',
+  run_terminated: 'run_error',
+  run_timed_out: 'run_error',
+  server_unreachable: 'unreachable',
+  wait_timeout: 'wait_timeout',
+};
+
+/** How a command ends that failed with this error. */
+export function exitOfError(error: unknown): ExitName {
+  const code = errorCode(error);
+  if (code !== undefined) return EXITS[code] ?? 'unexpected';
+  switch (error instanceof Error ? error.name : '') {
+    case 'UsageError':
+      return 'usage';
+    case 'DevServerError':
+      return 'unreachable';
+    default:
+      return 'unexpected';
+  }
+}
+
+/** The table as text, for `--help`. */
+export function exitCodesText(): string {
+  const lines = Object.values(EXIT_CODES).map(({ code, meaning }) => `  ${String(code).padEnd(4)} ${meaning}`);
+  return ['Exit codes:', ...lines].join('\n');
+}

@@ -1,0 +1,33 @@
+import { errorMessage } from '../domain/error.ts';
+
+const TYPESCRIPT = ['.ts', '.mts', '.cts', '.tsx'];
+
+/** The line that says why a module could not be loaded, and what to do where that is known. */
+export function importProblem(path: string, extension: string, error: unknown): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  const said = errorMessage(error).split('\n').slice(0, 3).join(' ').trim();
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && TYPESCRIPT.includes(extension)) return noTypeScript(path, extension);
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
+    return (
+      `The agents module "${path}" cannot be loaded: ${said}${place(error)}. Node only strips types: ` +
+      'write it without enums, namespaces and parameter properties, or compile it to JavaScript'
+    );
+  }
+  return `The agents module "${path}" cannot be loaded: ${said}${place(error)}`;
+}
+
+function noTypeScript(path: string, extension: string): string {
+  if (extension === '.tsx') return `The agents module "${path}" is a ".tsx" file, which Node cannot load: name it ".ts", or compile it to JavaScript`;
+  return (
+    `The agents module "${path}" is TypeScript, which this Node (${process.version}) does not load: ` +
+    'use Node 22.18 or newer, set NODE_OPTIONS=--experimental-strip-types, or compile it to JavaScript'
+  );
+}
+
+/** Where in the user's own code it happened: the message alone seldom says. */
+function place(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  const own = stack.split('\n').find((line) => /file:\/\/.+:\d+/.test(line) && !/node_modules|\/cli\/agents-module\./.test(line));
+  const [, where] = /(file:\/\/[^\s)]+:\d+)/.exec(own ?? '') ?? [];
+  return where === undefined ? '' : ` (at ${decodeURI(where.replace(/^file:\/\//, ''))})`;
+}

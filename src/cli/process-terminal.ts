@@ -1,0 +1,24 @@
+import { Interruption, type InterruptionCause } from './interruption.ts';
+import type { Terminal } from './terminal.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const satisfies readonly InterruptionCause[];
+
+/** The terminal of this process. A second signal ends the process at once, whatever it is doing. */
+export function processTerminal(): Terminal {
+  const controller = new AbortController();
+  const interrupt = (by: InterruptionCause): void => {
+    const interruption = new Interruption(by);
+    if (controller.signal.aborted) process.exit(interruption.exitCode);
+    controller.abort(interruption);
+  };
+  for (const name of SIGNALS) process.on(name, () => interrupt(name));
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      // Writing goes on failing until the command has ended: that is no second interruption.
+      if (!controller.signal.aborted) interrupt('output closed');
+    });
+  }
+  const { env, stdin, stdout, stderr } = process;
+  return { env, stdin, stdout, stderr, signal: controller.signal };
+}

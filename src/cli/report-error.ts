@@ -1,0 +1,26 @@
+import { CommanderError } from 'commander';
+import { errorMessage } from '../domain/error.ts';
+import { EXIT_CODES, type ExitName, exitOfError } from './exit-codes.ts';
+import { Interruption } from './interruption.ts';
+import { printable } from './output.ts';
+import { type ServerProblem, serverProblem } from './server-problem.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Says on stderr what went wrong, and returns the exit code. Only what nobody expected comes with a stack. */
+export function reportError(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
+  if (error instanceof Interruption) return error.exitCode;
+  // Commander has written its own line already; help that was asked for is not an error.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok.code : EXIT_CODES.usage.code;
+  const { exit, line } = explained(error);
+  stderr.write(`longhaul: ${printable(line)}\n`);
+  return EXIT_CODES[exit].code;
+}
+
+function explained(error: unknown): ServerProblem {
+  const exit: ExitName = exitOfError(error);
+  if (exit !== 'unexpected') return { exit, line: errorMessage(error) };
+  const problem = serverProblem(error);
+  if (problem !== undefined) return problem;
+  const stack = error instanceof Error ? error.stack : undefined;
+  return { exit, line: `unexpected error: ${stack ?? errorMessage(error)}` };
+}

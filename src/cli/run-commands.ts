@@ -1,0 +1,96 @@
+import { type Command, Option } from 'commander';
+import { TERMINAL_STATUSES } from '../domain/run-status.ts';
+import { jsonObject, jsonValue, someSeconds, wholeNumber } from './argument-parsers.ts';
+import type { CancelFlags } from './cancel.ts';
+import type { RunCommand } from './command.ts';
+import type { EventsFlags } from './events.ts';
+import type { ListFlags } from './list.ts';
+import type { ResultFlags } from './result.ts';
+import type { ShowFlags } from './show.ts';
+import type { StartFlags } from './start.ts';
+
+const STATUSES = [...TERMINAL_STATUSES, 'running', 'pending_confirmation', 'paused'];
+
+/** The commands that start runs and look into them. */
+export function addRunCommands(program: Command, run: RunCommand): void {
+  addStart(program, run);
+  addReading(program, run);
+  addList(program, run);
+  program
+    .command('cancel')
+    .argument('<run>', 'the id of the run')
+    .summary('cancel a run')
+    .description('Cancels a run: calls in flight are aborted, and what was recorded is kept. The reason stands in the result.')
+    .option('--reason <text>', 'why', 'cancelled from the command line')
+    .action(async (runId: string, _options: unknown, command: Command) => {
+      await run(async () => (await import('./cancel.ts')).cancel, { ...command.optsWithGlobals<CancelFlags>(), runId });
+    });
+}
+
+function addStart(program: Command, run: RunCommand): void {
+  program
+    .command('start')
+    .argument('<agent>', 'the name of the agent')
+    .argument('[input]', 'what you tell it; "-" reads it from stdin')
+    .summary('start a run')
+    .description('Starts a run and prints its id. With --wait, prints the answer once the run has ended.')
+    .option('--input-json <json>', 'the input as JSON: a text, or parts such as [{"type":"image","url":"…"}]', jsonValue)
+    .option('--deps <json>', "the run's data for instructions and tools: a JSON object", jsonObject)
+    .option('--run-id <id>', 'the id of the run; the same id twice is one run (default: the agent and a UUID)')
+    .addOption(new Option('--if-exists <choice>', 'when the run id is taken').choices(['refuse', 'return']).default('refuse'))
+    .option('--max-iterations <number>', "the step limit, instead of the agent's own", wholeNumber(1))
+    .option('--wait', 'wait for the end and print the answer; the exit code says how the run ended')
+    .option('--wait-timeout <seconds>', 'wait, but no longer than this', someSeconds)
+    .addHelpText('after', '\nWhere no worker takes the run, --wait says so within 5 seconds.')
+    .action(async (agent: string, input: string | undefined, _options: unknown, command: Command) => {
+      const flags = { ...command.optsWithGlobals<StartFlags>(), agent, ...(input === undefined ? {} : { input }) };
+      await run(async () => (await import('./start.ts')).start, flags);
+    });
+}
+
+function addReading(program: Command, run: RunCommand): void {
+  program
+    .command('show')
+    .argument('<run>', 'the id of the run')
+    .summary('show what a run has done')
+    .description('Prints status, usage, the steps with their tool calls, output and error, of a run that goes on or has ended.')
+    .action(async (runId: string, _options: unknown, command: Command) => {
+      await run(async () => (await import('./show.ts')).show, { ...command.optsWithGlobals<ShowFlags>(), runId });
+    });
+  program
+    .command('events')
+    .argument('<run>', 'the id of the run')
+    .summary('print the events of a run')
+    .description('Prints what happened in a run, event by event. Events are numbered by their offset, from 0.')
+    .option('-f, --follow', 'go on with events as they happen, until the run ends')
+    .option('--from <offset>', 'begin at this event', wholeNumber(0), 0)
+    .action(async (runId: string, _options: unknown, command: Command) => {
+      await run(async () => (await import('./events.ts')).events, { ...command.optsWithGlobals<EventsFlags>(), runId });
+    });
+  program
+    .command('result')
+    .argument('<run>', 'the id of the run')
+    .summary('wait for the result of a run')
+    .description(
+      'Waits until the run has ended and prints its answer; the summary goes to stderr. The exit code says how the run ended.',
+    )
+    .option('--wait-timeout <seconds>', 'wait no longer than this (default: until the run has ended)', someSeconds)
+    .option('--steps', 'with the steps')
+    .action(async (runId: string, _options: unknown, command: Command) => {
+      await run(async () => (await import('./result.ts')).result, { ...command.optsWithGlobals<ResultFlags>(), runId });
+    });
+}
+
+function addList(program: Command, run: RunCommand): void {
+  program
+    .command('list')
+    .summary('list runs')
+    .description('Lists the runs of the namespace, newest first.')
+    .option('--agent <name>', 'only runs of this agent')
+    .addOption(new Option('--status <status>', 'only runs with this status').choices(STATUSES))
+    .option('--limit <number>', 'at most so many', wholeNumber(1), 20)
+    .option('--query <query>', "a further condition in Temporal's list filter language")
+    .action(async (_options: unknown, command: Command) => {
+      await run(async () => (await import('./list.ts')).list, command.optsWithGlobals<ListFlags>());
+    });
+}

@@ -1,0 +1,41 @@
+import type { CreateWorkerOptions } from '../../worker/index.ts';
+import type { AgentsModule } from './agents-module.ts';
+import type { CommandIo } from './command.ts';
+import { defaultProviders } from './default-providers.ts';
+
+/** What a worker of a command needs: its agents, and where it polls. */
+export interface ServeOptions extends Pick<CreateWorkerOptions, 'connection' | 'address' | 'namespace' | 'taskQueue'> {
+  agentsModule: AgentsModule;
+  graceMs: number;
+  /** Called when the worker polls. */
+  ready: (taskQueue: string) => void;
+}
+
+/** Runs a worker until the terminal's signal, and drains it. Rejects where the worker fails. */
+export async function serveAgents({ terminal, output }: CommandIo, options: ServeOptions): Promise<void> {
+  const { agentsModule, graceMs, ready, ...place } = options;
+  const { signal } = terminal;
+  const { createWorker } = await import('../../worker/index.ts');
+  const worker = await createWorker({
+    ...place,
+    agents: agentsModule.agents,
+    providers: agentsModule.providers ?? (await defaultProviders(output, terminal.env)),
+    resources: agentsModule.resources,
+    shutdownGraceMs: graceMs,
+  });
+  const running = worker.run();
+  const drain = (): void => {
+    output.note(`Draining: calls in flight may go on for ${graceMs / 1000} s. Ctrl-C again stops at once.`);
+    worker.shutdown();
+  };
+  if (signal.aborted) drain();
+  else {
+    signal.addEventListener('abort', drain, { once: true });
+    ready(worker.taskQueue);
+  }
+  try {
+    await running;
+  } finally {
+    signal.removeEventListener('abort', drain);
+  }
+}

@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { port, seconds } from './argument-parsers.ts';
+import type { RunCommand } from './command.ts';
+import type { DevFlags } from './dev.ts';
+import type { WorkerFlags } from './worker.ts';
+
+const AGENTS_HELP = `
+The agents module exports "agents" (a list made with defineAgent), or agents under any name, or a list as default.
+Beside them it may export "providers" (model clients by name) and "resources" (objects for your tools). Without
+"providers" there is one, "openai", which uses OPENAI_API_KEY and OPENAI_BASE_URL.`;
+
+/** The commands that run until they are ended. */
+export function addServeCommands(program: Command, run: RunCommand): void {
+  program
+    .command('dev')
+    .summary('run a local Temporal server and a worker')
+    .description(
+      'Finds or provides a local Temporal server, starts it with its UI, and starts a worker with your agents.\n' +
+        'Ctrl-C drains the worker, then ends the server; a second Ctrl-C ends all at once.',
+    )
+    .option('-a, --agents <module>', 'the module of your agents; without it only the server runs')
+    .option('--port <port>', "the server's port (default: 7233, or a free one where that is taken)", port)
+    .option('--ui-port <port>', 'the port of the Temporal UI (default: 8233, or a free one)', port)
+    .option('--db <file>', 'keep runs in this file (default: in memory, gone with the server)')
+    .option('--grace <seconds>', 'how long calls in flight may go on after Ctrl-C (default: 10)', seconds)
+    .addHelpText('after', AGENTS_HELP)
+    .action(async (_options: unknown, command: Command) => {
+      await run(async () => (await import('./dev.ts')).dev, command.optsWithGlobals<DevFlags>());
+    });
+  program
+    .command('worker')
+    .summary('run a worker with your agents')
+    .description(
+      'Runs your agents on a Temporal server that exists. SIGTERM or Ctrl-C drains the worker: it takes nothing new,\n' +
+        'and calls in flight finish within the grace time, or are handed to another worker.',
+    )
+    .requiredOption('-a, --agents <module>', 'the module of your agents')
+    .option('--grace <seconds>', 'how long calls in flight may go on after SIGTERM (default: 300)', seconds)
+    .addHelpText('after', AGENTS_HELP)
+    .action(async (_options: unknown, command: Command) => {
+      await run(async () => (await import('./worker.ts')).worker, command.optsWithGlobals<WorkerFlags>());
+    });
+}

@@ -1,0 +1,93 @@
+import type { StartOptions } from '../client/start-run.ts';
+import type { RunHandle } from '../client/run-handle.ts';
+import { UsageError } from '../domain/error.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { DEFAULT_TASK_QUEUE } from '../protocol.ts';
+import type { CommandIo, ServerFlags } from './command.ts';
+import { untilInterrupted } from './interruption.ts';
+import { findUi, runLink } from './ui-link.ts';
+import { waitForResult } from './wait-for-result.ts';
+import { type ConnectedClient, withClient } from './with-client.ts';
+
+/** The options of `longhaul start`. */
+export interface StartFlags extends ServerFlags {
+  agent: string;
+  input?: string;
+  inputJson?: JsonValue;
+  deps?: JsonObject;
+  runId?: string;
+  ifExists: 'refuse' | 'return';
+  maxIterations?: number;
+  wait?: boolean;
+  /** Milliseconds. */
+  waitTimeout?: number;
+}
+
+/** Starts a run and prints its id; with `--wait`, waits and prints the answer. */
+export async function start(io: CommandIo, flags: StartFlags): Promise<number> {
+  const input = await readInput(io, flags);
+  return await withClient(io, flags, async ({ client, server }) => {
+    const handle = await client.start(flags.agent, startOptions(flags, input));
+    const ui = await findUi(server, io.terminal.env);
+    const link = ui === undefined ? undefined : runLink(ui, server.namespace, handle.runId);
+    if (!flags.wait && flags.waitTimeout === undefined) return announce(io, flags, { runId: handle.runId, link });
+    io.output.note(`Run ${handle.runId}${link === undefined ? '' : `\n${link}`}`);
+    return await waitWatching(io, flags, client, handle);
+  });
+}
+
+function announce({ output }: CommandIo, flags: StartFlags, { runId, link }: { runId: string; link: string | undefined }): number {
+  if (output.json) {
+    const taskQueue = flags.taskQueue ?? DEFAULT_TASK_QUEUE;
+    output.printJson({ runId, agent: flags.agent, taskQueue, ...(link === undefined ? {} : { uiUrl: link }) });
+    return 0;
+  }
+  output.print(runId);
+  if (link !== undefined) output.note(link);
+  return 0;
+}
+
+/** Waits, and says on stderr when no worker takes the run. */
+async function waitWatching(
+  io: CommandIo,
+  flags: StartFlags,
+  client: ConnectedClient['client'],
+  handle: RunHandle<unknown>,
+): Promise<number> {
+  const { watchForWorker } = await import('../client/worker-watch.ts');
+  const over = new AbortController();
+  void watchForWorker(client.temporal, handle.runId, over.signal, (line) => io.output.note(line));
+  try {
+    return await waitForResult(io, handle, flags.waitTimeout === undefined ? {} : { timeoutMs: flags.waitTimeout });
+  } finally {
+    over.abort();
+  }
+}
+
+function startOptions(flags: StartFlags, input: JsonValue): StartOptions {
+  const { deps, runId, ifExists, maxIterations } = flags;
+  return {
+    // Whatever JSON it is: the client checks it, and says what it expects.
+    input: input as StartOptions['input'],
+    ifExists,
+    ...(deps === undefined ? {} : { deps }),
+    ...(runId === undefined ? {} : { runId }),
+    ...(maxIterations === undefined ? {} : { maxIterations }),
+  };
+}
+
+async function readInput({ terminal }: CommandIo, { agent, input, inputJson }: StartFlags): Promise<JsonValue> {
+  if (input !== undefined && inputJson !== undefined) throw new UsageError('There are two inputs: give the text or --input-json, not both');
+  if (inputJson !== undefined) return inputJson;
+  if (input === undefined) {
+    throw new UsageError(`There is no input: write longhaul start "${agent}" "…", or "-" to read it from stdin, or --input-json`);
+  }
+  return input === '-' ? await untilInterrupted(terminal.signal, readAll(terminal.stdin)) : input;
+}
+
+async function readAll(stdin: AsyncIterable<Uint8Array | string>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stdin) chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+  // The line break at the end belongs to the shell, not to what the user says.
+  return Buffer.concat(chunks).toString('utf8').replace(/\r?\n$/, '');
+}

@@ -1,0 +1,41 @@
+import type { RunHandle } from '../client/run-handle.ts';
+import type { RunResult } from '../domain/run-result.ts';
+import type { CommandIo } from './command.ts';
+import { exitCodeOfRun } from './exit-codes.ts';
+import { Interruption } from './interruption.ts';
+import { type Output, printable } from './output.ts';
+import { stepLines } from './step-lines.ts';
+
+/** Waits for the end of a run, prints its result, and returns the exit code that says how it ended. An interruption leaves the run alone. */
+export async function waitForResult(
+  { terminal, output }: CommandIo,
+  handle: RunHandle<unknown>,
+  options: { timeoutMs?: number; steps?: boolean },
+): Promise<number> {
+  const { signal } = terminal;
+  const comfort = (): void => {
+    if (signal.reason instanceof Interruption && signal.reason.exitCode !== 0) {
+      output.note(`The run goes on. Wait for it again: longhaul result ${handle.runId}`);
+    }
+  };
+  signal.addEventListener('abort', comfort, { once: true });
+  try {
+    const result = await handle.result({ ...options, signal });
+    printResult(output, result);
+    return exitCodeOfRun(result.status);
+  } finally {
+    signal.removeEventListener('abort', comfort);
+  }
+}
+
+/** The answer goes to stdout, so that it can be redirected; everything about the run goes to stderr. */
+function printResult(output: Output, result: RunResult<unknown>): void {
+  if (output.json) return output.printJson(result);
+  for (const step of result.steps ?? []) {
+    for (const line of stepLines(step, output)) output.note(line);
+  }
+  if (result.outputText !== '') output.print(printable(result.outputText));
+  output.note(printable(result.summary()));
+  if (result.error !== null) output.note(`error${result.errorCode === undefined ? '' : ` ${result.errorCode}`}: ${printable(result.error)}`);
+  if (result.cancelReason !== undefined) output.note(`cancelled: ${printable(result.cancelReason)}`);
+}
