@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
 import { cleanJson } from './clean-json.ts';
 import { parseJsonText } from './parse-json-text.ts';
@@ -38,7 +37,7 @@ const MAX_NAME_LENGTH = 128;
  * arguments that are no object become `{}`. Never throws.
  */
 export function parseToolCall(shape: unknown, options: ParseOptions = {}): ParsedToolCall {
-  const { complete = true, uuid = randomUUID } = options;
+  const { complete = true, uuid = () => crypto.randomUUID() } = options;
   const outer = fieldsOf(shape);
   const inner = fieldsOf(outer['function']);
   const name = text(outer['name']) ?? text(inner['name']) ?? text(outer['toolName']) ?? text(outer['tool_name']) ?? 'unknown';

@@ -1,4 +1,8 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { JsonValue } from '../../src/domain/json.ts';
+import { wellFormed } from '../../src/model/clean-json.ts';
+import { parseJsonText } from '../../src/model/parse-json-text.ts';
 import { parseToolCall } from '../../src/model/parse-tool-call.ts';
 
 const INVALID = 'Error: tool arguments were not valid JSON. Please retry with a JSON object.';
@@ -62,6 +66,16 @@ test.each([
 
 test('valid JSON that the repair would refuse is left as it is', () => {
   expect(parseToolCall({ name: 'add', arguments: '{"a":"{"}' }).arguments).toEqual({ a: '{' });
+});
+
+test('valid JSON is never repaired', () => {
+  const text = fc.json({ stringUnit: 'binary' });
+  fc.assert(
+    fc.property(text, (json) => {
+      expect(parseJsonText(json, true)).toEqual({ ok: true, value: wellFormed(JSON.parse(json) as JsonValue), repaired: false });
+    }),
+    { numRuns: 1_000 },
+  );
 });
 
 test.each(['{"a":1}{"b":2}', 'I will call add with 1 and 2', '}{'])('%s is answered with an error text', (text) => {
