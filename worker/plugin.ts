@@ -74,7 +74,11 @@ export class LonghaulPlugin extends SimplePlugin {
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
-    return { ...super.configureReplayWorker(options), ...(options.workflowBundle === undefined ? this.#workflows(options) : {}) };
+    return {
+      ...super.configureReplayWorker(options),
+      ...(options.workflowBundle === undefined ? this.#workflows(options) : {}),
+      sinks: { ...options.sinks, ...this.#sinks() },
+    };
   }
 
   override configureBundler(options: BundleOptions): BundleOptions {
