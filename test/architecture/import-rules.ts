@@ -13,6 +13,8 @@ interface Zone {
   packages?: readonly string[];
   /** Packages whose types alone may be imported. */
   packageTypes?: readonly string[];
+  /** Packages that only `import()` may load; `(computed)` stands for a module that the user names. */
+  packagesLazily?: readonly string[];
 }
 
 const PURE = ['src/domain/', 'src/loop/', 'src/protocol.ts', 'src/activity-outcome.ts'];
@@ -52,6 +54,8 @@ const ZONES: readonly Zone[] = [
     mayTypes: ['worker/'],
     mayLazily: ['worker/', 'activities/models/'],
     packages: ['node:*', 'commander', '@temporalio/client'],
+    packageTypes: ['@temporalio/worker'],
+    packagesLazily: ['@temporalio/worker', '(computed)'],
   },
 
   // The two sides of the sandbox, and what puts them together.
@@ -122,7 +126,8 @@ function isAllowed(zone: Zone, file: SourceFile, one: Import): boolean {
   const target = targetOf(file, one);
   if (!one.specifier.startsWith('.')) {
     const name = packageOf(target);
-    return has(zone.packages, name) || (one.typeOnly && has(zone.packageTypes, name));
+    if (has(zone.packages, name)) return true;
+    return (one.typeOnly && has(zone.packageTypes, name)) || (one.lazy && has(zone.packagesLazily, name));
   }
   if (covers(zone.files, target) || hasFile(zone.may, target)) return true;
   return (one.typeOnly && hasFile(zone.mayTypes, target)) || (one.lazy && hasFile(zone.mayLazily, target));

@@ -41,6 +41,7 @@ function contentProblems({ path, hasDefaultExport, hasStarExport, doubleCasts }:
   return [
     ...(hasDefaultExport ? [`${path} has a default export: name it`] : []),
     ...(hasStarExport ? [`${path} has an "export *": list the names`] : []),
-    ...doubleCasts.map((cast) => `${path} casts twice: ${cast}`),
+    // A test may lie to the compiler: that is how it hands over what a caller should not.
+    ...(path.startsWith('test/') ? [] : doubleCasts).map((cast) => `${path} casts twice: ${cast}`),
   ];
 }

@@ -1,17 +1,21 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { partsOf } from './parts.ts';
+import { BUILD, partsOf } from './parts.ts';
 import { type PartResult, runParts } from './run-part.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const start = performance.now();
-const results = await runParts(partsOf(root), root, Math.min(2, availableParallelism()), (result) => console.log(lineOf(result)));
+const ended = (result: PartResult): void => console.log(lineOf(result));
+const results = [
+  ...(await runParts([BUILD], root, 1, ended)),
+  ...(await runParts(partsOf(root), root, Math.min(2, availableParallelism()), ended)),
+];
 const failed = results.filter((result) => !result.passed);
 for (const { name, output } of failed) console.log(`\n── ${name} ──\n${output.trimEnd()}`);
 
-const seconds = ((performance.now() - start) / 1000).toFixed(1);
+const total = ((performance.now() - start) / 1000).toFixed(1);
 console.log(
-  failed.length === 0 ? `\ncheck passed in ${seconds} s` : `\ncheck failed in ${seconds} s: ${failed.map(({ name }) => name).join(', ')}`,
+  failed.length === 0 ? `\ncheck passed in ${total} s` : `\ncheck failed in ${total} s: ${failed.map(({ name }) => name).join(', ')}`,
 );
 process.exitCode = failed.length === 0 ? 0 : 1;
 
