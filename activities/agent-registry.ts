@@ -1,6 +1,8 @@
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
+import { parseDeps } from '../src/define/parse-deps.ts';
 import { LonghaulError, UsageError } from '../src/domain/error.ts';
+import type { JsonObject } from '../src/domain/json.ts';
 import type { ModelClient } from '../src/domain/model.ts';
 
 /** The agents and model providers of a worker, by name. */
@@ -47,6 +49,12 @@ export class AgentRegistry {
   /** The tool as this worker has it, or undefined where agent or tool are gone since the run began. */
   tool(agentName: string, toolName: string): AnyTool | undefined {
     return this.#agents.get(agentName)?.tools.find((tool) => tool.name === toolName);
+  }
+
+  /** Deps as the agent's schema sees them (defaults filled in), or as they are where this worker lacks the agent. */
+  deps(agentName: string, deps: JsonObject): unknown {
+    const agent = this.#agents.get(agentName);
+    return agent === undefined ? deps : parseDeps(agent, deps);
   }
 
   /** The zod schema of the agent's output, where this worker has the agent. */

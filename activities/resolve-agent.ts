@@ -1,7 +1,7 @@
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import { errorMessage, LonghaulError } from '../src/domain/error.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
-import type { JsonObject } from '../src/domain/json.ts';
+import { parseDeps } from '../src/define/parse-deps.ts';
 import { type DataView, QUERIES, type ResolveAgentInput } from '../src/protocol.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import { permanent, toFailure } from './failure.ts';
@@ -16,7 +16,7 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
       const agent = runtime.registry.agent(input.agent);
       const given = input.depsByReference ? (await queryRun<DataView>(QUERIES.data, null)).deps : (input.deps ?? {});
       const snapshot = buildSnapshot(agent, {
-        instructions: await resolveInstructions(agent, checkDeps(agent, given)),
+        instructions: await resolveInstructions(agent, parseDeps(agent, given)),
         capabilities: runtime.registry.provider(agent.model).capabilities,
         heartbeatMs: runtime.heartbeatMs,
         searchAttributes: await runtime.searchAttributes(),
@@ -35,15 +35,6 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
       throw toFailure(error, 'invalid_agent');
     }
   };
-}
-
-/** Deps as the agent's zod schema sees them. */
-function checkDeps(agent: AnyAgent, deps: JsonObject): unknown {
-  if (agent.deps === undefined) return deps;
-  const parsed = agent.deps.safeParse(deps);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `${['deps', ...issue.path].join('.')}: ${issue.message}`);
-  throw new LonghaulError('invalid_input', `The deps do not fit agent "${agent.name}": ${problems.join('; ')}`);
 }
 
 async function resolveInstructions(agent: AnyAgent, deps: unknown): Promise<string[]> {

@@ -31,9 +31,10 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
     ? await queryRun<DataView>(QUERIES.data, null)
     : { deps: input.deps ?? {}, state: input.state ?? {} };
   const changes: JsonObject = {};
+  const parsedDeps = runtime.registry.deps(input.agentName, deps);
 
   return attempt(runtime.aborts, runtime.heartbeatMs, async ({ signal, beat }) => {
-    const context = runContext(runtime, input, { deps, state, changes, signal, beat });
+    const context = runContext(runtime, input, { deps: parsedDeps, state, changes, signal, beat });
     const tool = runtime.registry.tool(input.agentName, name);
     const executed = await executeTool({ tool, name, args, context });
     const changed = Object.keys(changes).length > 0;
@@ -73,7 +74,7 @@ async function readArguments(runtime: ActivityRuntime, key: string, input: RunTo
 }
 
 interface Particulars {
-  deps: JsonObject;
+  deps: unknown;
   state: JsonObject;
   changes: JsonObject;
   signal: AbortSignal;
@@ -85,7 +86,7 @@ function runContext(runtime: ActivityRuntime, input: RunToolInput, { deps, state
   const runId = workflowExecution?.workflowId ?? '';
   const fields = { runId, agent: input.agentName, step: input.step, callId: input.callId };
   return {
-    deps: Object.freeze(structuredClone(deps)),
+    deps: Object.freeze(structuredClone(deps)) as JsonObject,
     resources: runtime.resources,
     retry: number - 1,
     agentName: input.agentName,

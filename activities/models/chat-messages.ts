@@ -1,6 +1,7 @@
 import type { ContentItem, ContentPart, Message, ToolCall } from '../../src/domain/content.ts';
 import { audioFormat, dataUrl, placeholder, plainText } from './media.ts';
 import { toolOutputMedia, toolOutputText } from './tool-output.ts';
+import { functionName } from './function-name.ts';
 
 /** A message of Chat Completions. */
 export type ChatMessage =
@@ -73,7 +74,7 @@ function addToolCall(messages: ChatMessage[], call: ToolCall): void {
   const entry: ChatToolCall = {
     id: call.toolCallId,
     type: 'function',
-    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+    function: { name: functionName(call.name), arguments: JSON.stringify(call.arguments) },
   };
   const last = messages.at(-1);
   if (last?.role === 'assistant') last.tool_calls = [...(last.tool_calls ?? []), entry];

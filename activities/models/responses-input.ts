@@ -2,6 +2,7 @@ import type { ContentItem, ContentPart, Message } from '../../src/domain/content
 import type { ConversationEvent } from '../../src/domain/model.ts';
 import { audioFormat, dataUrl, placeholder, plainText } from './media.ts';
 import { toolOutputMedia, toolOutputText } from './tool-output.ts';
+import { functionName } from './function-name.ts';
 
 /** An item of the Responses API: an object that the API documents by its `type`. */
 export type ResponsesItem = Record<string, unknown>;
@@ -42,7 +43,7 @@ function responsesItem(item: ContentItem, systemRole: 'system' | 'developer'): R
     case 'message':
       return responsesMessage(item, systemRole);
     case 'tool_call':
-      return { type: 'function_call', call_id: item.toolCallId, name: item.name, arguments: JSON.stringify(item.arguments) };
+      return { type: 'function_call', call_id: item.toolCallId, name: functionName(item.name), arguments: JSON.stringify(item.arguments) };
     case 'tool_result':
       return { type: 'function_call_output', call_id: item.toolCallId, output: toolOutputText(item) };
   }

@@ -7,13 +7,14 @@ const lookUpOrder = defineTool({
   name: 'look_up_order',
   description: 'Looks up an order by its number',
   parameters: z.object({ order: z.int().describe('The number of the order') }),
-  execute: ({ order }, { deps }) => orders.get(order) ?? `There is no order ${order} for ${String(deps['customer'])}`,
+  execute: ({ order }) => orders.get(order) ?? `There is no order ${order}`,
 });
 
 const clerk = defineAgent({
   name: 'clerk',
   model: `openai/${process.env['OPENAI_MODEL'] ?? 'gpt-5-mini'}`,
-  instructions: ({ customer }) => `You answer questions of ${String(customer ?? 'a customer')} about orders. Look them up; do not guess.`,
+  deps: z.object({ customer: z.string().default('a customer') }),
+  instructions: ({ customer }) => `You answer questions of ${customer} about orders. Look them up; do not guess.`,
   tools: [lookUpOrder],
   maxIterations: 5,
 });

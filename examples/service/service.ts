@@ -23,7 +23,12 @@ async function answer(client: LonghaulClient, request: IncomingMessage): Promise
   if (request.method === 'POST') {
     const { question, customer, requestId } = await readJson(request);
     // The caller's own request id makes a repeated POST the same run instead of a second one.
-    const handle = await client.start('clerk', { input: question ?? '', deps: { customer: customer ?? null }, runId: `question-${requestId}`, ifExists: 'return' });
+    const handle = await client.start('clerk', {
+      input: question ?? '',
+      deps: { ...(customer === undefined ? {} : { customer }) },
+      runId: `question-${requestId}`,
+      ifExists: 'return',
+    });
     return { status: 202, body: { id: handle.runId } };
   }
 

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
 import type { AnyAgent } from '../define/agent-definition.ts';
+import { parseDeps } from '../define/parse-deps.ts';
 import type { ContentPart } from '../domain/content.ts';
 import { LonghaulError } from '../domain/error.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
@@ -77,12 +78,7 @@ function runInput(agent: AnyAgent | string, name: string, options: StartOptions)
 
 /** Deps as they will be read: plain JSON that fits the agent's schema, where the agent is at hand. */
 function plainDeps(agent: AnyAgent | string, deps: unknown): JsonObject {
-  const schema = typeof agent === 'string' ? undefined : agent.deps;
-  const parsed = schema?.safeParse(deps);
-  if (parsed?.success === false) {
-    const problems = parsed.error.issues.map((issue) => `${['deps', ...issue.path].join('.')}: ${issue.message}`);
-    throw new LonghaulError('invalid_input', `The deps do not fit the agent: ${problems.join('; ')}`);
-  }
+  if (typeof agent !== 'string') parseDeps(agent, deps);
   const plain: unknown = JSON.parse(JSON.stringify(deps) ?? 'null');
   if (isJsonObject(plain)) return plain;
   throw new LonghaulError('invalid_input', 'deps: expected an object of JSON values');

@@ -1,12 +1,12 @@
 import type { RunResultFields } from '../domain/run-result.ts';
 import { noUsage } from '../domain/usage.ts';
 import type { Ending } from './next-step.ts';
-import type { RunPorts } from './ports.ts';
+import type { RunClock } from './clock.ts';
 import type { RunState } from './run-state.ts';
 
 /** The result of a run, from what was recorded and how it ended. */
-export function closeRun(state: RunState, ports: Pick<RunPorts, 'now'>, ending: Ending): RunResultFields {
-  const endedAt = ports.now();
+export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: Ending): RunResultFields {
+  const endedAt = clock.now();
   state.status = ending.status;
   return {
     version: 1,
@@ -40,10 +40,10 @@ export interface UnstartedRun {
 /** The result of a run that ended before its first step: nothing was recorded. */
 export function closeUnstarted(
   { runId, agentName, startedAt }: UnstartedRun,
-  ports: Pick<RunPorts, 'now'>,
+  clock: Pick<RunClock, 'now'>,
   ending: Ending,
 ): RunResultFields {
-  const endedAt = ports.now();
+  const endedAt = clock.now();
   return {
     version: 1,
     runId,

@@ -3,6 +3,7 @@ import type { ToolCall } from '../domain/content.ts';
 import type { ErrorCode } from '../domain/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
+import type { RunClock } from './clock.ts';
 import type { RunState } from './run-state.ts';
 
 /** One model call, by reference: the conversation is the events before `through`. */
@@ -53,10 +54,7 @@ export type ToolOutcome =
   | { type: 'cancelled' };
 
 /** Every effect of the loop. Ports must not reject: what goes wrong is an outcome. */
-export interface RunPorts {
-  /** Milliseconds since the epoch. */
-  now(): number;
-  uuid(): string;
+export interface RunPorts extends RunClock {
   callModel(call: ModelCall): Promise<ModelCallOutcome>;
   runTool(invocation: ToolInvocation): Promise<ToolOutcome>;
   /** True once the run is to end as cancelled. */

@@ -5,7 +5,7 @@ import { newEvent, type Event } from '../domain/event.ts';
 import type { RunStatus } from '../domain/run-status.ts';
 import type { StepResult, ToolCallRecord } from '../domain/step.ts';
 import { noUsage, type AggregatedUsage } from '../domain/usage.ts';
-import type { RunPorts } from './ports.ts';
+import type { RunClock } from './clock.ts';
 
 /** The state of a run: one plain object, owned and changed by the loop alone. */
 export interface RunState {
@@ -38,7 +38,7 @@ export interface RunBeginning {
 }
 
 /** The state of a run that has its agent and its first message. */
-export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning, ports: Pick<RunPorts, 'now' | 'uuid'>): RunState {
+export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning, clock: RunClock): RunState {
   const state: RunState = {
     runId,
     snapshot,
@@ -52,20 +52,14 @@ export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning,
     outputRetries: 0,
     seenEvents: 0,
   };
-  recordEvent(state, ports, 'user', [{ type: 'message', role: 'user', content: input }], { timestamp: startedAt / 1000 });
+  recordEvent(state, clock, 'user', [{ type: 'message', role: 'user', content: input }], { timestamp: startedAt / 1000 });
   return state;
 }
 
 /** Appends an event made in the loop. Its id comes from the workflow, so that a reset run cannot repeat it with other content. */
-export function recordEvent(
-  state: RunState,
-  ports: Pick<RunPorts, 'now' | 'uuid'>,
-  author: string,
-  content: ContentItem[],
-  more: Partial<Event> = {},
-): void {
+export function recordEvent(state: RunState, clock: RunClock, author: string, content: ContentItem[], more: Partial<Event> = {}): void {
   const { executionId } = state.context;
-  const stamp = { id: more.id ?? ports.uuid(), now: ports.now() };
+  const stamp = { id: more.id ?? clock.uuid(), now: clock.now() };
   addEvent(state.context, { ...newEvent(stamp, executionId, author, content), ...more });
   delete state.resultIds;
 }

@@ -144,7 +144,9 @@ function problemOf(response: RecordedResponse, call: ToolCall): string | undefin
 
 /** The output that a valid `final_answer` call carries. */
 function finalOutput(response: RecordedResponse, call: ToolCall): JsonValue {
-  return response.output?.type === 'parsed' ? response.output.value : (call.arguments['output'] ?? null);
+  const first = response.content.filter(isToolCall).find((one) => one.name === FINAL_ANSWER && problemOf(response, one) === undefined);
+  // The verdict is on the first answer that fits.
+  return call === first && response.output?.type === 'parsed' ? response.output.value : (call.arguments['output'] ?? null);
 }
 
 /** A call that never started. */

@@ -19,11 +19,17 @@ export function parseJsonText(text: string, complete: boolean): ParsedText {
   if (parsed.ok || text.length > MAX_REPAIRED_LENGTH) return parsed;
   if (!complete) return { ok: false, problem: `the answer was cut off: ${parsed.problem}` };
   try {
-    const repaired = parse(jsonrepair(text));
-    return repaired.ok ? { ...repaired, repaired: true } : parsed;
+    const repairedText = jsonrepair(text);
+    const repaired = parse(repairedText);
+    return repaired.ok && !inventsNull(text, repairedText) ? { ...repaired, repaired: true } : parsed;
   } catch {
     return parsed;
   }
+}
+
+/** A value that the model left out is repaired to null: a tool must not run with what nobody said. */
+function inventsNull(text: string, repairedText: string): boolean {
+  return /\bnull\b/.test(repairedText) && !/null|None|undefined/.test(text);
 }
 
 function parse(text: string): ParsedText {

@@ -18,7 +18,13 @@ test('cancelling aborts the model call at once, keeps what had arrived and close
   const result = await handle.result({ steps: true });
   // Both are in one process: a heartbeat, which would take a minute here, is not needed.
   expect(Date.now() - asked).toBeLessThan(1_000);
-  expect(result).toMatchObject({ status: 'cancelled', stopReason: 'cancelled', cancelReason: 'changed my mind', stepsUsed: 1, success: false });
+  expect(result).toMatchObject({
+    status: 'cancelled',
+    stopReason: 'cancelled',
+    cancelReason: 'changed my mind',
+    stepsUsed: 1,
+    success: false,
+  });
   expect(await executionStatus(testbed, handle.runId)).toBe('CANCELLED');
   const { events } = await handle.context();
   expect(events.at(-1)).toMatchObject({ interrupted: true, content: [{ type: 'message', content: 'half an ans' }] });

@@ -46,7 +46,10 @@ test('status, context and events of a closed run are read from history where no 
   const context = await handle.context();
   // The id of an event that no model call named is known to the workflow alone.
   const lastEvent = live.context.events.at(-1);
-  expect(context).toEqual({ ...live.context, events: [...live.context.events.slice(0, -1), { ...lastEvent, id: context.events.at(-1)?.id }] });
+  expect(context).toEqual({
+    ...live.context,
+    events: [...live.context.events.slice(0, -1), { ...lastEvent, id: context.events.at(-1)?.id }],
+  });
 }, 30_000);
 
 test('a terminated run has no result, and the error says so', async () => {
@@ -60,7 +63,12 @@ test('a run that the server timed out has no result, and the error says so', asy
   await using testbed = await Testbed.open();
   const { workflow } = testbed.client.temporal;
   const args = [{ agent: 'assistant', input: 'Q' }];
-  const { workflowId } = await workflow.start('agentRun', { args, taskQueue: testbed.taskQueue, workflowId: `${testbed.taskQueue}-timeout`, workflowExecutionTimeout: 1_000 });
+  const { workflowId } = await workflow.start('agentRun', {
+    args,
+    taskQueue: testbed.taskQueue,
+    workflowId: `${testbed.taskQueue}-timeout`,
+    workflowExecutionTimeout: 1_000,
+  });
   await expect(testbed.client.handle(workflowId).result()).rejects.toMatchObject({ code: 'run_timed_out' });
 });
 

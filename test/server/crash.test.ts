@@ -100,7 +100,11 @@ async function runWith(crash: Crash): Promise<Observed> {
   const { events } = await handle.context();
   await killProcess(worker);
   await Promise.all([model.close(), tools.close()]);
-  return { result: withoutIdsAndTimes(result), events: events.map(({ author, content, usage }: Event) => ({ author, content, usage })), asked };
+  return {
+    result: withoutIdsAndTimes(result),
+    events: events.map(({ author, content, usage }: Event) => ({ author, content, usage })),
+    asked,
+  };
 }
 
 function withoutIdsAndTimes(result: RunResult<unknown>): unknown {

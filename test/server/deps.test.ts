@@ -10,7 +10,12 @@ const whoAmI = defineTool({
   parameters: z.object({}),
   execute: (_, { deps, state, setState, callId, idempotencyKey }) => {
     setState('asked', Number(state['asked'] ?? 0) + 1);
-    return { user: deps['user'], noteLength: String(deps['note']).length, asked: state['asked'] ?? 0, key: idempotencyKey.endsWith(callId) };
+    return {
+      user: deps['user'],
+      noteLength: String(deps['note']).length,
+      asked: state['asked'] ?? 0,
+      key: idempotencyKey.endsWith(callId),
+    };
   },
 });
 
@@ -38,7 +43,9 @@ test.each([
     { user: 'Ada', noteLength: note.length, asked: 0, key: true },
     { user: 'Ada', noteLength: note.length, asked: 1, key: true },
   ]);
-  const inputs = (await historyOf(testbed, result.runId)).flatMap((event) => event.activityTaskScheduledEventAttributes?.input?.payloads ?? []);
+  const inputs = (await historyOf(testbed, result.runId)).flatMap(
+    (event) => event.activityTaskScheduledEventAttributes?.input?.payloads ?? [],
+  );
   const texts = inputs.map((payload) => Buffer.from(payload.data ?? []).toString());
   expect(texts.some((text) => text.includes(note))).toBe(inline);
   expect((await testbed.client.handle(result.runId).context()).state).toEqual({ asked: 2 });
@@ -48,7 +55,10 @@ test('deps that do not fit are refused by the client, and end a run that came an
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([]) } });
   const bad = { input: 'Q', deps: { user: 7 } as unknown as { user: string; note: string }, taskQueue: testbed.taskQueue };
-  await expect(testbed.client.start(agent, bad)).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining('deps.user') });
+  await expect(testbed.client.start(agent, bad)).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: expect.stringContaining('deps.user'),
+  });
   const result = await testbed.client.run('greeter', bad);
   expect(result).toMatchObject({ status: 'error', errorCode: 'invalid_input', error: expect.stringContaining('deps.note') });
 });

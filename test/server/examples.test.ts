@@ -14,11 +14,15 @@ test('the service of the README starts a run once, tells how it stands, gives th
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/questions`;
   const post = async (requestId: string): Promise<string> => {
-    const response = await fetch(url, { method: 'POST', body: JSON.stringify({ question: 'Where is order 42?', customer: 'Ada', requestId }) });
+    const response = await fetch(url, {
+      method: 'POST',
+      body: JSON.stringify({ question: 'Where is order 42?', customer: 'Ada', requestId }),
+    });
     expect(response.status).toBe(202);
     return ((await response.json()) as { id: string }).id;
   };
-  const get = async (id: string): Promise<Record<string, unknown>> => (await (await fetch(`${url}/${id}`)).json()) as Record<string, unknown>;
+  const get = async (id: string): Promise<Record<string, unknown>> =>
+    (await (await fetch(`${url}/${id}`)).json()) as Record<string, unknown>;
 
   const id = await post(testbed.taskQueue);
   expect(await post(testbed.taskQueue)).toBe(id);

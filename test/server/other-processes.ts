@@ -15,7 +15,8 @@ export async function startWorkingModel(gate: (request: RecordedRequest) => Prom
     await gate(request);
     const done = resultsIn(request);
     const call = { index: 0, id: `call_${done}`, type: 'function', function: { name: 'work', arguments: `{"n":${done}}` } };
-    const delta = done < TOOL_CALLS ? { role: 'assistant', content: `step ${done}`, tool_calls: [call] } : { role: 'assistant', content: 'all done' };
+    const delta =
+      done < TOOL_CALLS ? { role: 'assistant', content: `step ${done}`, tool_calls: [call] } : { role: 'assistant', content: 'all done' };
     reply.events(chatChunk(delta), chatChunk({}, done < TOOL_CALLS ? 'tool_calls' : 'stop'), { choices: [], usage: CHAT_USAGE });
     reply.raw('data: [DONE]\n\n');
     reply.end();
@@ -29,13 +30,14 @@ export function resultsIn({ body }: RecordedRequest): number {
 }
 
 /** The effect of the tool `work`, over HTTP. `gate` may hold an answer back. */
-export async function startToolServer(gate: (path: string) => Promise<void>): Promise<{ url: string; calls: string[]; close(): Promise<void> }> {
+export async function startToolServer(
+  gate: (path: string) => Promise<void>,
+): Promise<{ url: string; calls: string[]; close(): Promise<void> }> {
   const calls: string[] = [];
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     const path = request.url ?? '';
     calls.push(path);
-    await gate(path);
-    response.end(`did ${path}`);
+    void gate(path).then(() => response.end(`did ${path}`));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -27,7 +27,11 @@ test('a team adds agents to the worker and the client that it has', async () => 
   await worker.runUntil(async () => {
     const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue });
     expect(await client.run(assistant, { input: 'Q' })).toMatchObject({ status: 'completed', output: 'done' });
-    const report = await client.temporal.workflow.execute('report', { args: ['x'], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue });
+    const report = await client.temporal.workflow.execute('report', {
+      args: ['x'],
+      taskQueue: testbed.taskQueue,
+      workflowId: testbed.taskQueue,
+    });
     expect(report).toMatchObject({ text: 'text' });
   });
   await connection.close();

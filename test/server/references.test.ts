@@ -1,4 +1,3 @@
-import type { temporal } from '@temporalio/proto';
 import { expect, test } from 'vitest';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import { callTool, say, type ScriptedModel, scriptedModel, type ScriptEntry, together } from '../../src/testing/index.ts';
@@ -98,7 +97,7 @@ test('a reset run sends the same requests up to the reset, and then what its own
     reason: 'test',
     requestId: `${runId}-reset`,
     workflowTaskFinishEventId: secondCall?.activityTaskScheduledEventAttributes?.workflowTaskCompletedEventId ?? null,
-  } as temporal.api.workflowservice.v1.IResetWorkflowExecutionRequest);
+  });
   await until(() => scripted.requests.length === 5, 'the run to go on after the reset');
   expect(await testbed.client.handle(runId).result()).toMatchObject({ status: 'completed', output: 'done differently' });
 

@@ -21,12 +21,22 @@ test('an agent that fails or is cancelled by itself is a result for the workflow
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [researcher], providers: { scripted: scriptedModel([failWith('model_forbidden', 'no access'), hang()]) } });
   const { workflow } = testbed.client.temporal;
-  const start = (id: string) => workflow.start('outcome', { args: [id], taskQueue: testbed.taskQueue, workflowId: `${testbed.taskQueue}-${id}` });
+  const start = (id: string) =>
+    workflow.start('outcome', { args: [id], taskQueue: testbed.taskQueue, workflowId: `${testbed.taskQueue}-${id}` });
   expect(await (await start(`${testbed.taskQueue}-failing`)).result()).toMatchObject({ status: 'error', error: 'no access' });
 
   const child = `${testbed.taskQueue}-cancelled`;
   const parent = await start(child);
-  await until(async () => (await testbed.client.handle(child).status().catch(() => undefined))?.events === 1, 'the child to think');
+  await until(
+    async () =>
+      (
+        await testbed.client
+          .handle(child)
+          .status()
+          .catch(() => undefined)
+      )?.events === 1,
+    'the child to think',
+  );
   await testbed.client.handle(child).cancel('the child alone');
   expect(await parent.result()).toMatchObject({ status: 'cancelled', cancelReason: 'the child alone' });
 });

@@ -6,7 +6,12 @@ import { executionStatus, historyOf, Testbed } from './testbed.ts';
 test('a run thinks, acts and answers, and its events, steps and result tell the same story', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([
-    together(say('let me look'), callTool('search', { query: 'pace' }, 'c1'), callTool('broken', {}, 'c2'), callTool('nope', { x: 1 }, 'c3')),
+    together(
+      say('let me look'),
+      callTool('search', { query: 'pace' }, 'c1'),
+      callTool('broken', {}, 'c2'),
+      callTool('nope', { x: 1 }, 'c3'),
+    ),
     say('17,000 hours'),
   ]);
   await testbed.work({ agents: [assistant], providers: { scripted } });
@@ -71,7 +76,13 @@ test('the step limit ends the run truthfully: Completed for Temporal, not a succ
   const scripted = scriptedModel([together(say('still working'), callTool('search', { query: 'a' }))], { repeatLast: true });
   await testbed.work({ agents: [assistant], providers: { scripted } });
   const result = await testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue, maxIterations: 3 });
-  expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'step_limit', output: 'still working', stepsUsed: 3, success: false });
+  expect(result).toMatchObject({
+    status: 'max_iterations_reached',
+    stopReason: 'step_limit',
+    output: 'still working',
+    stepsUsed: 3,
+    success: false,
+  });
   expect(await executionStatus(testbed, result.runId)).toBe('COMPLETED');
 });
 

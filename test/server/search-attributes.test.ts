@@ -13,7 +13,8 @@ test('a worker registers the search attributes, and runs are found by agent and 
   const { runId } = await testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
   const listed = async (): Promise<unknown[]> => {
     const found = [];
-    for await (const run of testbed.client.list({ agent: 'assistant', status: 'completed', query: `TaskQueue = '${testbed.taskQueue}'` })) found.push(run);
+    for await (const run of testbed.client.list({ agent: 'assistant', status: 'completed', query: `TaskQueue = '${testbed.taskQueue}'` }))
+      found.push(run);
     return found;
   };
   // Visibility is a store of its own, written a moment later.

@@ -9,7 +9,10 @@ test('the same run id started twice is refused, or is the run that exists, as th
   const runId = `${testbed.taskQueue}-same`;
   const options = { input: 'Q', taskQueue: testbed.taskQueue, runId };
   const first = await testbed.client.run(assistant, options);
-  await expect(testbed.client.start(assistant, options)).rejects.toMatchObject({ code: 'run_exists', message: expect.stringContaining(runId) });
+  await expect(testbed.client.start(assistant, options)).rejects.toMatchObject({
+    code: 'run_exists',
+    message: expect.stringContaining(runId),
+  });
   const again = await testbed.client.run(assistant, { ...options, ifExists: 'return' });
   expect(again).toEqual(first);
 });
@@ -27,7 +30,8 @@ test('with no worker polling, whoever waits is told within five seconds, and the
 
 test('input that does not fit is refused by the client before anything is sent', async () => {
   await using testbed = await Testbed.open();
-  const start = (input: unknown) => testbed.client.start('assistant', { input: input as string, taskQueue: testbed.taskQueue, runId: `${testbed.taskQueue}-bad` });
+  const start = (input: unknown) =>
+    testbed.client.start('assistant', { input: input as string, taskQueue: testbed.taskQueue, runId: `${testbed.taskQueue}-bad` });
   await expect(start(3)).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining('input') });
   await expect(start('x'.repeat(2_000_000))).rejects.toMatchObject({ code: 'payload_too_large' });
   await expect(testbed.client.handle(`${testbed.taskQueue}-bad`).status()).rejects.toMatchObject({ code: 'run_not_found' });
@@ -37,9 +41,21 @@ test('input that does not fit and comes another way ends as a failed run, not a 
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
   const { workflow } = testbed.client.temporal;
-  const inputs: unknown[][] = [[], [3], [null], [{}], [{ agent: 'assistant' }], [{ agent: 'assistant', input: 7 }], [{ agent: '', input: 'Q', deps: [] }]];
+  const inputs: unknown[][] = [
+    [],
+    [3],
+    [null],
+    [{}],
+    [{ agent: 'assistant' }],
+    [{ agent: 'assistant', input: 7 }],
+    [{ agent: '', input: 'Q', deps: [] }],
+  ];
   for (const [index, args] of inputs.entries()) {
-    const { workflowId } = await workflow.start('agentRun', { args, taskQueue: testbed.taskQueue, workflowId: `${testbed.taskQueue}-${index}` });
+    const { workflowId } = await workflow.start('agentRun', {
+      args,
+      taskQueue: testbed.taskQueue,
+      workflowId: `${testbed.taskQueue}-${index}`,
+    });
     const result = await testbed.client.handle(workflowId).result({ timeoutMs: 5_000 });
     expect(result).toMatchObject({ status: 'error', errorCode: 'invalid_input' });
     expect(result.error).toMatch(/input|agent|deps/);

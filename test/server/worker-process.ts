@@ -7,7 +7,14 @@ import { createWorker } from '../../worker/index.ts';
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
-const { TEST_BUNDLE = '', TEST_ADDRESS = '', TEST_TASK_QUEUE = '', TEST_MODEL_URL = '', TEST_TOOL_URL = '', TEST_HEARTBEAT_MS = '500' } = process.env;
+const {
+  TEST_BUNDLE = '',
+  TEST_ADDRESS = '',
+  TEST_TASK_QUEUE = '',
+  TEST_MODEL_URL = '',
+  TEST_TOOL_URL = '',
+  TEST_HEARTBEAT_MS = '500',
+} = process.env;
 
 const work = defineTool({
   name: 'work',
