@@ -25,7 +25,7 @@ async function answer(client: LonghaulClient, request: IncomingMessage): Promise
     // The caller's own request id makes a repeated POST the same run instead of a second one.
     const handle = await client.start('clerk', {
       input: question ?? '',
-      deps: { ...(customer === undefined ? {} : { customer }) },
+      deps: customer === undefined ? {} : { customer },
       runId: `question-${requestId}`,
       ifExists: 'return',
     });

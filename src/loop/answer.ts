@@ -31,7 +31,7 @@ function retryOutput(state: RunState, ports: RunPorts, problem: string, final: b
     return failed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
   }
   const content = `Your previous answer did not fit the required JSON Schema: ${problem}\nAnswer again with JSON that fits.`;
-  recordEvent(state, ports, 'user', [{ type: 'message', role: 'user', content }]);
+  recordEvent(state, ports, { author: 'user', content: [{ type: 'message', role: 'user', content }] });
   return { type: 'call_model', final: false };
 }
 

@@ -45,7 +45,8 @@ function modelCall(state: RunState, final: boolean): ModelCall {
 function recordResponse(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
   const { id, content, usage, providerItems } = response;
   state.usage = addUsage(state.usage, usage);
-  recordEvent(state, ports, state.snapshot.name, content, { id, usage, ...(providerItems === undefined ? {} : { providerItems }) });
+  const author = state.snapshot.name;
+  recordEvent(state, ports, { id, author, content, usage, ...(providerItems === undefined ? {} : { providerItems }) });
   state.seenEvents = state.context.events.length;
   if (response.content.some(isToolCall)) return { type: 'run_tools', response, final };
 
@@ -64,5 +65,6 @@ function recordResponse(state: RunState, ports: RunPorts, response: RecordedResp
 /** Keeps what had arrived of a response that was aborted. It counts as usage, not as a step. */
 function recordInterrupted(state: RunState, ports: RunPorts, partial: RecordedResponse): void {
   state.usage = addUsage(state.usage, partial.usage);
-  recordEvent(state, ports, state.snapshot.name, partial.content, { id: partial.id, usage: partial.usage, interrupted: true });
+  const { id, content, usage } = partial;
+  recordEvent(state, ports, { id, author: state.snapshot.name, content, usage, interrupted: true });
 }

@@ -1,5 +1,5 @@
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
-import type { ContentItem, ContentPart } from '../domain/content.ts';
+import type { ContentPart } from '../domain/content.ts';
 import { addEvent, newExecutionContext, type ExecutionContext } from '../domain/execution-context.ts';
 import { newEvent, type Event } from '../domain/event.ts';
 import type { RunStatus } from '../domain/run-status.ts';
@@ -52,15 +52,15 @@ export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning,
     outputRetries: 0,
     seenEvents: 0,
   };
-  recordEvent(state, clock, 'user', [{ type: 'message', role: 'user', content: input }], { timestamp: startedAt / 1000 });
+  recordEvent(state, clock, { author: 'user', content: [{ type: 'message', role: 'user', content: input }], timestamp: startedAt / 1000 });
   return state;
 }
 
 /** Appends an event made in the loop. Its id comes from the workflow, so that a reset run cannot repeat it with other content. */
-export function recordEvent(state: RunState, clock: RunClock, author: string, content: ContentItem[], more: Partial<Event> = {}): void {
+export function recordEvent(state: RunState, clock: RunClock, event: Pick<Event, 'author' | 'content'> & Partial<Event>): void {
   const { executionId } = state.context;
-  const stamp = { id: more.id ?? clock.uuid(), now: clock.now() };
-  addEvent(state.context, { ...newEvent(stamp, executionId, author, content), ...more });
+  const stamp = { id: event.id ?? clock.uuid(), now: clock.now() };
+  addEvent(state.context, { ...newEvent(stamp, executionId, event.author), ...event });
   delete state.resultIds;
 }
 

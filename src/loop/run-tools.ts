@@ -105,7 +105,7 @@ function recordOutcomes({ state, response, calls, final }: Acting, ports: RunPor
       timestamp,
     });
   });
-  recordEvent(state, ports, state.snapshot.name, results);
+  recordEvent(state, ports, { author: state.snapshot.name, content: results });
   const resultIds = outcomes.flatMap((outcome) => (outcome.type === 'result' && outcome.resultId !== undefined ? [outcome.resultId] : []));
   if (resultIds.length === calls.length) state.resultIds = resultIds;
 

@@ -96,6 +96,20 @@ describe('a run that reaches its step limit', () => {
     expect(run.state.context.finalResult).toBeNull();
   });
 
+  it('leaves the run at its limit where the final attempt fails: the limit had ended it already', async () => {
+    const run = await runFake({
+      snapshot: limited(1, true),
+      model: [responded([message('partial'), call('c1', 't')]), { type: 'failed', code: 'model_server_error', message: 'down' }],
+    });
+    expect(run.result).toMatchObject({
+      status: 'max_iterations_reached',
+      stopReason: 'step_limit',
+      output: 'partial',
+      error: null,
+      stepsUsed: 1,
+    });
+  });
+
   it('runs no tool that the final attempt asks for, answers the call, and ends with the best partial answer', async () => {
     const run = await runFake({
       snapshot: limited(1, true),

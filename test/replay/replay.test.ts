@@ -19,7 +19,8 @@ async function replay(history: unknown): Promise<void> {
 }
 
 test.each(readdirSync(histories))('%s is replayed by the present loop', async (file) => {
-  await replay(JSON.parse(readFileSync(`${histories}${file}`, 'utf8')));
+  const history: unknown = JSON.parse(readFileSync(`${histories}${file}`, 'utf8'));
+  await expect(replay(history)).resolves.toBeUndefined();
 });
 
 test('a history that the loop would not have made is caught', async () => {

@@ -50,7 +50,7 @@ test('cancelling the workflow cancels the agent that it runs', async () => {
   const parent = await workflow.start('outcome', { args: [child], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue });
   await until(() => scripted.requests.length === 1, 'the agent to think');
   await parent.cancel();
-  await expect(parent.result()).rejects.toThrow();
+  await expect(parent.result()).rejects.toThrow('Workflow execution cancelled');
   expect(await executionStatus(testbed, testbed.taskQueue)).toBe('CANCELLED');
   expect(await executionStatus(testbed, child)).toBe('CANCELLED');
   expect(await testbed.client.handle(child).result()).toMatchObject({ status: 'cancelled' });
