@@ -14,7 +14,7 @@ function workflowModule(name: string): string {
 /** The module that exports `agentRun` alone: everything exported there becomes a workflow type. */
 export const AGENT_RUN_MODULE = workflowModule('agent-run');
 
-/** The interceptor that passes the reason of a cancellation in and its result out. */
+/** The interceptor that passes the reason of a cancellation in. */
 export const CANCELLATION_MODULE = workflowModule('cancellation');
 
 /**

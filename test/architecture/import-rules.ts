@@ -42,8 +42,7 @@ const ZONES: readonly Zone[] = [
   // Around a run.
   {
     files: 'src/client/',
-    may: [...PURE, 'src/schema/'],
-    mayTypes: ['src/define/'],
+    may: [...PURE, 'src/schema/', 'src/define/'],
     packages: ['zod', 'node:*', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
