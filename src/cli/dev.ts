@@ -75,7 +75,7 @@ async function usualPort(port: number, say: (line: string) => void): Promise<num
 }
 
 async function work(io: CommandIo, { flags, server, agentsModule }: { flags: DevFlags; server: DevServer; agentsModule: AgentsModule }): Promise<void> {
-  await installQuietRuntime();
+  await installQuietRuntime(io.output);
   const connection = server.cliPath === undefined ? undefined : await connectPlainly(server.address);
   try {
     await serveAgents(io, {

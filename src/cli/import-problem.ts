@@ -27,7 +27,7 @@ function noTypeScript(path: string, extension: string): string {
 /** Where in the user's own code it happened: the message alone seldom says. */
 function place(error: unknown): string {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
-  const own = stack.split('\n').find((line) => /file:\/\/.+:\d+/.test(line) && !/node_modules|\/cli\/agents-module\./.test(line));
-  const [, where] = /(file:\/\/[^\s)]+:\d+)/.exec(own ?? '') ?? [];
-  return where === undefined ? '' : ` (at ${decodeURI(where.replace(/^file:\/\//, ''))})`;
+  const places = [...stack.matchAll(/(?:file:\/\/)?(\/[^():\n]+):(\d+)/g)].map(([, file = '', line = '']) => `${decodeURI(file)}:${line}`);
+  const own = places.find((one) => !/\/node_modules\/|\/cli\/agents-module\./.test(one));
+  return own === undefined ? '' : ` (at ${own})`;
 }

@@ -29,7 +29,7 @@ export function runLines(run: RunView, link: string | undefined, output: Pick<Ou
     ...headLines(run, link, output),
     ...run.steps.flatMap((step) => ['', ...stepLines(step, output)]),
     ...section('Output', run.outputText, output),
-    ...section(run.errorCode === null ? 'Error' : `Error ${run.errorCode}`, run.error ?? '', output),
+    ...section(run.errorCode === null ? 'Error' : `Error (${run.errorCode})`, run.error ?? '', output),
     ...section('Cancelled', run.cancelReason ?? '', output),
   ];
 }
@@ -42,8 +42,8 @@ function headLines(run: RunView, link: string | undefined, output: Pick<Output, 
     ['Run', printable(run.runId)],
     ['Agent', printable(run.agentName) || '?'],
     ['Status', `${status}${more}`],
-    ['Steps', `${run.stepsUsed} of at most ${run.maxIterations}, ${run.toolCallsTotal} tool calls`],
-    ['Tokens', `${totalTokens} (prompt ${promptTokens}, completion ${completionTokens}) in ${llmCalls} model calls`],
+    ['Steps', `${run.stepsUsed} of at most ${run.maxIterations}, with ${counted(run.toolCallsTotal, 'tool call')}`],
+    ['Tokens', `${totalTokens} (prompt ${promptTokens}, completion ${completionTokens}) in ${counted(llmCalls, 'model call')}`],
     ['Started', run.startTime ?? '?'],
     ['Duration', run.durationSeconds === null ? 'still running' : `${run.durationSeconds.toFixed(2)}s`],
     ...(link === undefined ? [] : [['UI', link] satisfies [string, string]]),
@@ -63,4 +63,8 @@ const LOOKS: Record<RunStatus, Look> = {
 
 function section(title: string, text: string, output: Pick<Output, 'look'>): string[] {
   return text === '' ? [] : ['', output.look('bold', title), ...indented(printable(text))];
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -19,7 +19,7 @@ export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number>
   const agentsModule = await loadAgentsModule(flags.agents);
   // The client gives up on a server that does not answer within 5 s; the worker's own connection would take its time.
   const server = await withClient(io, flags, async (connected) => connected.server);
-  await installQuietRuntime();
+  await installQuietRuntime(output);
   await serveAgents(io, {
     agentsModule,
     ...server,

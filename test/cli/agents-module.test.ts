@@ -1,0 +1,117 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadAgentsModule } from '../../src/cli/agents-module.ts';
+import { importProblem } from '../../src/cli/import-problem.ts';
+
+const AGENT = (name: string): string => `({ kind: 'longhaul.agent', name: '${name}', model: 'p/m', tools: [] })`;
+const CLIENT = '{ capabilities: { structuredOutput: true }, call: async () => ({}) }';
+
+let directory = '';
+let files = 0;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'longhaul-agents-'));
+});
+
+afterAll(async () => {
+  await rm(directory, { recursive: true });
+});
+
+async function write(code: string, extension = 'mjs'): Promise<string> {
+  files += 1;
+  const path = join(directory, `agents-${files}.${extension}`);
+  await writeFile(path, code);
+  return path;
+}
+
+async function names(code: string, extension?: string): Promise<string[]> {
+  return (await loadAgentsModule(await write(code, extension))).agents.map((agent) => agent.name);
+}
+
+async function problem(code: string, extension?: string): Promise<string> {
+  const path = await write(code, extension);
+  const error: unknown = await loadAgentsModule(path).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ name: 'UsageError' });
+  return (error as Error).message.replaceAll(path, 'PATH');
+}
+
+describe('agents are found', () => {
+  test('in the list "agents", which says it all', async () => {
+    expect(await names(`export const agents = [${AGENT('a')}, ${AGENT('b')}]; export const other = ${AGENT('c')};`)).toEqual(['a', 'b']);
+  });
+
+  test('under any name, each once', async () => {
+    expect(await names(`export const a = ${AGENT('a')}; export const b = ${AGENT('b')}; export default a; export const limit = 3;`)).toEqual(
+      expect.arrayContaining(['a', 'b']),
+    );
+  });
+
+  test('in a default list, and as the default', async () => {
+    expect(await names(`export default [${AGENT('a')}, ${AGENT('b')}];`)).toEqual(['a', 'b']);
+    expect(await names(`export default ${AGENT('a')};`)).toEqual(['a']);
+  });
+
+  test('in a CommonJS module', async () => {
+    expect(await names(`exports.agents = [${AGENT('a')}];`, 'cjs')).toEqual(['a']);
+  });
+});
+
+test('providers and resources come along; without providers they are left to the command', async () => {
+  const whole = await loadAgentsModule(
+    await write(`export const agents = [${AGENT('a')}]; export const providers = { p: ${CLIENT} }; export const resources = { pool: 1 };`),
+  );
+  expect(Object.keys(whole.providers ?? {})).toEqual(['p']);
+  expect(whole.resources).toEqual({ pool: 1 });
+  const bare = await loadAgentsModule(await write(`export const agents = [${AGENT('a')}];`));
+  expect(bare).toMatchObject({ providers: undefined, resources: {} });
+});
+
+describe('a module that cannot serve is refused with the reason', () => {
+  test('it does not exist, or is a directory', async () => {
+    await expect(loadAgentsModule('./nowhere/agents.ts')).rejects.toThrow(/The agents module "\.\/nowhere\/agents\.ts" does not exist \(looked for "\//);
+    await expect(loadAgentsModule(directory)).rejects.toThrow('is not a file');
+  });
+
+  test('it exports no agents', async () => {
+    expect(await problem('export const tools = []; export const x = 1;')).toBe(
+      'The agents module "PATH" exports no agents (it exports: "tools", "x"): write export const agents = [...], with agents made by defineAgent',
+    );
+    expect(await problem('')).toContain('(it exports: nothing)');
+    expect(await problem('export const agents = [];')).toContain('exports no agents');
+  });
+
+  test('its "agents" are something else', async () => {
+    expect(await problem(`export const agents = ${AGENT('a')};`)).toContain('"agents" of the agents module "PATH" is not a list');
+    expect(await problem(`export const agents = [${AGENT('a')}, {name: 'b'}];`)).toContain('"agents[1]" of the agents module "PATH" is not an agent');
+  });
+
+  test('its providers or resources are something else', async () => {
+    expect(await problem(`export const agents = [${AGENT('a')}]; export const providers = [];`)).toContain('"providers" of the agents module');
+    expect(await problem(`export const agents = [${AGENT('a')}]; export const providers = { p: {} };`)).toContain('"providers.p" of the agents module');
+    expect(await problem(`export const agents = [${AGENT('a')}]; export const resources = 3;`)).toContain('"resources" of the agents module');
+  });
+
+  test('it throws, or imports what is not there: the message says what and where', async () => {
+    expect(await problem("const setting = 1;\nthrow new Error('no database');")).toMatch(
+      /^The agents module "PATH" cannot be loaded: no database \(at PATH:2\)$/,
+    );
+    expect(await problem("import './missing.js';")).toContain('Cannot find module');
+    expect(await problem('export const agents = [;')).toContain('cannot be loaded');
+  });
+});
+
+describe('TypeScript', () => {
+  test('where Node does not load it, the way out is said', () => {
+    const error = Object.assign(new TypeError('Unknown file extension ".ts"'), { code: 'ERR_UNKNOWN_FILE_EXTENSION' });
+    expect(importProblem('agents.ts', '.ts', error)).toContain('use Node 22.18 or newer');
+    expect(importProblem('agents.tsx', '.tsx', error)).toContain('name it ".ts"');
+    expect(importProblem('agents.yaml', '.yaml', error)).toContain('Unknown file extension');
+  });
+
+  test('where it needs more than stripping, that is said', () => {
+    const error = Object.assign(new SyntaxError('TypeScript enum is not supported in strip-only mode'), { code: 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX' });
+    expect(importProblem('agents.ts', '.ts', error)).toContain('without enums');
+  });
+});

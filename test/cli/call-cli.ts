@@ -1,0 +1,35 @@
+import { Readable } from 'node:stream';
+import { runCli } from '../../src/cli/run-cli.ts';
+
+/** What a call of the command line left behind. */
+export interface CliOutcome {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** How a call differs from one in a pipe, without input and without a signal. */
+export interface CliCallOptions {
+  stdin?: string;
+  env?: NodeJS.ProcessEnv;
+  isTTY?: boolean;
+  signal?: AbortSignal;
+  /** Called with all that is on stdout so far, whenever something is written. */
+  onStdout?: (text: string) => void;
+}
+
+/** Calls the command line in this process, with everything it writes kept. */
+export async function callCli(args: readonly string[], options: CliCallOptions = {}): Promise<CliOutcome> {
+  const { stdin = '', env = {}, isTTY = false, signal = new AbortController().signal, onStdout } = options;
+  const outcome: CliOutcome = { exitCode: -1, stdout: '', stderr: '' };
+  const stdout = {
+    isTTY,
+    write: (text: string) => {
+      outcome.stdout += text;
+      onStdout?.(outcome.stdout);
+    },
+  };
+  const stderr = { isTTY, write: (text: string) => (outcome.stderr += text) };
+  outcome.exitCode = await runCli(args, { env, stdin: Readable.from([stdin]), stdout, stderr, signal });
+  return outcome;
+}

@@ -1,0 +1,35 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+/** The command line in a process of its own. */
+export interface CliProcess {
+  readonly child: ChildProcess;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** The exit code, once all output is there; the name of the signal where one ended it. */
+  readonly ended: Promise<number | string>;
+}
+
+/** Starts the command line as a user does. `env` is added to this process's own. */
+export function startCli(args: readonly string[], env: Record<string, string> = {}): CliProcess {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const ended = once(child, 'close').then(([code, signal]: unknown[]) => (typeof code === 'number' ? code : String(signal)));
+  return { child, stdout: () => stdout, stderr: () => stderr, ended };
+}
+
+/** Waits until the condition holds, and fails with all that the process has said where it does not. */
+export async function untilSaid(cli: CliProcess, condition: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (!condition()) {
+    const over = cli.child.exitCode !== null || Date.now() > deadline;
+    if (over && !condition()) throw new Error(`Waited for ${what}; stdout: ${cli.stdout()}; stderr: ${cli.stderr()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { DevServerError } from '../../src/dev-server/dev-server-error.ts';
+import { EXIT_CODES, exitCodeOfRun, exitOfError } from '../../src/cli/exit-codes.ts';
+import { Interruption } from '../../src/cli/interruption.ts';
+import { reportError } from '../../src/cli/report-error.ts';
+import { LonghaulError, UsageError } from '../../src/domain/error.ts';
+
+function reported(error: unknown): { code: number; stderr: string } {
+  let stderr = '';
+  const code = reportError(error, { stderr: { write: (text) => (stderr += text) } });
+  return { code, stderr };
+}
+
+test('every exit code stands for one thing', () => {
+  const codes = Object.values(EXIT_CODES).map(({ code }) => code);
+  expect(new Set(codes).size).toBe(codes.length);
+});
+
+test('the manual has the same table', () => {
+  const manual = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+  for (const { code, meaning } of Object.values(EXIT_CODES)) expect(manual).toContain(`| ${code} | ${meaning} |`);
+});
+
+test('a run that was waited for decides the exit code by its status', () => {
+  expect([exitCodeOfRun('completed'), exitCodeOfRun('error'), exitCodeOfRun('cancelled'), exitCodeOfRun('max_iterations_reached')]).toEqual([
+    0, 3, 4, 5,
+  ]);
+});
+
+test.each([
+  ['run_not_found', 'not_found'],
+  ['server_unreachable', 'unreachable'],
+  ['wait_timeout', 'wait_timeout'],
+  ['run_exists', 'usage'],
+  ['invalid_input', 'usage'],
+  ['run_terminated', 'run_error'],
+  ['run_timed_out', 'run_error'],
+  ['internal', 'unexpected'],
+] as const)('%s ends a command as %s', (code, exit) => {
+  expect(exitOfError(new LonghaulError(code, 'x'))).toBe(exit);
+});
+
+test('an error that was to be expected is one line without a stack', () => {
+  expect(reported(new LonghaulError('run_not_found', 'no run "x"'))).toEqual({ code: 6, stderr: 'longhaul: no run "x"\n' });
+  expect(reported(new UsageError('no agents'))).toEqual({ code: 2, stderr: 'longhaul: no agents\n' });
+  expect(reported(new DevServerError('nothing found'))).toEqual({ code: 7, stderr: 'longhaul: nothing found\n' });
+});
+
+test('an interruption is not reported', () => {
+  expect(reported(new Interruption('SIGINT'))).toEqual({ code: 130, stderr: '' });
+  expect(reported(new Interruption('SIGTERM'))).toEqual({ code: 143, stderr: '' });
+  expect(reported(new Interruption('output closed'))).toEqual({ code: 0, stderr: '' });
+});
+
+test('what gRPC reports is told in a line, wherever it is in the chain of causes', () => {
+  const status = (code: number, details: string): Error =>
+    new Error('Failed to start Workflow', { cause: Object.assign(new Error(`${code}: ${details}`), { code, details }) });
+  expect(reported(status(14, 'no connection'))).toEqual({ code: 7, stderr: 'longhaul: The Temporal server does not answer any more (no connection)\n' });
+  expect(reported(status(16, 'bad key')).stderr).toContain('refuses the request (bad key): check the credentials');
+  expect(reported(status(5, 'Namespace x is not found.'))).toMatchObject({ code: 6 });
+  expect(reported(status(3, 'bad id'))).toEqual({ code: 1, stderr: 'longhaul: The Temporal server answers with an error: bad id\n' });
+});
+
+test('only what nobody expected comes with a stack', () => {
+  const { code, stderr } = reported(new TypeError('x is undefined'));
+  expect(code).toBe(1);
+  expect(stderr).toContain('longhaul: unexpected error: TypeError: x is undefined');
+  expect(stderr).toContain('    at ');
+});

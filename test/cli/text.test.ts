@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { logLine } from '../../src/cli/log-line.ts';
+import { Output, printable, showsColour } from '../../src/cli/output.ts';
+import type { RunView } from '../../src/cli/run-view.ts';
+import { runLines } from '../../src/cli/show.ts';
+import { tableLines } from '../../src/cli/table-lines.ts';
+import { newStep, newToolCallRecord } from '../../src/domain/step.ts';
+
+const plain = { look: (_look: string, text: string) => text };
+const AT = '2026-01-02T03:04:05.000Z';
+
+const view: RunView = {
+  version: 1,
+  runId: 'clerk-1',
+  agentName: 'clerk',
+  status: 'completed',
+  stopReason: 'final_answer',
+  steps: [],
+  stepsUsed: 2,
+  maxIterations: 10,
+  usage: { promptTokens: 20, completionTokens: 10, totalTokens: 30, cachedTokens: 0, reasoningTokens: 0, llmCalls: 2 },
+  toolCallsTotal: 1,
+  output: 'Shipped.',
+  outputText: 'Shipped.',
+  error: null,
+  errorCode: null,
+  cancelReason: null,
+  startTime: AT,
+  endTime: AT,
+  durationSeconds: 1.234,
+};
+
+test('a run is shown with its steps, calls and output', () => {
+  const call = { ...newToolCallRecord('search', 'call_1', AT), arguments: { query: 'order 42' }, result: 'found\nit', durationMs: 12.4 };
+  const failed = { ...newToolCallRecord('search', 'call_2', AT), result: 'boom', isError: true };
+  const usage = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
+  const steps = [
+    { ...newStep(1), thought: 'I look it up.', toolCalls: [call, failed], usage, finishReason: 'tool_calls' },
+    { ...newStep(2), thought: 'Shipped.', final: true as const },
+  ];
+  expect(runLines({ ...view, steps }, 'http://ui/run', plain).join('\n')).toBe(`Run       clerk-1
+Agent     clerk
+Status    completed
+Steps     2 of at most 10, with 1 tool call
+Tokens    30 (prompt 20, completion 10) in 2 model calls
+Started   2026-01-02T03:04:05.000Z
+Duration  1.23s
+UI        http://ui/run
+
+Step 1 · tool_calls · 15 tokens
+  I look it up.
+  → search {"query":"order 42"}
+  ← found it (12 ms)
+  → search {}
+  ← error: boom
+
+Step 2 (final attempt) · stop
+  Shipped.
+
+Output
+  Shipped.`);
+});
+
+test('a run that failed shows the error and its code, one that a limit ended which limit, one that was cancelled why', () => {
+  const failed = runLines({ ...view, status: 'error', stopReason: 'error', error: 'bad key', errorCode: 'model_unauthorized' }, undefined, plain);
+  expect(failed).toEqual(expect.arrayContaining(['Status    error', 'Error (model_unauthorized)', '  bad key']));
+  const limited = runLines({ ...view, status: 'max_iterations_reached', stopReason: 'step_limit' }, undefined, plain);
+  expect(limited).toContain('Status    max_iterations_reached (step_limit)');
+  const cancelled = runLines({ ...view, status: 'cancelled', stopReason: 'cancelled', cancelReason: 'too slow' }, undefined, plain);
+  expect(cancelled).toEqual(expect.arrayContaining(['Status    cancelled', 'Cancelled', '  too slow']));
+});
+
+test('text from models and tools cannot control the terminal', () => {
+  expect(printable('a\u001b[2Jb\u009b1mc\u0007\r\nd\te')).toBe('a\ufffd[2Jb\ufffd1mc\ufffd\nd\te');
+  expect(runLines({ ...view, outputText: 'x\u001b]0;title\u0007' }, undefined, plain).join('')).not.toContain('\u001b');
+});
+
+test('a table has columns as wide as their cells', () => {
+  expect(tableLines(['RUN', 'STATUS'], [['clerk-1', 'completed'], ['c', 'error']], plain)).toEqual(['RUN      STATUS', 'clerk-1  completed', 'c        error']);
+});
+
+test('colours are for terminals alone, and not for those who do not want them', () => {
+  const onTerminal = { isTTY: true, write: () => undefined };
+  expect(showsColour({ stdout: onTerminal, env: {} })).toBe(true);
+  expect(showsColour({ stdout: { write: () => undefined }, env: {} })).toBe(false);
+  expect(showsColour({ stdout: onTerminal, env: { NO_COLOR: '1' } })).toBe(false);
+  expect(showsColour({ stdout: onTerminal, env: { TERM: 'dumb' } })).toBe(false);
+  expect(new Output({ stdout: onTerminal, stderr: onTerminal, env: {} }, false).look('red', 'x')).toBe('\u001b[31mx\u001b[39m');
+  expect(new Output({ stdout: onTerminal, stderr: onTerminal, env: {} }, true).look('red', 'x')).toBe('x');
+});
+
+test('an entry of the log is one line with the activity, the run, what a tool added, and the message', () => {
+  const meta = { activityType: 'search', workflowId: 'clerk-1', attempt: 2, taskToken: 'abc', order: 42, error: new Error('no\n  answer') };
+  expect(logLine({ level: 'WARN', message: 'Activity failed', timestampNanos: BigInt(Date.parse(AT)) * 1_000_000n, meta })).toBe(
+    `${AT} WARN Activity failed · search · run clerk-1 · attempt 2 · {"order":42} · no answer`,
+  );
+});
