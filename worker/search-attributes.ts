@@ -1,4 +1,4 @@
-import type { OperatorService } from '@temporalio/client';
+import type { OperatorService, WorkflowService } from '@temporalio/client';
 import { errorMessage } from '../src/domain/error.ts';
 import { SEARCH_ATTRIBUTES } from '../src/protocol.ts';
 
@@ -8,6 +8,7 @@ const KEYWORD = 2;
 /** How the attributes are looked up and added: the part of a connection that is needed. */
 export interface SearchAttributeAccess {
   operatorService: Pick<OperatorService, 'listSearchAttributes' | 'addSearchAttributes'>;
+  workflowService: Pick<WorkflowService, 'countWorkflowExecutions'>;
 }
 
 /**
@@ -32,9 +33,23 @@ export async function ensureSearchAttributes(
     if (still.length === 0) return true;
     warn(advice(namespace, still, 'the server did not add them as Keyword'));
   } catch (error) {
+    if (await canBeSearched(connection, namespace, names)) return true;
     warn(advice(namespace, names, errorMessage(error)));
   }
   return false;
+}
+
+/**
+ * Whether a search by the attributes is understood: the way to find out where the operator service is not for workers
+ * (Temporal Cloud). The operator STARTS_WITH is refused for any type but Keyword.
+ */
+async function canBeSearched({ workflowService }: SearchAttributeAccess, namespace: string, names: string[]): Promise<boolean> {
+  try {
+    await workflowService.countWorkflowExecutions({ namespace, query: names.map((name) => `${name} STARTS_WITH 'x'`).join(' AND ') });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function isMissing(connection: SearchAttributeAccess, namespace: string): Promise<(name: string) => boolean> {

@@ -40,6 +40,24 @@ test('where they cannot be had, runs work without them and never upsert them, wi
   expect(upserts).toEqual([]);
 });
 
+test('where the operator service is closed to workers, attributes that exist are found by searching', async () => {
+  await using testbed = await Testbed.open();
+  const connection = connectionOf(testbed);
+  const namespace = testbed.client.temporal.options.namespace;
+  expect(await ensureSearchAttributes(connection, namespace, () => undefined)).toBe(true);
+  const closed = () => Promise.reject(new Error('PERMISSION_DENIED'));
+  const denied = (workflowService: Connection['workflowService']) => ({
+    operatorService: { listSearchAttributes: closed, addSearchAttributes: closed } as unknown as Connection['operatorService'],
+    workflowService,
+  });
+  const warnings: string[] = [];
+  expect(await ensureSearchAttributes(denied(connection.workflowService), namespace, (line) => warnings.push(line))).toBe(true);
+  expect(warnings).toEqual([]);
+  const without = await namespaceWithoutThem();
+  expect(await ensureSearchAttributes(denied(connection.workflowService), without, (line) => warnings.push(line))).toBe(false);
+  expect(warnings[0]).toContain('PERMISSION_DENIED');
+});
+
 function connectionOf(testbed: Testbed): Connection {
   const { connection } = testbed.client.temporal;
   if (connection instanceof Connection) return connection;
