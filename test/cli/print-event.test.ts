@@ -96,7 +96,7 @@ test('whatever an event says, no character of a short text is lost and no line i
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), (text) => {
       const printed = lines(event('user', [{ type: 'message', role: 'user', content: text }]), { width: 80, maxLines: 500 });
-      for (const line of printed) expect([...line].length).toBeLessThanOrEqual(80);
+      for (const line of printed) expect(Array.from(line).length).toBeLessThanOrEqual(80);
       const shown = printed.map((line) => line.slice(27)).join('');
       expect(shown.replace(/\s/g, '')).toBe(
         lines(event('user', [{ type: 'message', role: 'user', content: text }]), { width: 10_000, maxLines: 500 })
