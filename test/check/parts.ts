@@ -22,7 +22,7 @@ export function partsOf(root: string): Part[] {
 }
 
 function unitTests(paths: string[]): Part['command'] {
-  return ['vitest', 'run', '--project', 'unit', ...paths];
+  return ['vitest', 'run', '--project', 'unit', '--maxWorkers=2', ...paths];
 }
 
 function testsIn(root: string): string[] {
