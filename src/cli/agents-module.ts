@@ -48,7 +48,8 @@ function readExports(path: string, exported: Record<string, unknown>): AgentsMod
 function agentsIn(path: string, exported: Record<string, unknown>): AnyAgent[] {
   const listed = exported['agents'];
   if (listed === undefined) return [...new Set(Object.values(exported).flat().filter(isAgent))];
-  if (!Array.isArray(listed)) throw new UsageError(`"agents" of the agents module "${path}" is not a list: write export const agents = [...]`);
+  if (!Array.isArray(listed))
+    throw new UsageError(`"agents" of the agents module "${path}" is not a list: write export const agents = [...]`);
   const wrong = listed.findIndex((one) => !isAgent(one));
   if (wrong < 0) return listed;
   throw new UsageError(`"agents[${wrong}]" of the agents module "${path}" is not an agent: make it with defineAgent`);
@@ -62,11 +63,15 @@ function isAgent(value: unknown): value is AnyAgent {
 function providersIn(path: string, providers: unknown): Record<string, ModelClient> | undefined {
   if (providers === undefined) return undefined;
   if (!isObject(providers)) {
-    throw new UsageError(`"providers" of the agents module "${path}" is not an object: write export const providers = { openai: openai() }`);
+    throw new UsageError(
+      `"providers" of the agents module "${path}" is not an object: write export const providers = { openai: openai() }`,
+    );
   }
   const wrong = Object.entries(providers).find(([, client]) => !isModelClient(client));
   if (wrong !== undefined) {
-    throw new UsageError(`"providers.${wrong[0]}" of the agents module "${path}" is not a model client: it has no "call" and "capabilities"`);
+    throw new UsageError(
+      `"providers.${wrong[0]}" of the agents module "${path}" is not a model client: it has no "call" and "capabilities"`,
+    );
   }
   return providers as Record<string, ModelClient>;
 }

@@ -3,7 +3,9 @@ import { freePorts } from '../dev-server/free-port.ts';
 import { UsageError } from '../domain/error.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES } from '../protocol.ts';
 import { type AgentsModule, loadAgentsModule } from './agents-module.ts';
+import { checkNamespace } from './check-namespace.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
+import { EXIT_CODES } from './exit-codes.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
 import { serveAgents } from './serve-agents.ts';
 import { findUi } from './ui-link.ts';
@@ -30,15 +32,13 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
   const agentsModule = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents);
   const server = await provideServer(io, flags);
   try {
-    if (agentsModule === undefined) {
-      await announce(io, { server, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agentsModule });
-      await untilAborted(io.terminal.signal);
-    } else await work(io, { flags, server, agentsModule });
+    if (agentsModule !== undefined) return await work(io, { flags, server, agentsModule });
+    await announce(io, { server, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agentsModule });
+    await untilAborted(io.terminal.signal);
+    return EXIT_CODES.ok.code;
   } finally {
     await server.stop();
   }
-  io.output.note('Stopped.');
-  return 0;
 }
 
 async function provideServer({ terminal, output }: CommandIo, flags: DevFlags): Promise<DevServer> {
@@ -74,27 +74,30 @@ async function usualPort(port: number, say: (line: string) => void): Promise<num
   }
 }
 
-async function work(io: CommandIo, { flags, server, agentsModule }: { flags: DevFlags; server: DevServer; agentsModule: AgentsModule }): Promise<void> {
+async function work(
+  io: CommandIo,
+  { flags, server, agentsModule }: { flags: DevFlags; server: DevServer; agentsModule: AgentsModule },
+): Promise<number> {
   await installQuietRuntime(io.output);
-  const connection = server.cliPath === undefined ? undefined : await connectPlainly(server.address);
+  const { address, namespace } = server;
+  const startedHere = server.cliPath !== undefined;
+  if (!startedHere) await checkNamespace(io, { address, namespace });
+  // TLS and keys of the user's profile are for another server than one that was started here.
+  const { NativeConnection } = await import('@temporalio/worker');
+  const connection = startedHere ? await NativeConnection.connect({ address }) : undefined;
   try {
-    await serveAgents(io, {
+    return await serveAgents(io, {
       agentsModule,
-      ...(connection === undefined ? { address: server.address } : { connection }),
-      namespace: server.namespace,
+      ...(connection === undefined ? { address } : { connection }),
+      namespace,
       ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
       graceMs: flags.grace ?? DEFAULT_GRACE_MS,
-      ready: (taskQueue) => void announce(io, { server, taskQueue, agentsModule }),
+      ready: (taskQueue) => announce(io, { server, taskQueue, agentsModule }),
     });
   } finally {
-    await connection?.close();
+    // A worker that failed may still hold on to it; the process ends in any case.
+    await connection?.close().catch(() => undefined);
   }
-}
-
-/** To a server that was started here: TLS and keys of the user's profile are for another one. */
-async function connectPlainly(address: string): Promise<import('@temporalio/worker').NativeConnection> {
-  const { NativeConnection } = await import('@temporalio/worker');
-  return await NativeConnection.connect({ address });
 }
 
 interface Ready {

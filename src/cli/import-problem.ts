@@ -17,7 +17,8 @@ export function importProblem(path: string, extension: string, error: unknown): 
 }
 
 function noTypeScript(path: string, extension: string): string {
-  if (extension === '.tsx') return `The agents module "${path}" is a ".tsx" file, which Node cannot load: name it ".ts", or compile it to JavaScript`;
+  if (extension === '.tsx')
+    return `The agents module "${path}" is a ".tsx" file, which Node cannot load: name it ".ts", or compile it to JavaScript`;
   return (
     `The agents module "${path}" is TypeScript, which this Node (${process.version}) does not load: ` +
     'use Node 22.18 or newer, set NODE_OPTIONS=--experimental-strip-types, or compile it to JavaScript'

@@ -71,9 +71,7 @@ function addReading(program: Command, run: RunCommand): void {
     .command('result')
     .argument('<run>', 'the id of the run')
     .summary('wait for the result of a run')
-    .description(
-      'Waits until the run has ended and prints its answer; the summary goes to stderr. The exit code says how the run ended.',
-    )
+    .description('Waits until the run has ended and prints its answer; the summary goes to stderr. The exit code says how the run ended.')
     .option('--wait-timeout <seconds>', 'wait no longer than this (default: until the run has ended)', someSeconds)
     .option('--steps', 'with the steps')
     .action(async (runId: string, _options: unknown, command: Command) => {

@@ -1,18 +1,23 @@
 import type { CreateWorkerOptions } from '../../worker/index.ts';
+import { errorMessage } from '../domain/error.ts';
 import type { AgentsModule } from './agents-module.ts';
 import type { CommandIo } from './command.ts';
 import { defaultProviders } from './default-providers.ts';
+import { EXIT_CODES } from './exit-codes.ts';
 
 /** What a worker of a command needs: its agents, and where it polls. */
 export interface ServeOptions extends Pick<CreateWorkerOptions, 'connection' | 'address' | 'namespace' | 'taskQueue'> {
   agentsModule: AgentsModule;
   graceMs: number;
   /** Called when the worker polls. */
-  ready: (taskQueue: string) => void;
+  ready: (taskQueue: string) => void | Promise<void>;
 }
 
-/** Runs a worker until the terminal's signal, and drains it. Rejects where the worker fails. */
-export async function serveAgents({ terminal, output }: CommandIo, options: ServeOptions): Promise<void> {
+/**
+ * Runs a worker until the terminal's signal, and drains it. Returns the exit code: calls that do not end even when they
+ * are aborted are an error. Rejects where the worker fails.
+ */
+export async function serveAgents({ terminal, output }: CommandIo, options: ServeOptions): Promise<number> {
   const { agentsModule, graceMs, ready, ...place } = options;
   const { signal } = terminal;
   const { createWorker } = await import('../../worker/index.ts');
@@ -29,12 +34,15 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
     worker.shutdown();
   };
   if (signal.aborted) drain();
-  else {
-    signal.addEventListener('abort', drain, { once: true });
-    ready(worker.taskQueue);
-  }
+  else signal.addEventListener('abort', drain, { once: true });
   try {
-    await running;
+    await Promise.all([running, signal.aborted ? undefined : ready(worker.taskQueue)]);
+    output.note('Drained.');
+    return EXIT_CODES.ok.code;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    output.note(`Calls in flight have not ended in time (${errorMessage(error)}): another worker will try them again.`);
+    return EXIT_CODES.unexpected.code;
   } finally {
     signal.removeEventListener('abort', drain);
   }

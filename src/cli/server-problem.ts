@@ -36,5 +36,8 @@ function fromStatus({ code, details }: { code: number; details: string }): Serve
 }
 
 function noNamespace(details: string): ServerProblem {
-  return { exit: 'not_found', line: `The Temporal server does not know it: ${details}. Check --namespace, or TEMPORAL_NAMESPACE` };
+  return {
+    exit: 'not_found',
+    line: `The Temporal server does not know it: ${details.replace(/\.$/, '')}. Check --namespace, or TEMPORAL_NAMESPACE`,
+  };
 }

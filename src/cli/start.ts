@@ -89,5 +89,7 @@ async function readAll(stdin: AsyncIterable<Uint8Array | string>): Promise<strin
   const chunks: Uint8Array[] = [];
   for await (const chunk of stdin) chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   // The line break at the end belongs to the shell, not to what the user says.
-  return Buffer.concat(chunks).toString('utf8').replace(/\r?\n$/, '');
+  return Buffer.concat(chunks)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
 }

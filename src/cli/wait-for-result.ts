@@ -36,6 +36,7 @@ function printResult(output: Output, result: RunResult<unknown>): void {
   }
   if (result.outputText !== '') output.print(printable(result.outputText));
   output.note(printable(result.summary()));
-  if (result.error !== null) output.note(`error${result.errorCode === undefined ? '' : ` (${result.errorCode})`}: ${printable(result.error)}`);
+  if (result.error !== null)
+    output.note(`error${result.errorCode === undefined ? '' : ` (${result.errorCode})`}: ${printable(result.error)}`);
   if (result.cancelReason !== undefined) output.note(`cancelled: ${printable(result.cancelReason)}`);
 }

@@ -24,7 +24,10 @@ export async function withClient<Value>(
   flags: ServerFlags,
   work: (connected: ConnectedClient) => Promise<Value>,
 ): Promise<Value> {
-  const connected = await untilInterrupted(terminal.signal, connectClient(flags, (line) => output.note(line)));
+  const connected = await untilInterrupted(
+    terminal.signal,
+    connectClient(flags, (line) => output.note(line)),
+  );
   try {
     return await untilInterrupted(terminal.signal, work(connected));
   } finally {
@@ -39,7 +42,8 @@ export async function resolvePlace({ address, namespace }: ServerFlags): Promise
     const server = resolveServer({ ...(address === undefined ? {} : { address }), ...(namespace === undefined ? {} : { namespace }) });
     return { address: server.connection.address, namespace: server.namespace };
   } catch (error) {
-    throw new UsageError(`The configuration of the Temporal server cannot be read: ${errorMessage(error)}`, { cause: error });
+    const [said] = errorMessage(error).split('\n');
+    throw new UsageError(`The configuration of the Temporal server cannot be read: ${said}`, { cause: error });
   }
 }
 

@@ -1,8 +1,8 @@
 import { loadAgentsModule } from './agents-module.ts';
+import { checkNamespace } from './check-namespace.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
 import { serveAgents } from './serve-agents.ts';
-import { withClient } from './with-client.ts';
 
 /** The options of `longhaul worker`. */
 export interface WorkerFlags extends ServerFlags {
@@ -17,10 +17,9 @@ const DEFAULT_GRACE_MS = 300_000;
 export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number> {
   const { output } = io;
   const agentsModule = await loadAgentsModule(flags.agents);
-  // The client gives up on a server that does not answer within 5 s; the worker's own connection would take its time.
-  const server = await withClient(io, flags, async (connected) => connected.server);
+  const server = await checkNamespace(io, flags);
   await installQuietRuntime(output);
-  await serveAgents(io, {
+  return await serveAgents(io, {
     agentsModule,
     ...server,
     ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
@@ -28,9 +27,10 @@ export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number>
     ready: (taskQueue) => {
       const agents = agentsModule.agents.map((agent) => agent.name);
       if (output.json) output.printJson({ ...server, taskQueue, agents });
-      else output.print(`Polling task queue "${taskQueue}" at ${server.address} (namespace "${server.namespace}") with agents: ${agents.join(', ')}`);
+      else
+        output.print(
+          `Polling task queue "${taskQueue}" at ${server.address} (namespace "${server.namespace}") with agents: ${agents.join(', ')}`,
+        );
     },
   });
-  output.note('Drained.');
-  return 0;
 }

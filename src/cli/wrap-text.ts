@@ -3,7 +3,7 @@
  * the last one then says how many characters are left out. Line breaks stay; tabs become blanks.
  */
 export function wrapText(text: string, width: number, maxLines: number): string[] {
-  const characters = [...text.replaceAll('\t', '  ')];
+  const characters = Array.from(text.replaceAll('\t', '  '));
   const lines: string[] = [];
   let start = 0;
   do {

@@ -43,9 +43,9 @@ describe('agents are found', () => {
   });
 
   test('under any name, each once', async () => {
-    expect(await names(`export const a = ${AGENT('a')}; export const b = ${AGENT('b')}; export default a; export const limit = 3;`)).toEqual(
-      expect.arrayContaining(['a', 'b']),
-    );
+    expect(
+      await names(`export const a = ${AGENT('a')}; export const b = ${AGENT('b')}; export default a; export const limit = 3;`),
+    ).toEqual(expect.arrayContaining(['a', 'b']));
   });
 
   test('in a default list, and as the default', async () => {
@@ -70,7 +70,9 @@ test('providers and resources come along; without providers they are left to the
 
 describe('a module that cannot serve is refused with the reason', () => {
   test('it does not exist, or is a directory', async () => {
-    await expect(loadAgentsModule('./nowhere/agents.ts')).rejects.toThrow(/The agents module "\.\/nowhere\/agents\.ts" does not exist \(looked for "\//);
+    await expect(loadAgentsModule('./nowhere/agents.ts')).rejects.toThrow(
+      /The agents module "\.\/nowhere\/agents\.ts" does not exist \(looked for "\//,
+    );
     await expect(loadAgentsModule(directory)).rejects.toThrow('is not a file');
   });
 
@@ -84,13 +86,21 @@ describe('a module that cannot serve is refused with the reason', () => {
 
   test('its "agents" are something else', async () => {
     expect(await problem(`export const agents = ${AGENT('a')};`)).toContain('"agents" of the agents module "PATH" is not a list');
-    expect(await problem(`export const agents = [${AGENT('a')}, {name: 'b'}];`)).toContain('"agents[1]" of the agents module "PATH" is not an agent');
+    expect(await problem(`export const agents = [${AGENT('a')}, {name: 'b'}];`)).toContain(
+      '"agents[1]" of the agents module "PATH" is not an agent',
+    );
   });
 
   test('its providers or resources are something else', async () => {
-    expect(await problem(`export const agents = [${AGENT('a')}]; export const providers = [];`)).toContain('"providers" of the agents module');
-    expect(await problem(`export const agents = [${AGENT('a')}]; export const providers = { p: {} };`)).toContain('"providers.p" of the agents module');
-    expect(await problem(`export const agents = [${AGENT('a')}]; export const resources = 3;`)).toContain('"resources" of the agents module');
+    expect(await problem(`export const agents = [${AGENT('a')}]; export const providers = [];`)).toContain(
+      '"providers" of the agents module',
+    );
+    expect(await problem(`export const agents = [${AGENT('a')}]; export const providers = { p: {} };`)).toContain(
+      '"providers.p" of the agents module',
+    );
+    expect(await problem(`export const agents = [${AGENT('a')}]; export const resources = 3;`)).toContain(
+      '"resources" of the agents module',
+    );
   });
 
   test('it throws, or imports what is not there: the message says what and where', async () => {
@@ -111,7 +121,9 @@ describe('TypeScript', () => {
   });
 
   test('where it needs more than stripping, that is said', () => {
-    const error = Object.assign(new SyntaxError('TypeScript enum is not supported in strip-only mode'), { code: 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX' });
+    const error = Object.assign(new SyntaxError('TypeScript enum is not supported in strip-only mode'), {
+      code: 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX',
+    });
     expect(importProblem('agents.ts', '.ts', error)).toContain('without enums');
   });
 });

@@ -23,9 +23,9 @@ test('the manual has the same table', () => {
 });
 
 test('a run that was waited for decides the exit code by its status', () => {
-  expect([exitCodeOfRun('completed'), exitCodeOfRun('error'), exitCodeOfRun('cancelled'), exitCodeOfRun('max_iterations_reached')]).toEqual([
-    0, 3, 4, 5,
-  ]);
+  expect([exitCodeOfRun('completed'), exitCodeOfRun('error'), exitCodeOfRun('cancelled'), exitCodeOfRun('max_iterations_reached')]).toEqual(
+    [0, 3, 4, 5],
+  );
 });
 
 test.each([
@@ -56,7 +56,10 @@ test('an interruption is not reported', () => {
 test('what gRPC reports is told in a line, wherever it is in the chain of causes', () => {
   const status = (code: number, details: string): Error =>
     new Error('Failed to start Workflow', { cause: Object.assign(new Error(`${code}: ${details}`), { code, details }) });
-  expect(reported(status(14, 'no connection'))).toEqual({ code: 7, stderr: 'longhaul: The Temporal server does not answer any more (no connection)\n' });
+  expect(reported(status(14, 'no connection'))).toEqual({
+    code: 7,
+    stderr: 'longhaul: The Temporal server does not answer any more (no connection)\n',
+  });
   expect(reported(status(16, 'bad key')).stderr).toContain('refuses the request (bad key): check the credentials');
   expect(reported(status(5, 'Namespace x is not found.'))).toMatchObject({ code: 6 });
   expect(reported(status(3, 'bad id'))).toEqual({ code: 1, stderr: 'longhaul: The Temporal server answers with an error: bad id\n' });

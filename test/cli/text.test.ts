@@ -62,7 +62,11 @@ Output
 });
 
 test('a run that failed shows the error and its code, one that a limit ended which limit, one that was cancelled why', () => {
-  const failed = runLines({ ...view, status: 'error', stopReason: 'error', error: 'bad key', errorCode: 'model_unauthorized' }, undefined, plain);
+  const failed = runLines(
+    { ...view, status: 'error', stopReason: 'error', error: 'bad key', errorCode: 'model_unauthorized' },
+    undefined,
+    plain,
+  );
   expect(failed).toEqual(expect.arrayContaining(['Status    error', 'Error (model_unauthorized)', '  bad key']));
   const limited = runLines({ ...view, status: 'max_iterations_reached', stopReason: 'step_limit' }, undefined, plain);
   expect(limited).toContain('Status    max_iterations_reached (step_limit)');
@@ -76,7 +80,16 @@ test('text from models and tools cannot control the terminal', () => {
 });
 
 test('a table has columns as wide as their cells', () => {
-  expect(tableLines(['RUN', 'STATUS'], [['clerk-1', 'completed'], ['c', 'error']], plain)).toEqual(['RUN      STATUS', 'clerk-1  completed', 'c        error']);
+  expect(
+    tableLines(
+      ['RUN', 'STATUS'],
+      [
+        ['clerk-1', 'completed'],
+        ['c', 'error'],
+      ],
+      plain,
+    ),
+  ).toEqual(['RUN      STATUS', 'clerk-1  completed', 'c        error']);
 });
 
 test('colours are for terminals alone, and not for those who do not want them', () => {

@@ -117,8 +117,16 @@ test('list finds runs by agent and status, as a table and as JSON Lines', async 
     found = lines((await cli(testbed, [...query, '--json'])).stdout);
     return found.length === 2;
   }, 'both runs in the list');
-  const entry = { agentName: 'assistant', status: 'completed', startTime: expect.any(String) as string, endTime: expect.any(String) as string };
-  expect(found).toEqual([{ ...entry, runId: second.runId }, { ...entry, runId: first.runId }]);
+  const entry = {
+    agentName: 'assistant',
+    status: 'completed',
+    startTime: expect.any(String) as string,
+    endTime: expect.any(String) as string,
+  };
+  expect(found).toEqual([
+    { ...entry, runId: second.runId },
+    { ...entry, runId: first.runId },
+  ]);
   const table = (await cli(testbed, [...query, '--limit', '1'])).stdout.split('\n');
   expect(table[0]).toMatch(/^RUN +AGENT +STATUS +STARTED +DURATION$/);
   expect(table[1]).toContain(second.runId);
@@ -138,7 +146,11 @@ test('with no worker, start --wait says so, and Ctrl-C or a time limit leave the
 
   const again = cli(testbed, ['result', runId], { signal: controller.signal });
   setTimeout(() => controller.abort(new Interruption('SIGINT')), 300);
-  expect(await again).toMatchObject({ exitCode: 130, stdout: '', stderr: `The run goes on. Wait for it again: longhaul result ${runId}\n` });
+  expect(await again).toMatchObject({
+    exitCode: 130,
+    stdout: '',
+    stderr: `The run goes on. Wait for it again: longhaul result ${runId}\n`,
+  });
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('at last')]) } });
   expect(await cli(testbed, ['result', runId])).toMatchObject({ exitCode: 0, stdout: 'at last\n' });
 });
