@@ -1,10 +1,12 @@
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 
 /**
- * Notes when each call of a run starts. A call is an activity, and the note is taken where the worker hands it to
- * its function: the same place for everything that is compared.
+ * Notes when each call of a run starts, and counts the calls that were tried again. A call is an activity, and the
+ * note is taken where the worker hands it to its function: the same place for everything that is compared.
  */
 export class CallClock {
+  /** Further attempts, of all runs. Where there are some, the figures contain their waits. */
+  retries = 0;
   readonly #starts = new Map<string, number[]>();
   readonly #calls: ReadonlySet<string>;
 
@@ -18,7 +20,7 @@ export class CallClock {
     inbound: {
       execute: (input, next) => {
         const runId = info.workflowExecution?.workflowId;
-        if (runId !== undefined && this.#calls.has(info.activityType)) this.#note(runId);
+        if (runId !== undefined && this.#calls.has(info.activityType)) this.#note(runId, info.attempt);
         return next(input);
       },
     },
@@ -31,9 +33,10 @@ export class CallClock {
     return starts;
   }
 
-  #note(runId: string): void {
+  #note(runId: string, attempt: number): void {
     const starts = this.#starts.get(runId);
-    if (starts === undefined) this.#starts.set(runId, [performance.now()]);
+    if (attempt > 1) this.retries += 1;
+    else if (starts === undefined) this.#starts.set(runId, [performance.now()]);
     else starts.push(performance.now());
   }
 }

@@ -12,15 +12,16 @@ function say(line: string): void {
 /** The object of the last line: first what later work relies on, then what explains it. */
 async function report(surroundings: Surroundings, options: BenchOptions): Promise<object> {
   const { rounds, resultChars, steps } = options;
-  const setting = { rounds, resultChars, codec: surroundings.machine.codec, server: surroundings.machine.server, machine: surroundings.machine };
+  const { machine, clock } = surroundings;
+  const setting = (): object => ({ rounds, resultChars, retries: clock.retries, codec: machine.codec, server: machine.server, machine });
   if (options.command === 'history') {
     const { longhaul, loop } = await measureHistories(surroundings, options, say);
-    return { steps, ...longhaul, loop, ...setting };
+    return { steps, ...longhaul, loop, ...setting() };
   }
   const { longhaul, loop } = await measureLatency(surroundings, options, say);
   const { msModelCallP50, msToolCallP50, ...figures } = longhaul;
   const { runs, concurrency } = options;
-  return { steps, runs, concurrency, ...figures, loop, msModelCallP50, msToolCallP50, ...setting };
+  return { steps, runs, concurrency, ...figures, loop, msModelCallP50, msToolCallP50, ...setting() };
 }
 
 function readOptions(): BenchOptions {

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { roundFigures } from '../../bench/latency.ts';
+import { mean, median, percentile } from '../../bench/statistics.ts';
+
+describe('percentiles', () => {
+  it('are values that occur, whatever the order', () => {
+    const values = [5, 1, 4, 2, 3];
+    expect([percentile(values, 0), median(values), percentile(values, 95), percentile(values, 100)]).toEqual([1, 3, 5, 5]);
+    expect(median([1, 2, 3, 4])).toBe(2);
+    expect(values).toEqual([5, 1, 4, 2, 3]);
+  });
+
+  it('of nothing are an error, as is a mean', () => {
+    expect(() => median([])).toThrow(RangeError);
+    expect(() => mean([])).toThrow(RangeError);
+  });
+});
+
+describe('the figures of a round', () => {
+  it('take the mean from the time of the runs and the rest from the starts of their calls', () => {
+    // Two runs of two steps: model 4 ms and tool 2 ms at first, 8 and 4 later.
+    const run = { ms: 50, gaps: [4, 2, 8, 4] };
+    expect(roundFigures([run, run], 80)).toEqual({
+      msPerCallMean: 10,
+      msPerCallP50: 4,
+      msPerCallP95: 8,
+      msPerCallFirst20: 4.5,
+      msPerCallLast20: 4.5,
+      callsPerSecond: 125,
+      msModelCallP50: 4,
+      msToolCallP50: 2,
+    });
+  });
+
+  it('show a run that slows down', () => {
+    const gaps = [...Array.from({ length: 40 }, () => 5), ...Array.from({ length: 20 }, () => 7), ...Array.from({ length: 40 }, () => 9)];
+    expect(roundFigures([{ ms: 1_000, gaps }], 1_000)).toMatchObject({ msPerCallFirst20: 5, msPerCallLast20: 9 });
+  });
+});

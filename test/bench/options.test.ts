@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { parseOptions } from '../../bench/options.ts';
+
+describe('the command line of the bench', () => {
+  it('has defaults for everything but the command', () => {
+    expect(parseOptions(['history'])).toEqual({ command: 'history', steps: 200, resultChars: 2_000, rounds: 3, quiet: false });
+    expect(parseOptions(['latency', '--steps', '10', '--runs', '20', '--concurrency', '4', '--json'])).toEqual({
+      command: 'latency',
+      steps: 10,
+      runs: 20,
+      concurrency: 4,
+      resultChars: 200,
+      rounds: 3,
+      quiet: true,
+    });
+  });
+
+  it('says what is wrong', () => {
+    expect(() => parseOptions([])).toThrow('Which command?');
+    expect(() => parseOptions(['speed'])).toThrow('There is no command "speed"');
+    expect(() => parseOptions(['history', '--steps', '0'])).toThrow('--steps is "0": write a whole number of at least 1');
+    expect(() => parseOptions(['latency', '--rounds', '2'])).toThrow('at least 3');
+    expect(() => parseOptions(['latency', '--step', '2'])).toThrow("'--step'");
+  });
+});
