@@ -74,7 +74,11 @@ function withoutId({ id: _, ...event }: TranscriptEvent): Omit<TranscriptEvent, 
 
 /** Ids of all calls so far: a new one must differ. */
 function callIds(transcript: TranscriptEvent[]): Set<string> {
-  return new Set(transcript.flatMap((event) => event.content.filter(isToolCall).map((call) => call.toolCallId)));
+  const ids = new Set<string>();
+  for (const { content } of transcript) {
+    for (const item of content) if (isToolCall(item)) ids.add(item.toolCallId);
+  }
+  return ids;
 }
 
 /** What had arrived of an aborted answer. */

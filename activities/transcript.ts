@@ -30,6 +30,8 @@ interface Transcript {
   events: TranscriptEvent[];
   /** Tool results of this process by id, with the event that asked for them. */
   results: Map<string, { eventId: string; result: ToolResult }>;
+  /** Of the events alone. */
+  eventBytes: number;
   bytes: number;
 }
 
@@ -117,10 +119,18 @@ export class TranscriptCache {
 
   #store(key: string, events: TranscriptEvent[]): void {
     const known = this.#transcripts.get(key);
-    const results = known?.results ?? new Map();
-    const kept = [...events, ...[...results.values()].map(({ result }) => result)];
-    this.#transcripts.set(key, { events, results, bytes: kept.reduce((sum, value) => sum + sizeOf(value), 0) });
+    const results: Transcript['results'] = known?.results ?? new Map();
+    const eventBytes = bytesOfEvents(events, known);
+    const resultBytes = [...results.values()].reduce((sum, { result }) => sum + sizeOf(result), 0);
+    this.#transcripts.set(key, { events, results, eventBytes, bytes: eventBytes + resultBytes });
   }
+}
+
+/** Counts only what was appended, where something was: a long run must not be counted anew at every call. */
+function bytesOfEvents(events: TranscriptEvent[], known: Transcript | undefined): number {
+  const counted = known?.events.length ?? 0;
+  const isAppended = counted > 0 && events[counted - 1] === known?.events[counted - 1];
+  return events.slice(isAppended ? counted : 0).reduce((sum, event) => sum + sizeOf(event), isAppended ? (known?.eventBytes ?? 0) : 0);
 }
 
 const sizes = new WeakMap<object, number>();

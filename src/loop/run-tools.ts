@@ -82,7 +82,8 @@ function applyState(state: RunState, outcome: ToolOutcome): void {
   for (const [key, value] of Object.entries(outcome.state ?? {})) setState(state.context, key, value);
 }
 
-async function execute(prepared: Prepared, ports: RunPorts): Promise<ToolOutcome> {
+/** Not async: in the sandbox every promise costs a stack trace. */
+function execute(prepared: Prepared, ports: RunPorts): ToolOutcome | Promise<ToolOutcome> {
   return prepared.type === 'immediate' ? prepared.outcome : ports.runTool(prepared.invocation);
 }
 
