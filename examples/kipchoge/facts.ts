@@ -53,7 +53,7 @@ export function findFacts(facts: readonly Fact[], query: string, limit: number):
   return facts
     .map((fact) => ({ fact, score: 3 * hits(wanted, fact.title) + hits(wanted, fact.text) }))
     .filter(({ score }) => score > 0)
-    .sort((one, other) => other.score - one.score)
+    .toSorted((one, other) => other.score - one.score)
     .slice(0, limit)
     .map(({ fact }) => fact);
 }
