@@ -1,6 +1,7 @@
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
-import { errorMessage } from '../src/domain/error.ts';
+import { LonghaulError } from '../src/domain/error.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol.ts';
+import { unreachable } from '../src/client/connect.ts';
 import { resolveServer } from '../src/client/server-address.ts';
 import { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
 
@@ -41,8 +42,8 @@ const DEFAULT_GRACE_MS = 300_000;
 const FORCE_AFTER_GRACE_MS = 30_000;
 
 /**
- * Creates a worker for agents. Throws a UsageError for agents or tools that contradict each other, and an error that
- * names the address where no server answers.
+ * Creates a worker for agents. Throws a UsageError for agents or tools that contradict each other, and
+ * `server_unreachable` with the address where no server answers.
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<LonghaulWorker> {
   const plugin = new LonghaulPlugin(options);
@@ -82,11 +83,6 @@ async function connect(options: Parameters<typeof NativeConnection.connect>[0] &
   try {
     return await NativeConnection.connect(options);
   } catch (error) {
-    throw new Error(
-      `No Temporal server answers at "${options.address}" (${errorMessage(error)}): start one with "longhaul dev", or set TEMPORAL_ADDRESS`,
-      {
-        cause: error,
-      },
-    );
+    throw new LonghaulError('server_unreachable', unreachable(options.address, error), { cause: error });
   }
 }

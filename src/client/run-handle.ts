@@ -2,6 +2,7 @@ import { type Client, isGrpcServiceError } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
 import type { Event } from '../domain/event.ts';
 import { type DefaultOutput, RunResult, type RunResultFields } from '../domain/run-result.ts';
+import { isTerminal } from '../domain/run-status.ts';
 import type { StepResult } from '../domain/step.ts';
 import { type ContextPage, QUERIES, type StatusView, type StepsPage } from '../protocol.ts';
 import { followEvents, type FollowOptions } from './follow-events.ts';
@@ -9,7 +10,7 @@ import { type ReadBackRun, readBack } from './read-back.ts';
 import { recordedRun } from './recorded-run.ts';
 import { runNotFound, runOutcome } from './run-outcome.ts';
 import { queryRun } from './run-queries.ts';
-import { contextFrom, statusFrom, stepsFrom } from './views.ts';
+import { contextFrom, statusFrom, statusOf, stepsFrom } from './views.ts';
 import { type WaitOptions, waitEnded, waitSignal } from './waiting.ts';
 
 /** gRPC: the execution is not there, or has closed. */
@@ -37,10 +38,10 @@ export class RunHandle<Output = DefaultOutput> {
 
   /** Where the run is: status, step, usage. */
   async status(): Promise<StatusView> {
-    return (
-      (await queryRun<StatusView>(this.#client, this.runId, QUERIES.status)) ??
-      statusFrom(this.runId, await this.#describe(), await this.#readBack())
-    );
+    const [execution, view] = await Promise.all([this.#describe(), queryRun<StatusView>(this.#client, this.runId, QUERIES.status)]);
+    if (view === undefined) return statusFrom(this.runId, execution, await this.#readBack());
+    // A run that was ended from outside answers as it stood when that happened.
+    return execution.closed && !isTerminal(view.status) ? { ...view, status: statusOf(execution.status) } : view;
   }
 
   /** The ExecutionContext with a page of its events, from an offset on. */

@@ -45,8 +45,8 @@ export function stepsFrom({ state }: ReadBackRun): StepResult[] {
   return state?.steps ?? [];
 }
 
-/** A run that closed without coming to its own end was ended from outside. */
-function statusOf(execution: string): RunStatus {
+/** The status behind Temporal's word for how a workflow stands. A run that was ended from outside has failed. */
+export function statusOf(execution: string): RunStatus {
   switch (execution) {
     case 'COMPLETED':
       return 'completed';

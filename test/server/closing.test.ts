@@ -59,6 +59,19 @@ test('a terminated run has no result, and the error says so', async () => {
   await expect(handle.result()).rejects.toMatchObject({ code: 'run_terminated', message: expect.stringContaining('operator said so') });
 });
 
+test('a run that was terminated while a worker polls is not reported as running', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([hang()]);
+  await testbed.work({ agents: [assistant], providers: { scripted } });
+  const handle = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
+  await until(() => scripted.requests.length === 1, 'the model call');
+  await testbed.client.temporal.workflow.getHandle(handle.runId).terminate('operator');
+  expect((await handle.status()).status).toBe('error');
+  const events = [];
+  for await (const event of handle.events({ follow: true })) events.push(event);
+  expect(events).toHaveLength(1);
+});
+
 test('a run that the server timed out has no result, and the error says so', async () => {
   await using testbed = await Testbed.open();
   const { workflow } = testbed.client.temporal;
