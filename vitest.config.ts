@@ -1,13 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** Where a machine wants the counts as JSON, beside the summary for people. */
-const jsonReport = process.env['LONGHAUL_TEST_REPORT'];
-
 // Two projects: `unit` needs nothing but Node, `server` shares one Temporal dev server, started by its global set-up.
 export default defineConfig({
   test: {
     pool: 'forks',
-    reporters: jsonReport === undefined ? ['default'] : ['default', ['json', { outputFile: jsonReport }]],
     projects: [
       {
         extends: true,
