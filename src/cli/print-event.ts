@@ -40,7 +40,8 @@ interface Entry {
  * what the model call cost. Pure; text of models and tools cannot control the terminal.
  */
 export function eventLines(event: Event, options: EventPrintOptions): string[] {
-  const { startedAt, width = DEFAULT_WIDTH, maxLines = DEFAULT_MAX_LINES, look = (_look: Look, text: string) => text } = options;
+  const { startedAt, width = DEFAULT_WIDTH, maxLines = DEFAULT_MAX_LINES, look: style = (_look: Look, text: string) => text } = options;
+  const look: typeof style = (name, text) => (text.trim() === '' ? text : style(name, text));
   let time = elapsed(event.timestamp - startedAt);
   let lastWho: string | undefined;
   return entriesOf(event).flatMap((entry) => {
