@@ -20,6 +20,8 @@ const TASK_QUEUE = 'kipchoge-demo';
 const SEARCH_ATTRIBUTES = { LonghaulAgent: 'Keyword', LonghaulStatus: 'Keyword' } as const;
 /** Once the demo ends: how long the run may take to close as cancelled, and then calls in flight to finish. */
 const GRACE_MS = 2_000;
+/** After this long the worker is not waited for: its server is gone. */
+const DRAIN_MS = 5_000;
 
 const terminal = processTerminal();
 const { signal, env, stdout } = terminal;
@@ -128,7 +130,7 @@ async function stayUp({ worker }: Started): Promise<void> {
 async function endAll({ run, result, worker, client, model, server }: Started): Promise<void> {
   if (signal.aborted) output.print(output.look('dim', '\nEnding what was started. Ctrl-C again ends it at once.'));
   await quietly(run !== undefined && result === undefined ? untilInterrupted(AbortSignal.timeout(GRACE_MS), cancelRun(run)) : undefined);
-  await quietly(worker?.drain());
+  await quietly(worker && untilInterrupted(AbortSignal.timeout(DRAIN_MS), worker.drain()));
   await quietly(client?.close());
   await quietly(model?.stop());
   await quietly(server?.stop());
