@@ -36,7 +36,7 @@ test('in the Temporal UI a run reads as a story: named activities with summaries
 
   const metadata = await testbed.client.temporal.workflow.getHandle(handle.runId).query<WorkflowMetadata>('__temporal_workflow_metadata');
   expect(metadata.currentDetails).toContain('assistant: completed');
-  expect(metadata.currentDetails).toContain('**Last thought:** 17,000 hours');
+  expect(metadata.currentDetails).toContain('**Last thought**\n\n17,000 hours');
   expect(utf8Length(metadata.currentDetails ?? '')).toBeLessThan(2_000);
   expect(metadata.definition?.queryDefinitions).toContainEqual(
     expect.objectContaining({ name: 'status', description: 'Status, step, usage' }),
