@@ -72,6 +72,7 @@ async function executeInSequence(state: RunState, prepared: Prepared[], ports: R
 
 /** Calls that overlap all see the state as the response found it; their changes are applied in call order, never in completion order. */
 async function executeTogether(state: RunState, prepared: Prepared[], ports: RunPorts): Promise<ToolOutcome[]> {
+  // oxlint-disable-next-line typescript/await-thenable -- What needs no execution is there already, without a promise.
   const outcomes = await Promise.all(prepared.map((one) => execute(one, ports)));
   for (const outcome of outcomes) applyState(state, outcome);
   return outcomes;
