@@ -36,7 +36,10 @@ export function measureHistory(history: readonly HistoryEvent[], modelActivity: 
   };
 }
 
-/** The mean of the first and of the last 20 steps; of all where there are fewer. */
+/** What the beginning and the end of a run are: so many steps, or all where there are fewer. */
+export const EDGE_STEPS = 20;
+
+/** The mean of the first and of the last 20 steps. */
 export function edges(values: readonly number[]): { first20: number; last20: number } {
-  return { first20: mean(values.slice(0, 20)), last20: mean(values.slice(-20)) };
+  return { first20: mean(values.slice(0, EDGE_STEPS)), last20: mean(values.slice(-EDGE_STEPS)) };
 }

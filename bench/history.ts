@@ -67,8 +67,14 @@ function figures(rounds: readonly Round[], content: number): HistoryFigures {
     historyBytes,
     contentBytes: content,
     amplification: rounded(historyBytes / content, 3),
-    bytesPerStepFirst20: rounded(middle(({ run }) => edges(run.stepBytes).first20), 1),
-    bytesPerStepLast20: rounded(middle(({ run }) => edges(run.stepBytes).last20), 1),
+    bytesPerStepFirst20: rounded(
+      middle(({ run }) => edges(run.stepBytes).first20),
+      1,
+    ),
+    bytesPerStepLast20: rounded(
+      middle(({ run }) => edges(run.stepBytes).last20),
+      1,
+    ),
     bytesByEventType: rounds[0]?.run.bytesByType ?? {},
   };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { edges } from './encoded-history.ts';
+import { EDGE_STEPS } from './encoded-history.ts';
 import type { BenchOptions } from './options.ts';
 import type { Side } from './side.ts';
 import { mean, median, percentile, rounded } from './statistics.ts';
@@ -13,7 +13,7 @@ export interface LatencyFigures {
   msPerCallMean: number;
   msPerCallP50: number;
   msPerCallP95: number;
-  /** Means of the calls of the first and of the last 20 steps of a run. */
+  /** The median step among the first and among the last 20 of each run, over its two calls. */
   msPerCallFirst20: number;
   msPerCallLast20: number;
   /** Of all runs together. */
@@ -89,18 +89,22 @@ function callsOf(steps: number): number {
 export function roundFigures(runs: readonly TimedRun[], totalMs: number): LatencyFigures {
   const calls = (run: TimedRun): number => run.gaps.length + 1;
   const gaps = runs.flatMap((run) => run.gaps);
-  // A step is two gaps: its model call's and its tool call's.
-  const steps = runs.map(({ gaps: [...all] }) => Array.from({ length: all.length / 2 }, (_, step) => mean(all.slice(2 * step, 2 * step + 2))));
+  const steps = runs.map(stepTimes);
   return {
     msPerCallMean: rounded(mean(runs.map((run) => run.ms / calls(run))), 2),
     msPerCallP50: rounded(percentile(gaps, 50), 2),
     msPerCallP95: rounded(percentile(gaps, 95), 2),
-    msPerCallFirst20: rounded(median(steps.map((one) => edges(one).first20)), 2),
-    msPerCallLast20: rounded(median(steps.map((one) => edges(one).last20)), 2),
+    msPerCallFirst20: rounded(median(steps.flatMap((run) => run.slice(0, EDGE_STEPS))), 2),
+    msPerCallLast20: rounded(median(steps.flatMap((run) => run.slice(-EDGE_STEPS))), 2),
     callsPerSecond: rounded((runs.reduce((sum, run) => sum + calls(run), 0) / totalMs) * 1_000, 1),
     msModelCallP50: rounded(percentile(everySecond(runs, 0), 50), 2),
     msToolCallP50: rounded(percentile(everySecond(runs, 1), 50), 2),
   };
+}
+
+/** A step is two gaps, its model call's and its tool call's: their mean, so that the two kinds do not mix in a median. */
+function stepTimes({ gaps }: TimedRun): number[] {
+  return Array.from({ length: gaps.length / 2 }, (_, step) => mean(gaps.slice(2 * step, 2 * step + 2)));
 }
 
 function everySecond(runs: readonly TimedRun[], from: 0 | 1): number[] {

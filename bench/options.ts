@@ -37,7 +37,15 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       return { command, steps, resultChars: count('result-chars', values['result-chars'] ?? '2000'), rounds, quiet };
     case 'latency': {
       const resultChars = count('result-chars', values['result-chars'] ?? '200');
-      return { command, steps, runs: count('runs', values.runs), concurrency: count('concurrency', values.concurrency), resultChars, rounds, quiet };
+      return {
+        command,
+        steps,
+        runs: count('runs', values.runs),
+        concurrency: count('concurrency', values.concurrency),
+        resultChars,
+        rounds,
+        quiet,
+      };
     }
     default:
       throw new Error(command === undefined ? 'Which command?' : `There is no command "${command}"`);

@@ -35,7 +35,10 @@ function answer(response: ServerResponse, body: Buffer): void {
     send(response, delta({ content }));
   } else {
     const [{ id, type, function: called }] = calls;
-    send(response, delta({ role: 'assistant', content: null, tool_calls: [{ index: 0, id, type, function: { name: called.name, arguments: '' } }] }));
+    send(
+      response,
+      delta({ role: 'assistant', content: null, tool_calls: [{ index: 0, id, type, function: { name: called.name, arguments: '' } }] }),
+    );
     send(response, delta({ tool_calls: [{ index: 0, function: { arguments: called.arguments } }] }));
   }
   send(response, delta({}, calls === undefined ? 'stop' : 'tool_calls'));
@@ -44,7 +47,9 @@ function answer(response: ServerResponse, body: Buffer): void {
 }
 
 function send(response: ServerResponse, fields: object): void {
-  response.write(`data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 0, model: 'pages', ...fields })}\n\n`);
+  response.write(
+    `data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 0, model: 'pages', ...fields })}\n\n`,
+  );
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {
