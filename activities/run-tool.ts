@@ -86,7 +86,7 @@ function runContext(runtime: ActivityRuntime, input: RunToolInput, { deps, state
   const runId = workflowExecution?.workflowId ?? '';
   const fields = { runId, agent: input.agentName, step: input.step, callId: input.callId };
   return {
-    deps: Object.freeze(structuredClone(deps)) as JsonObject,
+    deps: Object.freeze(structuredClone(deps)),
     resources: runtime.resources,
     retry: number - 1,
     agentName: input.agentName,
