@@ -68,8 +68,8 @@ function transcriptEvent(author: string, { id, content, providerItems }: Recorde
   return { id, author, content, ...(providerItems === undefined ? {} : { providerItems }) };
 }
 
-function withoutId({ id: _, ...event }: TranscriptEvent): Omit<TranscriptEvent, 'id'> {
-  return event;
+function withoutId({ author, content, providerItems }: TranscriptEvent): Omit<TranscriptEvent, 'id'> {
+  return providerItems === undefined ? { author, content } : { author, content, providerItems };
 }
 
 /** Ids of all calls so far: a new one must differ. */

@@ -1,4 +1,5 @@
 import type { ModelSettings, ToolDescription } from '../../src/domain/agent-snapshot.ts';
+import type { ContentItem } from '../../src/domain/content.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import type { OpenAICapabilities } from './capabilities.ts';
 import { buildChatMessages } from './chat-messages.ts';
@@ -6,7 +7,8 @@ import { buildChatMessages } from './chat-messages.ts';
 /** The body of a Chat Completions request. Its keys come in one fixed order: equal requests are equal bytes. */
 export function chatRequest(request: ModelRequest, capabilities: OpenAICapabilities): Record<string, unknown> {
   const { model, instructions, conversation, tools, output, settings } = request;
-  const contents = conversation.flatMap((event) => event.content);
+  const contents: ContentItem[] = [];
+  for (const event of conversation) contents.push(...event.content);
   return {
     model,
     messages: buildChatMessages(instructions, contents, capabilities.developerRole ? 'developer' : 'system'),

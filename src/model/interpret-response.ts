@@ -78,10 +78,11 @@ function listOf(value: unknown): unknown[] {
 }
 
 function checkCalls(rawCalls: unknown[], complete: boolean, options: InterpretOptions): CheckedCall[] {
-  const taken = new Set(options.knownCallIds);
+  const taken = new Set<string>();
+  const isTaken = (id: string): boolean => taken.has(id) || options.knownCallIds.has(id);
   return rawCalls.map((raw) => {
     const parsed = parseToolCall(raw, { complete, uuid: options.uuid });
-    const toolCallId = unusedId(parsed.toolCallId, taken);
+    const toolCallId = unusedId(parsed.toolCallId, isTaken);
     taken.add(toolCallId);
     const checked = isFinalAnswer(parsed.name, options) ? checkFinalAnswer(parsed, options) : checkArguments(parsed, options.snapshot);
     const { args, ...rest } = checked;
@@ -90,9 +91,9 @@ function checkCalls(rawCalls: unknown[], complete: boolean, options: InterpretOp
 }
 
 /** The id, with a number behind it where the run has it already. */
-function unusedId(id: string, taken: ReadonlySet<string>): string {
+function unusedId(id: string, isTaken: (id: string) => boolean): string {
   let unused = id;
-  for (let number = 2; taken.has(unused); number += 1) unused = `${id}-${number}`;
+  for (let number = 2; isTaken(unused); number += 1) unused = `${id}-${number}`;
   return unused;
 }
 
