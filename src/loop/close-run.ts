@@ -1,30 +1,19 @@
 import type { RunResultFields } from '../domain/run-result.ts';
 import { noUsage } from '../domain/usage.ts';
-import type { Ending } from './next-step.ts';
 import type { RunClock } from './clock.ts';
+import type { Ending } from './next-step.ts';
 import type { RunState } from './run-state.ts';
 
 /** The result of a run, from what was recorded and how it ended. */
 export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: Ending): RunResultFields {
-  const endedAt = clock.now();
   state.status = ending.status;
   return {
-    version: 1,
-    runId: state.runId,
-    agentName: state.snapshot.name,
-    output: ending.output,
-    status: ending.status,
-    stopReason: ending.stopReason,
+    ...closeUnstarted({ runId: state.runId, agentName: state.snapshot.name, startedAt: state.startedAt }, clock, ending),
     steps: state.steps,
     stepsUsed: state.steps.length,
     usage: state.usage,
     toolCallsTotal: state.toolCallsTotal,
     toolCallsByName: Object.fromEntries(state.toolCallsByName),
-    startTime: new Date(state.startedAt).toISOString(),
-    endTime: new Date(endedAt).toISOString(),
-    durationSeconds: (endedAt - state.startedAt) / 1000,
-    error: ending.error?.message ?? null,
-    ...(ending.error === undefined ? {} : { errorCode: ending.error.code }),
     maxIterations: state.snapshot.limits.maxIterations,
   };
 }
@@ -41,16 +30,16 @@ export interface UnstartedRun {
 export function closeUnstarted(
   { runId, agentName, startedAt }: UnstartedRun,
   clock: Pick<RunClock, 'now'>,
-  ending: Ending,
+  { output, status, stopReason, error }: Ending,
 ): RunResultFields {
   const endedAt = clock.now();
   return {
     version: 1,
     runId,
     agentName,
-    output: ending.output,
-    status: ending.status,
-    stopReason: ending.stopReason,
+    output,
+    status,
+    stopReason,
     steps: [],
     stepsUsed: 0,
     usage: noUsage(),
@@ -59,8 +48,8 @@ export function closeUnstarted(
     startTime: new Date(startedAt).toISOString(),
     endTime: new Date(endedAt).toISOString(),
     durationSeconds: (endedAt - startedAt) / 1000,
-    error: ending.error?.message ?? null,
-    ...(ending.error === undefined ? {} : { errorCode: ending.error.code }),
+    error: error?.message ?? null,
+    ...(error === undefined ? {} : { errorCode: error.code }),
     maxIterations: 0,
   };
 }
