@@ -19,6 +19,8 @@ interface Observed {
   events: unknown[];
   /** How often the model was asked for each answer. */
   asked: number[];
+  /** The body of the last request for each answer, byte for byte. */
+  requests: string[];
 }
 
 let undisturbed: Observed;
@@ -34,27 +36,34 @@ afterAll(async () => {
 
 test('undisturbed, every answer of the model is asked for once', () => {
   expect(undisturbed.asked).toEqual([1, 1, 1, 1]);
+  expect(undisturbed.requests.map((text) => text.includes('"stream":true'))).toEqual([true, true, true, true]);
   expect(undisturbed.result).toMatchObject({ status: 'completed', output: 'all done', stepsUsed: 4 });
 });
 
 test('a worker killed during a model call: the run finishes the same, and only that answer is asked for again', async () => {
-  const { result, events, asked } = await runWith({ duringModel: (results) => results === 1 });
+  const { result, events, asked, requests } = await runWith({ duringModel: (results) => results === 1 });
   expect(result).toEqual(undisturbed.result);
   expect(events).toEqual(undisturbed.events);
+  // A second process begins with a cold cache, and asks the model in the same words.
+  expect(requests).toEqual(undisturbed.requests);
   expect(asked).toEqual([1, 2, 1, 1]);
 }, 60_000);
 
 test('a worker killed during a tool: the run finishes the same, and no answer is asked for twice', async () => {
-  const { result, events, asked } = await runWith({ duringTool: (path) => path === '/work/1' });
+  const { result, events, asked, requests } = await runWith({ duringTool: (path) => path === '/work/1' });
   expect(result).toEqual(undisturbed.result);
   expect(events).toEqual(undisturbed.events);
+  // A second process begins with a cold cache, and asks the model in the same words.
+  expect(requests).toEqual(undisturbed.requests);
   expect(asked).toEqual([1, 1, 1, 1]);
 }, 60_000);
 
 test('a worker killed between two steps: the run finishes the same, with at most the call in flight asked for again', async () => {
-  const { result, events, asked } = await runWith({ afterTool: (path) => path === '/work/1' });
+  const { result, events, asked, requests } = await runWith({ afterTool: (path) => path === '/work/1' });
   expect(result).toEqual(undisturbed.result);
   expect(events).toEqual(undisturbed.events);
+  // A second process begins with a cold cache, and asks the model in the same words.
+  expect(requests).toEqual(undisturbed.requests);
   expect([asked[0], asked[1], asked[3]]).toEqual([1, 1, 1]);
   expect(asked[2]).toBeLessThanOrEqual(2);
 }, 60_000);
@@ -69,9 +78,11 @@ async function runWith(crash: Crash): Promise<Observed> {
     if (worker !== undefined) await killProcess(worker);
   };
   const asked: number[] = [];
+  const requests: string[] = [];
   const model = await startWorkingModel(async (request) => {
     const results = resultsIn(request);
     asked[results] = (asked[results] ?? 0) + 1;
+    requests[results] = request.text;
     if (!crashed && crash.duringModel?.(results)) await kill();
   });
   const tools = await startToolServer(async (path) => {
@@ -104,6 +115,7 @@ async function runWith(crash: Crash): Promise<Observed> {
     result: withoutIdsAndTimes(result),
     events: events.map(({ author, content, usage }: Event) => ({ author, content, usage })),
     asked,
+    requests,
   };
 }
 
