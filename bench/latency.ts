@@ -43,30 +43,44 @@ export async function measureLatency(
   for (const side of [longhaul, loop]) {
     for (let run = 0; run < WARM_UP_RUNS; run += 1) await timeRun(surroundings, side, Math.min(options.steps, WARM_UP_STEPS));
   }
-  const rounds = { longhaul: [] as LatencyFigures[], loop: [] as LatencyFigures[] };
+  const rounds: Record<Side['name'], LatencyFigures[]> = { longhaul: [], loop: [] };
   for (let round = 1; round <= options.rounds; round += 1) {
-    // Whoever goes second finds the other's garbage and timers: each does so in turn.
-    for (const side of round % 2 === 1 ? [longhaul, loop] : [loop, longhaul]) {
-      const figures = await measureRound(surroundings, side, options);
-      rounds[side.name].push(figures);
-      say(`round ${round} of ${options.rounds}, ${side.name}: p50 ${figures.msPerCallP50} ms, mean ${figures.msPerCallMean} ms per call`);
+    const measured = await measureRound(surroundings, options);
+    for (const { name } of [longhaul, loop]) {
+      const figures = roundFigures(measured[name].runs, measured[name].ms);
+      rounds[name].push(figures);
+      say(`round ${round} of ${options.rounds}, ${name}: p50 ${figures.msPerCallP50} ms, mean ${figures.msPerCallMean} ms per call`);
     }
   }
   return { longhaul: middle(rounds.longhaul), loop: middle(rounds.loop) };
 }
 
-async function measureRound(surroundings: Surroundings, side: Side, { steps, runs, concurrency }: LatencyOptions): Promise<LatencyFigures> {
-  const timed: TimedRun[] = [];
-  let left = runs;
-  const start = performance.now();
-  const oneAfterTheOther = async (): Promise<void> => {
-    while (left > 0) {
-      left -= 1;
-      timed.push(await timeRun(surroundings, side, steps));
+/** The runs of one side in one round, and the time that its turns took together. */
+interface SideRound {
+  runs: TimedRun[];
+  ms: number;
+}
+
+/**
+ * The sides take turns of `concurrency` runs at once: turns are short, so that whatever else the machine does falls
+ * on both. Whoever goes second finds the other's garbage and timers: each does so every other time.
+ */
+async function measureRound(
+  surroundings: Surroundings,
+  { steps, runs, concurrency }: LatencyOptions,
+): Promise<Record<Side['name'], SideRound>> {
+  const { longhaul, loop } = surroundings;
+  const round: Record<Side['name'], SideRound> = { longhaul: { runs: [], ms: 0 }, loop: { runs: [], ms: 0 } };
+  for (let done = 0, turn = 0; done < runs; done += concurrency, turn += 1) {
+    const atOnce = Math.min(concurrency, runs - done);
+    for (const side of turn % 2 === 0 ? [longhaul, loop] : [loop, longhaul]) {
+      const start = performance.now();
+      const timed = await Promise.all(Array.from({ length: atOnce }, () => timeRun(surroundings, side, steps)));
+      round[side.name].ms += performance.now() - start;
+      round[side.name].runs.push(...timed);
     }
-  };
-  await Promise.all(Array.from({ length: concurrency }, oneAfterTheOther));
-  return roundFigures(timed, performance.now() - start);
+  }
+  return round;
 }
 
 async function timeRun({ clock }: Surroundings, side: Side, steps: number): Promise<TimedRun> {
