@@ -43,9 +43,28 @@ export async function* listRuns(client: Client, filter: ListFilter = {}): AsyncG
 function visibilityQuery({ agent, status, query }: ListFilter): string {
   const conditions = [`WorkflowType = ${quoted(AGENT_RUN)}`];
   if (agent !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`);
-  if (status !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.status} = ${quoted(status)}`);
+  if (status !== undefined) conditions.push(statusCondition(status));
   if (query !== undefined) conditions.push(`(${query})`);
   return conditions.join(' AND ');
+}
+
+/** A run that was ended from outside has published nothing about it: where Temporal knows better, Temporal is asked. */
+function statusCondition(status: RunStatus): string {
+  const published = `${SEARCH_ATTRIBUTES.status} = ${quoted(status)}`;
+  switch (status) {
+    case 'completed':
+    case 'max_iterations_reached':
+      return published;
+    case 'error':
+      return "ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut')";
+    case 'cancelled':
+      return "ExecutionStatus = 'Canceled'";
+    case 'running':
+      return `ExecutionStatus = 'Running' AND (${published} OR ${SEARCH_ATTRIBUTES.status} IS NULL)`;
+    case 'pending_confirmation':
+    case 'paused':
+      return `ExecutionStatus = 'Running' AND ${published}`;
+  }
 }
 
 /** Values come from callers: a quote in one must not end the text. */

@@ -2,7 +2,8 @@ import { Connection } from '@temporalio/client';
 import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { callTool, say, scriptedModel } from '../../src/testing/index.ts';
+import type { RunStatus } from '../../src/domain/run-status.ts';
+import { callTool, failWith, hang, say, scriptedModel } from '../../src/testing/index.ts';
 import { ensureSearchAttributes } from '../../worker/search-attributes.ts';
 import { assistant } from './agents.ts';
 import { historyOf, Testbed, until } from './testbed.ts';
@@ -23,6 +24,40 @@ test('a worker registers the search attributes, and runs are found by agent and 
   const none = [];
   for await (const run of testbed.client.list({ agent: "it's nobody" })) none.push(run);
   expect(none).toEqual([]);
+});
+
+test('a run is listed under the status that it has, also where it was ended from outside', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([failWith('model_forbidden', 'no'), hang(), hang(), hang()]);
+  await testbed.work({ agents: [assistant], providers: { scripted } });
+  const start = async (name: string): Promise<string> => {
+    const called = scripted.requests.length;
+    const { runId } = await testbed.client.start(assistant, {
+      input: 'Q',
+      taskQueue: testbed.taskQueue,
+      runId: `${testbed.taskQueue}-${name}`,
+    });
+    await until(() => scripted.requests.length > called, 'the model call');
+    return runId;
+  };
+  const failed = await start('failed');
+  const cancelled = await start('cancelled');
+  await testbed.client.handle(cancelled).cancel('enough');
+  const terminated = await start('terminated');
+  await testbed.client.temporal.workflow.getHandle(terminated).terminate();
+  const running = await start('running');
+
+  const listed = async (status: RunStatus): Promise<string[]> => {
+    const runs: string[] = [];
+    for await (const run of testbed.client.list({ status, query: `TaskQueue = '${testbed.taskQueue}'` })) runs.push(run.runId);
+    return runs.toSorted();
+  };
+  await until(async () => (await listed('error')).length === 2 && (await listed('cancelled')).length === 1, 'the ended runs to be listed');
+  expect(await listed('error')).toEqual([failed, terminated].toSorted());
+  expect(await listed('cancelled')).toEqual([cancelled]);
+  expect(await listed('running')).toEqual([running]);
+  await testbed.client.handle(running).cancel('done');
+  await testbed.client.handle(running).result();
 });
 
 test('where they cannot be had, runs work without them and never upsert them, with one warning that gives the command', async () => {
