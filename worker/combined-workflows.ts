@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join } from 'node:path';
@@ -24,9 +23,9 @@ export const CANCELLATION_MODULE = workflowModule('cancellation');
 export function combinedWorkflows(userWorkflows: string | undefined): string {
   if (userWorkflows === undefined || userWorkflows === AGENT_RUN_MODULE) return AGENT_RUN_MODULE;
   const code = [userWorkflows, AGENT_RUN_MODULE].map((path) => `export * from ${JSON.stringify(path)};\n`).join('');
-  const name = createHash('sha256').update(code).digest('hex').slice(0, 16);
-  const directory = join(tmpdir(), `longhaul-workflows-${name}`);
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  // A directory that nobody else can have made or can write to: what lies in it becomes code of the worker.
+  const directory = mkdtempSync(join(tmpdir(), 'longhaul-workflows-'));
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const path = join(directory, 'workflows.js');
   writeFileSync(path, code);
   return path;
