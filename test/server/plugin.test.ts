@@ -1,3 +1,4 @@
+import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -15,6 +16,7 @@ test('a team adds agents to the worker and the client that it has', async () => 
   const scripted = scriptedModel([callTool('search', { query: 'a' }), say('done'), say('facts'), say('text')]);
   const researcher = defineAgent({ name: 'researcher', model: 'scripted/r' });
   const writer = defineAgent({ name: 'writer', model: 'scripted/w' });
+  const plugin = new LonghaulPlugin({ agents: [assistant, researcher, writer], providers: { scripted } });
   const connection = await NativeConnection.connect({ address: testbed.address });
   const greet = (name: string): Promise<string> => Promise.resolve(`hello ${name}`);
   const worker = await Worker.create({
@@ -22,10 +24,11 @@ test('a team adds agents to the worker and the client that it has', async () => 
     taskQueue: testbed.taskQueue,
     workflowsPath,
     activities: { greet },
-    plugins: [new LonghaulPlugin({ agents: [assistant, researcher, writer], providers: { scripted } })],
+    plugins: [plugin],
   });
   await worker.runUntil(async () => {
-    const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue });
+    const clientConnection = await Connection.connect({ address: testbed.address });
+    const client = new LonghaulClient(new Client({ connection: clientConnection, plugins: [plugin] }), { taskQueue: testbed.taskQueue });
     expect(await client.run(assistant, { input: 'Q' })).toMatchObject({ status: 'completed', output: 'done' });
     const report = await client.temporal.workflow.execute('report', {
       args: ['x'],
@@ -33,6 +36,7 @@ test('a team adds agents to the worker and the client that it has', async () => 
       workflowId: testbed.taskQueue,
     });
     expect(report).toMatchObject({ text: 'text' });
+    await client.close();
   });
   await connection.close();
 });
