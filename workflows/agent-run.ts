@@ -1,9 +1,10 @@
-import { type ActivityOptions, ApplicationFailure } from '@temporalio/common';
+import type { ActivityOptions } from '@temporalio/common';
 import { CancellationScope, isCancellation, proxySinks, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { activityProblem } from '../src/activity-outcome.ts';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import { errorMessage, type ErrorCode } from '../src/domain/error.ts';
 import type { RunResultFields } from '../src/domain/run-result.ts';
+import { oneLine } from '../src/domain/text.ts';
 import { closeRun, closeUnstarted } from '../src/loop/close-run.ts';
 import type { Ending } from '../src/loop/next-step.ts';
 import { runLoop } from '../src/loop/run-loop.ts';
@@ -48,7 +49,6 @@ export async function agentRun(rawInput: RunInput): Promise<RunResultFields> {
     result = await think(run, checked.input);
   } catch (error) {
     // Whatever is thrown here would fail the workflow task, and the task would be retried for ever.
-    if (error instanceof ApplicationFailure) throw error;
     result = isCancellation(error) ? cancelled(run) : failed(run, 'internal', errorMessage(error));
   }
   if (run.snapshot !== undefined) publishStatus(run.snapshot, result.status);
@@ -88,7 +88,7 @@ async function resolveAgent(input: RunInput): Promise<Resolved> {
     ...(input.deps === undefined ? {} : fits(input.deps) ? { deps: input.deps } : { depsByReference: true }),
   };
   try {
-    const options = { ...RESOLVE, summary: `resolve agent ${input.agent}`.slice(0, 100) };
+    const options = { ...RESOLVE, summary: oneLine(`resolve agent ${input.agent}`, 200) };
     return { type: 'resolved', snapshot: await activity<ResolveAgentInput, AgentSnapshot>(ACTIVITIES.resolveAgent, options)(request) };
   } catch (error) {
     const problem = activityProblem(error);
