@@ -6,21 +6,15 @@ import { interpretResponse } from '../src/model/interpret-response.ts';
 import { type CallModelInput, type CallModelOutput, QUERIES } from '../src/protocol.ts';
 import { attempt } from './attempt.ts';
 import { buildRequest } from './build-request.ts';
-import { permanent, toFailure } from './failure.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from './payload-limit.ts';
+import { failingAs, permanent } from './failure.ts';
+import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
 import { executionKey, queryRun } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import type { TranscriptEvent, TranscriptPage } from './transcript.ts';
 
 /** Assembles the conversation from its reference, asks the model once, and returns the answer checked and identified. */
 export function callModelActivity(runtime: ActivityRuntime): (input: CallModelInput) => Promise<CallModelOutput> {
-  return async (input) => {
-    try {
-      return await callModel(runtime, input);
-    } catch (error) {
-      throw toFailure(error, 'model_error');
-    }
-  };
+  return failingAs('model_error', (input) => callModel(runtime, input));
 }
 
 async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promise<CallModelOutput> {

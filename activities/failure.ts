@@ -6,7 +6,7 @@ import { ERROR_CODES, errorCode, errorMessage, type ErrorCode } from '../src/dom
  * decides whether it is tried again, and a wait that the provider asked for is honoured. Failures and
  * cancellations of Temporal pass unchanged.
  */
-export function toFailure(error: unknown, otherwise: ErrorCode): unknown {
+function toFailure(error: unknown, otherwise: ErrorCode): unknown {
   if (error instanceof TemporalFailure || isAbort(error)) return error;
   const code = errorCode(error) ?? otherwise;
   const wait = retryAfter(error);
@@ -16,6 +16,17 @@ export function toFailure(error: unknown, otherwise: ErrorCode): unknown {
     nonRetryable: !ERROR_CODES[code].retryable,
     ...(wait === undefined ? {} : { nextRetryDelay: wait }),
   });
+}
+
+/** An activity whose errors of ours reach Temporal as the failures that the table of codes says; any other error is `otherwise`. */
+export function failingAs<Input, Output>(otherwise: ErrorCode, work: (input: Input) => Promise<Output>): (input: Input) => Promise<Output> {
+  return async (input) => {
+    try {
+      return await work(input);
+    } catch (error) {
+      throw toFailure(error, otherwise);
+    }
+  };
 }
 
 /** A failure of `code` that is not tried again. */

@@ -4,37 +4,33 @@ import type { AnyAgent } from '../src/define/agent-definition.ts';
 import { parseDeps } from '../src/define/parse-deps.ts';
 import { type DataView, QUERIES, type ResolveAgentInput } from '../src/protocol.ts';
 import { buildSnapshot } from './build-snapshot.ts';
-import { permanent, toFailure } from './failure.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from './payload-limit.ts';
+import { failingAs, permanent } from './failure.ts';
+import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
 import { queryRun } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
 /** The run's first activity: the agent by name, its instructions for these deps, as the snapshot that the run is pinned to. */
 export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveAgentInput) => Promise<AgentSnapshot> {
-  return async (input) => {
-    try {
-      const agent = runtime.registry.agent(input.agent);
-      const given = input.depsByReference ? (await queryRun<DataView>(QUERIES.data, null)).deps : (input.deps ?? {});
-      const snapshot = buildSnapshot(agent, {
-        instructions: await resolveInstructions(agent, parseDeps(agent, given)),
-        capabilities: runtime.registry.provider(agent.model).capabilities,
-        heartbeatMs: runtime.heartbeatMs,
-        searchAttributes: await runtime.searchAttributes(),
-        maxIterations: input.maxIterations,
-      });
-      const bytes = jsonBytes(snapshot);
-      if (bytes > MAX_PAYLOAD_BYTES) {
-        throw permanent(
-          'payload_too_large',
-          `Agent "${agent.name}" is ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}: shorten its instructions or schemas.`,
-        );
-      }
-      runtime.snapshots.add(snapshot);
-      return snapshot;
-    } catch (error) {
-      throw toFailure(error, 'invalid_agent');
+  return failingAs('invalid_agent', async (input) => {
+    const agent = runtime.registry.agent(input.agent);
+    const given = input.depsByReference ? (await queryRun<DataView>(QUERIES.data, null)).deps : (input.deps ?? {});
+    const snapshot = buildSnapshot(agent, {
+      instructions: await resolveInstructions(agent, parseDeps(agent, given)),
+      capabilities: runtime.registry.provider(agent.model).capabilities,
+      heartbeatMs: runtime.heartbeatMs,
+      searchAttributes: await runtime.searchAttributes(),
+      maxIterations: input.maxIterations,
+    });
+    const bytes = jsonBytes(snapshot);
+    if (bytes > MAX_PAYLOAD_BYTES) {
+      throw permanent(
+        'payload_too_large',
+        `Agent "${agent.name}" is ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}: shorten its instructions or schemas.`,
+      );
     }
-  };
+    runtime.snapshots.add(snapshot);
+    return snapshot;
+  });
 }
 
 async function resolveInstructions(agent: AnyAgent, deps: unknown): Promise<string[]> {

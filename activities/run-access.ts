@@ -1,7 +1,7 @@
 import { activityInfo, getClient } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { isGrpcServiceError } from '@temporalio/client';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { GRPC, grpcCode } from '../src/client/grpc-code.ts';
 import { errorMessage } from '../src/domain/error.ts';
 
 /** How long one query may take. A busy workflow task delays it without an error. */
@@ -9,7 +9,7 @@ const QUERY_DEADLINE_MS = 5_000;
 const QUERY_ATTEMPTS = 5;
 
 /** DEADLINE_EXCEEDED; FAILED_PRECONDITION: no poller seen yet, or the first task is not scheduled yet. */
-const PASSING_CODES = new Set([4, 9]);
+const PASSING = new Set<number | undefined>([GRPC.deadlineExceeded, GRPC.failedPrecondition]);
 
 /** Identifies the execution that the current activity belongs to: `namespace/workflowId/runId`. */
 export function executionKey(): string {
@@ -31,7 +31,7 @@ export async function queryRun<Answer>(query: string, argument: unknown): Promis
       return await client.withDeadline(Date.now() + QUERY_DEADLINE_MS, () => handle.query<Answer, [unknown]>(query, argument));
     } catch (error) {
       last = error;
-      if (!isPassing(error)) break;
+      if (!PASSING.has(grpcCode(error))) break;
       await sleep(50 * attempt);
     }
   }
@@ -39,9 +39,4 @@ export async function queryRun<Answer>(query: string, argument: unknown): Promis
     type: 'transcript_unavailable',
     message: `The run did not answer the query "${query}": ${errorMessage(last)}`,
   });
-}
-
-function isPassing(error: unknown): boolean {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  return isGrpcServiceError(cause) && PASSING_CODES.has(cause.code);
 }

@@ -7,20 +7,14 @@ import { type DataView, QUERIES, type RunToolInput, type RunToolOutput } from '.
 import { attempt } from './attempt.ts';
 import { fetchTranscript } from './call-model.ts';
 import { executeTool } from './execute-tool.ts';
-import { permanent, toFailure } from './failure.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from './payload-limit.ts';
+import { failingAs, permanent } from './failure.ts';
+import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
 import { executionKey, queryRun } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
 /** Runs one tool call. It is registered under the name of every tool, so that the Temporal UI shows that name. */
 export function runToolActivity(runtime: ActivityRuntime): (input: RunToolInput) => Promise<RunToolOutput> {
-  return async (input) => {
-    try {
-      return await runTool(runtime, input);
-    } catch (error) {
-      throw toFailure(error, 'internal');
-    }
-  };
+  return failingAs('internal', (input) => runTool(runtime, input));
 }
 
 async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<RunToolOutput> {

@@ -3,7 +3,7 @@ import { CancellationScope, ChildWorkflowCancellationType, executeChild, ParentC
 import type { AnyAgent, DepsOf, OutputOf } from '../src/define/agent-definition.ts';
 import type { ContentPart } from '../src/domain/content.ts';
 import { isJsonObject, type JsonObject } from '../src/domain/json.ts';
-import { RunResult, type RunResultFields } from '../src/domain/run-result.ts';
+import { isRunResult, RunResult, type RunResultFields } from '../src/domain/run-result.ts';
 import { oneLine } from '../src/domain/text.ts';
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/protocol.ts';
 import { activity } from './temporal-ports.ts';
@@ -73,8 +73,4 @@ async function readCancelled(runId: string): Promise<RunResultFields> {
 function resultOf({ cause }: ChildWorkflowFailure): RunResultFields | undefined {
   const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
   return isRunResult(details) ? details : undefined;
-}
-
-function isRunResult(details: unknown): details is RunResultFields {
-  return isJsonObject(details) && typeof details['runId'] === 'string' && typeof details['status'] === 'string';
 }

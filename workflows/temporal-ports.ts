@@ -3,7 +3,7 @@ import { CancellationScope, proxyActivities, uuid4 } from '@temporalio/workflow'
 import { modelFailure, modelOutcome, toolFailure, toolOutcome } from '../src/activity-outcome.ts';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { JsonObject } from '../src/domain/json.ts';
-import { utf8Length } from '../src/domain/text.ts';
+import { jsonBytes } from '../src/domain/payload-limit.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../src/loop/ports.ts';
 import type { RunState } from '../src/loop/run-state.ts';
 import {
@@ -106,7 +106,7 @@ function toolInput(run: PortedRun, { call, step, offset, index }: ToolInvocation
 
 /** Small enough to be in an activity's input a second time. */
 export function fits(value: object): boolean {
-  return utf8Length(JSON.stringify(value)) <= INLINE_BYTES;
+  return jsonBytes(value) <= INLINE_BYTES;
 }
 
 /** An activity by name. Names of tools are data, so the proxy is not typed by them. */

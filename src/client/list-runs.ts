@@ -1,7 +1,9 @@
-import { type Client, isGrpcServiceError, type WorkflowExecutionInfo } from '@temporalio/client';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { GRPC, grpcCode } from './grpc-code.ts';
 import { LonghaulError } from '../domain/error.ts';
 import type { RunStatus } from '../domain/run-status.ts';
 import { AGENT_RUN, SEARCH_ATTRIBUTES } from '../protocol.ts';
+import { statusOf } from './views.ts';
 
 /** Which runs to list. */
 export interface ListFilter {
@@ -24,8 +26,6 @@ export interface RunListEntry {
   endTime: string | null;
 }
 
-const INVALID_ARGUMENT = 3;
-
 /** The runs of the namespace, newest first. A filter by agent or status needs the namespace's search attributes. */
 export async function* listRuns(client: Client, filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
   let left = filter.limit ?? Infinity;
@@ -36,7 +36,7 @@ export async function* listRuns(client: Client, filter: ListFilter = {}): AsyncG
       yield entry(info);
     }
   } catch (error) {
-    throw isBadQuery(error) ? badQuery(client, filter, error) : error;
+    throw grpcCode(error) === GRPC.invalidArgument ? badQuery(client, filter, error) : error;
   }
 }
 
@@ -78,31 +78,17 @@ function entry(info: WorkflowExecutionInfo): RunListEntry {
   return {
     runId: info.workflowId,
     agentName: typeof agentName === 'string' ? agentName : undefined,
-    status: statusOf(info, attributes.get(SEARCH_ATTRIBUTES.status)),
+    status: runStatus(info, attributes.get(SEARCH_ATTRIBUTES.status)),
     startTime: info.startTime.toISOString(),
     endTime: info.closeTime?.toISOString() ?? null,
   };
 }
 
-/** What ended a run from outside is not in its own attribute. */
-function statusOf({ status }: WorkflowExecutionInfo, published: unknown): RunStatus {
-  switch (status.name) {
-    case 'TERMINATED':
-    case 'TIMED_OUT':
-    case 'FAILED':
-      return 'error';
-    case 'CANCELLED':
-      return 'cancelled';
-    case 'COMPLETED':
-      return published === 'max_iterations_reached' ? published : 'completed';
-    default:
-      return published === 'pending_confirmation' || published === 'paused' ? published : 'running';
-  }
-}
-
-function isBadQuery(error: unknown): boolean {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  return isGrpcServiceError(cause) && cause.code === INVALID_ARGUMENT;
+/** What ended a run from outside is not in its own attribute; what else it is, Temporal's word does not say. */
+function runStatus({ status }: WorkflowExecutionInfo, published: unknown): RunStatus {
+  const known = statusOf(status.name);
+  if (known === 'completed' && published === 'max_iterations_reached') return published;
+  return known === 'running' && (published === 'pending_confirmation' || published === 'paused') ? published : known;
 }
 
 function badQuery(client: Client, { query }: ListFilter, cause: unknown): LonghaulError {

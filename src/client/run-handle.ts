@@ -1,4 +1,4 @@
-import { type Client, isGrpcServiceError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
 import type { Event } from '../domain/event.ts';
 import { type DefaultOutput, RunResult, type RunResultFields } from '../domain/run-result.ts';
@@ -6,15 +6,13 @@ import { isTerminal } from '../domain/run-status.ts';
 import type { StepResult } from '../domain/step.ts';
 import { type ContextPage, QUERIES, type StatusView, type StepsPage } from '../protocol.ts';
 import { followEvents, type FollowOptions } from './follow-events.ts';
+import { GRPC, grpcCode } from './grpc-code.ts';
 import { type ReadBackRun, readBack } from './read-back.ts';
 import { recordedRun } from './recorded-run.ts';
 import { runNotFound, runOutcome } from './run-outcome.ts';
 import { queryRun } from './run-queries.ts';
 import { contextFrom, statusFrom, statusOf, stepsFrom } from './views.ts';
 import { type WaitOptions, waitEnded, waitSignal } from './waiting.ts';
-
-/** gRPC: the execution is not there, or has closed. */
-const NOT_FOUND = 5;
 
 /** One run: ask it, wait for it, cancel it. Everything that reads works with and without a running worker. */
 export class RunHandle<Output = DefaultOutput> {
@@ -85,7 +83,7 @@ export class RunHandle<Output = DefaultOutput> {
       });
       return 'requested';
     } catch (error) {
-      if (isGrpcServiceError(error) && error.code === NOT_FOUND) return 'already_ended';
+      if (grpcCode(error) === GRPC.notFound) return 'already_ended';
       throw error;
     }
   }

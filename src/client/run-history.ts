@@ -1,11 +1,10 @@
-import { type Client, isGrpcServiceError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
+import { GRPC, grpcCode } from './grpc-code.ts';
 
 /** One event of a workflow's history. */
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
-/** gRPC: a page is larger than the channel takes. */
-const RESOURCE_EXHAUSTED = 8;
 const FIRST_PAGE_SIZE = 100;
 
 /**
@@ -25,7 +24,7 @@ export async function* runHistory(client: Client, workflowId: string): AsyncGene
         nextPageToken,
       });
     } catch (error) {
-      if (!isGrpcServiceError(error) || error.code !== RESOURCE_EXHAUSTED || maximumPageSize === 1) throw error;
+      if (grpcCode(error) !== GRPC.resourceExhausted || maximumPageSize === 1) throw error;
       maximumPageSize = Math.max(1, Math.floor(maximumPageSize / 8));
       continue;
     }

@@ -1,8 +1,7 @@
 import { type Client, WorkflowFailedError } from '@temporalio/client';
-import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { ApplicationFailure, TerminatedFailure, TimeoutFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { LonghaulError, errorMessage } from '../domain/error.ts';
-import { isJsonObject } from '../domain/json.ts';
-import type { RunResultFields } from '../domain/run-result.ts';
+import { isRunResult, type RunResultFields } from '../domain/run-result.ts';
 import { RESULT_MEMO } from '../protocol.ts';
 
 /**
@@ -39,7 +38,7 @@ async function resultOfFailure(client: Client, runId: string, { cause }: Workflo
   if (cause instanceof TimeoutFailure) {
     throw new LonghaulError('run_timed_out', `Run "${runId}" was ended by a time-out of its workflow: it has no result`, { cause });
   }
-  if (cause instanceof ApplicationFailure || cause instanceof CancelledFailure) {
+  if (cause instanceof ApplicationFailure) {
     const [details] = cause.details ?? [];
     if (isRunResult(details)) return details;
   }
@@ -47,8 +46,4 @@ async function resultOfFailure(client: Client, runId: string, { cause }: Workflo
   const kept = memo?.[RESULT_MEMO];
   if (isRunResult(kept)) return kept;
   throw new LonghaulError('internal', `Run "${runId}" closed without a RunResult: ${errorMessage(cause)}`, { cause });
-}
-
-function isRunResult(value: unknown): value is RunResultFields {
-  return isJsonObject(value) && typeof value['runId'] === 'string' && typeof value['status'] === 'string' && isJsonObject(value['usage']);
 }

@@ -7,7 +7,8 @@ import type { ContentPart } from '../domain/content.ts';
 import { LonghaulError } from '../domain/error.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
 import { outputText } from '../domain/output-text.ts';
-import { oneLine, utf8Length } from '../domain/text.ts';
+import { jsonBytes, MAX_PAYLOAD_BYTES } from '../domain/payload-limit.ts';
+import { oneLine } from '../domain/text.ts';
 import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../protocol.ts';
 import { checkRunInput } from '../schema/run-input-schema.ts';
 
@@ -25,9 +26,6 @@ export interface StartOptions<Deps = unknown> {
   maxIterations?: number;
   taskQueue?: string;
 }
-
-/** Bytes of JSON: Temporal refuses a payload of 2 MiB. */
-const MAX_INPUT_BYTES = 1_900_000;
 
 /** Starts the workflow of a run and returns its id. Refuses what cannot run before anything is sent. */
 export async function startRun(
@@ -66,11 +64,11 @@ function runInput(agent: AnyAgent | string, name: string, options: StartOptions)
     stripUndefined({ agent: name, input, deps: deps === undefined ? undefined : plainDeps(agent, deps), maxIterations }),
   );
   if (!checked.ok) throw new LonghaulError('invalid_input', `The run cannot start: ${checked.problem}`);
-  const bytes = utf8Length(JSON.stringify(checked.input));
-  if (bytes > MAX_INPUT_BYTES) {
+  const bytes = jsonBytes(checked.input);
+  if (bytes > MAX_PAYLOAD_BYTES) {
     throw new LonghaulError(
       'payload_too_large',
-      `The input of the run is ${bytes} bytes of JSON, over ${MAX_INPUT_BYTES}: pass large media by URL`,
+      `The input of the run is ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}: pass large media by URL`,
     );
   }
   return checked.input;

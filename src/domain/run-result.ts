@@ -1,5 +1,5 @@
 import type { ContentPart } from './content.ts';
-import type { JsonValue } from './json.ts';
+import { isJsonObject, type JsonValue } from './json.ts';
 import { outputText, mediaTypes } from './output-text.ts';
 import type { StopReason, TerminalStatus } from './run-status.ts';
 import type { StepResult } from './step.ts';
@@ -43,6 +43,11 @@ export interface RunResultJson<Output = JsonValue> extends RunResultFields<Outpu
   outputText: string;
   hasMedia: boolean;
   mediaTypes: string[];
+}
+
+/** True for the fields of a RunResult, as they come back from Temporal. */
+export function isRunResult(value: unknown): value is RunResultFields {
+  return isJsonObject(value) && typeof value['runId'] === 'string' && typeof value['status'] === 'string' && isJsonObject(value['usage']);
 }
 
 /** The result of a run (seed 001), for every way a run can end. */

@@ -66,7 +66,15 @@ const ZONES: readonly Zone[] = [
   },
   {
     files: 'activities/',
-    may: ['src/domain/', 'src/define/', 'src/schema/', 'src/model/', 'src/protocol.ts', 'src/client/run-outcome.ts'],
+    may: [
+      'src/domain/',
+      'src/define/',
+      'src/schema/',
+      'src/model/',
+      'src/protocol.ts',
+      'src/client/run-outcome.ts',
+      'src/client/grpc-code.ts',
+    ],
     packages: ['node:*', 'zod', 'openai', 'lru-cache', '@temporalio/activity', '@temporalio/common', '@temporalio/client'],
   },
   {

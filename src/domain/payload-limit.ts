@@ -1,4 +1,4 @@
-import { utf8Length } from '../src/domain/text.ts';
+import { utf8Length } from './text.ts';
 
 /** Bytes of JSON that one payload of ours may have: Temporal refuses 2 MiB, and retries the refused for ever. */
 export const MAX_PAYLOAD_BYTES = 1_900_000;
