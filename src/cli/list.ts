@@ -20,7 +20,7 @@ export async function list(io: CommandIo, flags: ListFlags): Promise<number> {
   await withClient(io, flags, async ({ client }) => {
     for await (const entry of client.list(filterOf(flags))) {
       terminal.signal.throwIfAborted();
-      if (output.json) output.printJson({ ...entry, agentName: entry.agentName ?? null });
+      if (output.json) output.printJson({ ...entry, agentName: entry.agentName ?? null, status: entry.status ?? null });
       else entries.push(entry);
     }
   });
@@ -41,5 +41,5 @@ function filterOf({ agent, status, query, limit }: ListFlags): ListFilter {
 
 function cells({ runId, agentName, status, startTime, endTime }: RunListEntry): string[] {
   const duration = endTime === null ? '' : `${((Date.parse(endTime) - Date.parse(startTime)) / 1000).toFixed(1)}s`;
-  return [printable(runId), printable(agentName ?? '?'), status, startTime.replace(/\.\d+Z$/, 'Z'), duration];
+  return [printable(runId), printable(agentName ?? '?'), status ?? '?', startTime.replace(/\.\d+Z$/, 'Z'), duration];
 }

@@ -20,7 +20,8 @@ export interface RunListEntry {
   runId: string;
   /** Undefined where the namespace lacks Longhaul's search attributes. */
   agentName: string | undefined;
-  status: RunStatus;
+  /** Undefined for a run that closed as Completed in such a namespace: it completed, or a limit ended it. */
+  status: RunStatus | undefined;
   /** ISO 8601. */
   startTime: string;
   endTime: string | null;
@@ -85,9 +86,9 @@ function entry(info: WorkflowExecutionInfo): RunListEntry {
 }
 
 /** What ended a run from outside is not in its own attribute; what else it is, Temporal's word does not say. */
-function runStatus({ status }: WorkflowExecutionInfo, published: unknown): RunStatus {
+function runStatus({ status }: WorkflowExecutionInfo, published: unknown): RunStatus | undefined {
   const known = statusOf(status.name);
-  if (known === 'completed' && published === 'max_iterations_reached') return published;
+  if (known === 'completed') return published === 'max_iterations_reached' || published === 'completed' ? published : undefined;
   return known === 'running' && (published === 'pending_confirmation' || published === 'paused') ? published : known;
 }
 

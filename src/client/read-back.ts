@@ -8,6 +8,10 @@ import type { RecordedRun } from './recorded-run.ts';
 
 /** What a run's history says when the loop is run over it again. */
 export interface ReadBackRun {
+  /** As the input names it; empty where the input does not. */
+  agentName: string;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
   /** Undefined where the agent was never resolved. */
   state?: RunState;
   /** Undefined where the run has not come to its end. */
@@ -21,14 +25,15 @@ export interface ReadBackRun {
  */
 export async function readBack(runId: string, recorded: RecordedRun): Promise<ReadBackRun> {
   const { input, snapshot, startedAt } = recorded;
-  if (input === undefined || snapshot === undefined) return {};
+  const known = { agentName: typeof input?.agent === 'string' ? input.agent : '', startedAt };
+  if (input === undefined || snapshot === undefined) return known;
   const ports = new RecordedPorts(recorded);
   const state = newRunState({ runId, snapshot, input: input.input, startedAt }, ports);
   ports.state = state;
   try {
-    return { state, result: await runLoop(state, ports) };
+    return { ...known, state, result: await runLoop(state, ports) };
   } catch (error) {
-    if (error instanceof NotYetRecorded) return { state };
+    if (error instanceof NotYetRecorded) return { ...known, state };
     throw error;
   }
 }

@@ -8,18 +8,18 @@ import type { ReadBackRun } from './read-back.ts';
 /** The answers of a run's queries, made from its history where no worker answers. */
 
 /** The `status` view. `execution` is Temporal's word for how the workflow stands. */
-export function statusFrom(runId: string, execution: { status: string }, { state, result }: ReadBackRun): StatusView {
+export function statusFrom(runId: string, execution: { status: string }, { agentName, startedAt, state, result }: ReadBackRun): StatusView {
   return {
     version: 1,
     runId,
-    agentName: state?.snapshot.name ?? '',
+    agentName,
     status: result?.status ?? statusOf(execution.status),
     currentStep: state?.context.currentStep ?? 0,
     maxIterations: state?.snapshot.limits.maxIterations ?? 0,
     usage: state?.usage ?? noUsage(),
     toolCallsTotal: state?.toolCallsTotal ?? 0,
     events: state?.context.events.length ?? 0,
-    startTime: new Date(state?.startedAt ?? 0).toISOString(),
+    startTime: new Date(startedAt).toISOString(),
   };
 }
 

@@ -52,6 +52,16 @@ test('status, context and events of a closed run are read from history where no 
   });
 }, 30_000);
 
+test('the status of a run that no worker has taken yet names its agent and when it was started', async () => {
+  await using testbed = await Testbed.open();
+  const before = Date.now();
+  const handle = await testbed.client.start('assistant', { input: 'Q', taskQueue: testbed.taskQueue });
+  const { agentName, status, startTime } = await handle.status();
+  expect({ agentName, status }).toEqual({ agentName: 'assistant', status: 'running' });
+  expect(Math.abs(Date.parse(startTime) - before)).toBeLessThan(60_000);
+  await testbed.client.temporal.workflow.getHandle(handle.runId).terminate();
+}, 30_000);
+
 test('a terminated run has no result, and the error says so', async () => {
   await using testbed = await Testbed.open();
   const handle = await testbed.client.start('assistant', { input: 'Q', taskQueue: testbed.taskQueue });

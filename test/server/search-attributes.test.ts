@@ -73,6 +73,11 @@ test('where they cannot be had, runs work without them and never upsert them, wi
   expect(status).toBe('completed');
   const upserts = (await historyOf(testbed, runId)).filter((event) => event.upsertWorkflowSearchAttributesEventAttributes);
   expect(upserts).toEqual([]);
+
+  // Closed as Completed may be a limit as well: a list that cannot tell does not claim a success.
+  const listed = async () => Array.fromAsync(testbed.client.list());
+  await until(async () => (await listed()).some((run) => run.endTime !== null), 'the run to be listed as closed');
+  expect(await listed()).toMatchObject([{ runId, agentName: undefined, status: undefined }]);
 });
 
 test('where the operator service is closed to workers, attributes that exist are found by searching', async () => {
