@@ -13,6 +13,32 @@ export function utf8Prefix(text: string, maxBytes: number): string {
   return new TextDecoder().decode(bytes.subarray(0, end));
 }
 
+/** The longest prefix of `text` whose JSON form, without the quotes around it, fits `maxBytes`, without splitting a character. */
+export function jsonTextPrefix(text: string, maxBytes: number): string {
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += jsonCharacterBytes(character.codePointAt(0) ?? 0);
+    if (bytes > maxBytes) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}
+
+/** Bytes that `JSON.stringify` writes for a character: escapes are longer than what they stand for. */
+function jsonCharacterBytes(codePoint: number): number {
+  if (codePoint === 0x22 || codePoint === 0x5c) return 2;
+  if (codePoint < 0x20) return SHORT_ESCAPES.has(codePoint) ? 2 : 6;
+  if (codePoint < 0x80) return 1;
+  if (codePoint < 0x800) return 2;
+  // A surrogate without its other half is written as an escape.
+  if (codePoint >= 0xd800 && codePoint <= 0xdfff) return 6;
+  return codePoint < 0x10000 ? 3 : 4;
+}
+
+/** Backspace, tab, line feed, form feed, carriage return. */
+const SHORT_ESCAPES = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d]);
+
 /** One line of at most `maxBytes` bytes of UTF-8; what was cut shows as an ellipsis. */
 export function oneLine(text: string, maxBytes: number): string {
   const line = text.replace(/\s+/g, ' ').trim();

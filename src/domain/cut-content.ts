@@ -1,0 +1,68 @@
+import { isJsonObject, type JsonValue } from './json.ts';
+import { jsonBytes } from './payload-limit.ts';
+import { jsonTextPrefix, utf8Length } from './text.ts';
+
+/** Content as it fits a budget. */
+export interface CutContent {
+  content: JsonValue[];
+  /** Bytes of UTF-8 that are missing: of texts as they are, of other values as JSON text. 0 where all is there. */
+  missingBytes: number;
+}
+
+/** Says how much is missing, for the model to read. Must not be shorter for a larger number. */
+export type CutMarker = (missingBytes: number, totalBytes: number) => string;
+
+const MEDIA = ['image', 'audio', 'video', 'file'];
+
+/**
+ * The longest beginning of `content` that fits `maxBytes` of JSON together with the marker, which ends it. Blocks stay
+ * whole as long as they fit; the first that does not is cut as text, never inside a character, and what follows it is
+ * missing. A value that is not text is cut as JSON text; media cannot be cut and is missing as a whole.
+ */
+export function cutContent(content: JsonValue[], maxBytes: number, marker: CutMarker): CutContent {
+  if (jsonBytes(content) <= maxBytes) return { content, missingBytes: 0 };
+  const texts = content.map(textOf);
+  const total = texts.reduce((sum, text) => sum + utf8Length(text), 0);
+  // The brackets of the list and the longest marker as a block of its own.
+  let room = maxBytes - jsonBytes([marker(total, total)]);
+  let missing = total;
+  const kept: JsonValue[] = [];
+  for (const [index, block] of content.entries()) {
+    const bytes = jsonBytes(block) + 1;
+    if (bytes > room) {
+      const piece = isMedia(block) ? '' : jsonTextPrefix(texts[index] ?? '', room - '"",'.length);
+      missing -= utf8Length(piece);
+      if (piece !== '') kept.push(piece);
+      break;
+    }
+    room -= bytes;
+    missing -= utf8Length(texts[index] ?? '');
+    kept.push(block);
+  }
+  return { content: withMarker(kept, marker(missing, total)), missingBytes: missing };
+}
+
+/** Texts stay together in one block, the marker too. */
+function withMarker(kept: JsonValue[], marker: string): JsonValue[] {
+  const last = kept.at(-1);
+  return typeof last === 'string' ? [...kept.slice(0, -1), `${last}\n${marker}`] : [...kept, marker];
+}
+
+/** A block as the text that its bytes are counted by. */
+function textOf(block: JsonValue): string {
+  return typeof block === 'string' ? block : JSON.stringify(block);
+}
+
+function isMedia(block: JsonValue): boolean {
+  return isJsonObject(block) && typeof block['type'] === 'string' && MEDIA.includes(block['type']);
+}
+
+/** The end of a result that was cut. */
+export function cutMarker(missingBytes: number, totalBytes: number): string {
+  return `[Cut: ${missingBytes} of ${totalBytes} bytes of this result are missing. Ask for less, or for a part.]`;
+}
+
+/** The end of the preview of a result whose whole is in the payload store. */
+export function spilledMarker(missingBytes: number, totalBytes: number): string {
+  return `[Preview: ${missingBytes} of ${totalBytes} bytes of this result are not shown here; the whole is stored. Ask for less, or for a part.]`;
+}

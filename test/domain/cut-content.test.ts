@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cutContent, cutMarker } from '../../src/domain/cut-content.ts';
+import type { JsonValue } from '../../src/domain/json.ts';
+import { jsonBytes } from '../../src/domain/payload-limit.ts';
+import { utf8Length } from '../../src/domain/text.ts';
+
+const cut = (content: JsonValue[], maxBytes: number): JsonValue[] => cutContent(content, maxBytes, cutMarker).content;
+
+/** The two numbers of the marker with which the last block ends. */
+function markerOf(content: JsonValue[]): { missing: number; total: number; before: string } {
+  const found = /^(?<before>.*?)\n?\[Cut: (?<missing>\d+) of (?<total>\d+) bytes of this result are missing\. [^\]]*\]$/su.exec(
+    String(content.at(-1)),
+  );
+  return {
+    missing: Number(found?.groups?.['missing']),
+    total: Number(found?.groups?.['total']),
+    before: found?.groups?.['before'] ?? '',
+  };
+}
+
+describe('content that is over its budget is cut', () => {
+  test.each([
+    ['one byte below the budget it is whole', 997, 0],
+    ['at the budget it is whole', 996 + 2, 0],
+    ['one byte over the budget it is cut', 999, 1],
+  ])('%s', (_, length, isCut) => {
+    const maxBytes = 1_002;
+    const content = ['a'.repeat(length)];
+    const { content: result, missingBytes } = cutContent(content, maxBytes, cutMarker);
+    expect(jsonBytes(result)).toBeLessThanOrEqual(maxBytes);
+    expect(missingBytes > 0).toBe(isCut === 1);
+    expect(result).toEqual(isCut === 1 ? [expect.stringMatching(/^a+\n\[Cut: \d+ of 999 bytes of this result are missing\./u)] : content);
+  });
+
+  test('never inside a character', () => {
+    for (let maxBytes = 300; maxBytes < 310; maxBytes += 1) {
+      const { before, missing, total } = markerOf(cut(['😀é'.repeat(200)], maxBytes));
+      expect(before).toMatch(/^(?:😀é)*😀?$/u);
+      expect(utf8Length(before) + missing).toBe(total);
+    }
+  });
+
+  test('a value that is not text is cut as JSON text', () => {
+    const value = { list: Array.from({ length: 100 }, (_, index) => index) };
+    const { before } = markerOf(cut([value], 250));
+    expect(before).not.toBe('');
+    expect(JSON.stringify(value).startsWith(before)).toBe(true);
+  });
+
+  test('blocks that fit stay as they are, and the ones after the cut are counted as missing', () => {
+    const content = ['text', { a: 1 }, 'x'.repeat(500), 'last'];
+    const result = cut(content, 300);
+    expect(result.slice(0, 2)).toEqual(['text', { a: 1 }]);
+    const { before, missing, total } = markerOf(result);
+    expect(total).toBe(4 + 7 + 500 + 4);
+    expect(missing).toBe(500 - before.length + 4);
+  });
+
+  test('media is missing as a whole, for half an image is none', () => {
+    expect(cut(['see', { type: 'image', data: 'a'.repeat(1_000) }], 500)).toEqual([
+      'see\n[Cut: 1026 of 1029 bytes of this result are missing. Ask for less, or for a part.]',
+    ]);
+  });
+});
+
+test('whatever the content, the result is well-formed, fits the budget, and its marker says exactly how much is missing', () => {
+  const text = fc.string({
+    unit: fc.oneof(fc.constantFrom('"', '\\', '\n', '\u0001', 'é', '€', '😀', '\u2028'), fc.string({ minLength: 1, maxLength: 1 })),
+    maxLength: 400,
+  });
+  const content = fc.array(
+    fc.oneof(text, fc.jsonValue() as fc.Arbitrary<JsonValue>, fc.record({ type: fc.constant('image'), data: text })),
+    {
+      maxLength: 5,
+    },
+  );
+  fc.assert(
+    fc.property(content, fc.integer({ min: 200, max: 1_500 }), (unclean, maxBytes) => {
+      const given = JSON.parse(JSON.stringify(unclean).toWellFormed()) as JsonValue[];
+      const { content: result, missingBytes } = cutContent(given, maxBytes, cutMarker);
+      expect(jsonBytes(result)).toBeLessThanOrEqual(maxBytes);
+      if (jsonBytes(given) <= maxBytes) {
+        expect(result).toEqual(given);
+        return;
+      }
+      const { missing, total, before } = markerOf(result);
+      const texts = given.map((block) => (typeof block === 'string' ? block : JSON.stringify(block)));
+      expect(missing).toBe(missingBytes);
+      expect(total).toBe(utf8Length(texts.join('')));
+      // What is left is a beginning of what was given, and with the missing bytes it is all of it.
+      const left = [...result.slice(0, -1).map((block) => (typeof block === 'string' ? block : JSON.stringify(block))), before].join('');
+      expect(left.isWellFormed()).toBe(true);
+      expect(texts.join('').startsWith(left)).toBe(true);
+      expect(utf8Length(left) + missing).toBe(total);
+    }),
+    { numRuns: 500 },
+  );
+});
