@@ -15,9 +15,10 @@ export type CutMarker = (missingBytes: number, totalBytes: number) => string;
 const MEDIA = ['image', 'audio', 'video', 'file'];
 
 /**
- * The longest beginning of `content` that fits `maxBytes` of JSON together with the marker, which ends it. Blocks stay
- * whole as long as they fit; the first that does not is cut as text, never inside a character, and what follows it is
- * missing. A value that is not text is cut as JSON text; media cannot be cut and is missing as a whole.
+ * The longest beginning of `content` that fits `maxBytes` of JSON together with the marker. Blocks stay whole as long
+ * as they fit; the first that does not is cut as text, never inside a character, and what follows it is missing. A
+ * value that is not text is cut as JSON text; media cannot be cut and is missing as a whole. The marker is in the first
+ * block, because that is the one a model reads (seed 000): at its end, or before media.
  */
 export function cutContent(content: JsonValue[], maxBytes: number, marker: CutMarker): CutContent {
   if (jsonBytes(content) <= maxBytes) return { content, missingBytes: 0 };
@@ -28,24 +29,25 @@ export function cutContent(content: JsonValue[], maxBytes: number, marker: CutMa
   let missing = total;
   const kept: JsonValue[] = [];
   for (const [index, block] of content.entries()) {
-    const bytes = jsonBytes(block) + 1;
+    const text = texts[index] ?? '';
+    const value = index === 0 && !isMedia(block) ? text : block;
+    const bytes = jsonBytes(value) + ','.length;
     if (bytes > room) {
-      const piece = isMedia(block) ? '' : jsonTextPrefix(texts[index] ?? '', room - '"",'.length);
+      const piece = isMedia(block) ? '' : jsonTextPrefix(text, room - '"",'.length);
       missing -= utf8Length(piece);
       if (piece !== '') kept.push(piece);
       break;
     }
     room -= bytes;
-    missing -= utf8Length(texts[index] ?? '');
-    kept.push(block);
+    missing -= utf8Length(text);
+    kept.push(value);
   }
   return { content: withMarker(kept, marker(missing, total)), missingBytes: missing };
 }
 
-/** Texts stay together in one block, the marker too. */
-function withMarker(kept: JsonValue[], marker: string): JsonValue[] {
-  const last = kept.at(-1);
-  return typeof last === 'string' ? [...kept.slice(0, -1), `${last}\n${marker}`] : [...kept, marker];
+function withMarker([first, ...others]: JsonValue[], marker: string): JsonValue[] {
+  if (first === undefined) return [marker];
+  return typeof first === 'string' ? [`${first}\n${marker}`, ...others] : [marker, first, ...others];
 }
 
 /** A block as the text that its bytes are counted by. */

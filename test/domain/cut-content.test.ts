@@ -7,10 +7,10 @@ import { utf8Length } from '../../src/domain/text.ts';
 
 const cut = (content: JsonValue[], maxBytes: number): JsonValue[] => cutContent(content, maxBytes, cutMarker).content;
 
-/** The two numbers of the marker with which the last block ends. */
+/** The two numbers of the marker, and what is before it in the first block. */
 function markerOf(content: JsonValue[]): { missing: number; total: number; before: string } {
   const found = /^(?<before>.*?)\n?\[Cut: (?<missing>\d+) of (?<total>\d+) bytes of this result are missing\. [^\]]*\]$/su.exec(
-    String(content.at(-1)),
+    String(content[0]),
   );
   return {
     missing: Number(found?.groups?.['missing']),
@@ -48,13 +48,25 @@ describe('content that is over its budget is cut', () => {
     expect(JSON.stringify(value).startsWith(before)).toBe(true);
   });
 
-  test('blocks that fit stay as they are, and the ones after the cut are counted as missing', () => {
+  test('blocks that fit stay as they are, the ones after the cut are missing, and the marker is in the first, which a model reads', () => {
     const content = ['text', { a: 1 }, 'x'.repeat(500), 'last'];
-    const result = cut(content, 300);
-    expect(result.slice(0, 2)).toEqual(['text', { a: 1 }]);
-    const { before, missing, total } = markerOf(result);
+    const [first, second, third, ...others] = cut(content, 300);
+    const { missing, total, before } = markerOf([first ?? '']);
+    expect([before, second, others]).toEqual(['text', { a: 1 }, []]);
+    expect(third).toMatch(/^x+$/u);
     expect(total).toBe(4 + 7 + 500 + 4);
-    expect(missing).toBe(500 - before.length + 4);
+    expect(missing).toBe(500 - String(third).length + 4);
+  });
+
+  test('the marker comes before media, which a model is shown beside the first block', () => {
+    const image = { type: 'image', url: 'https://example.com/a.png' };
+    expect(cut([image, { type: 'image', data: 'a'.repeat(1_000) }], 500)).toEqual([expect.stringContaining('[Cut: 1026 of'), image]);
+  });
+
+  test('a first value that is not text is text once something after it is missing', () => {
+    expect(cut([{ a: 1 }, { type: 'image', data: 'a'.repeat(1_000) }], 500)).toEqual([
+      '{"a":1}\n[Cut: 1026 of 1033 bytes of this result are missing. Ask for less, or for a part.]',
+    ]);
   });
 
   test('media is missing as a whole, for half an image is none', () => {
@@ -89,7 +101,8 @@ test('whatever the content, the result is well-formed, fits the budget, and its 
       expect(missing).toBe(missingBytes);
       expect(total).toBe(utf8Length(texts.join('')));
       // What is left is a beginning of what was given, and with the missing bytes it is all of it.
-      const left = [...result.slice(0, -1).map((block) => (typeof block === 'string' ? block : JSON.stringify(block))), before].join('');
+      const others = result.slice(1).map((block) => (typeof block === 'string' ? block : JSON.stringify(block)));
+      const left = [before, ...others].join('');
       expect(left.isWellFormed()).toBe(true);
       expect(texts.join('').startsWith(left)).toBe(true);
       expect(utf8Length(left) + missing).toBe(total);
