@@ -7,8 +7,7 @@ import { defineTool } from '../src/define/define-tool.ts';
 import { ACTIVITIES } from '../src/protocol.ts';
 import { createWorker } from '../worker/index.ts';
 import type { CallClock } from './call-clock.ts';
-import { INSTRUCTIONS, TOOL_DESCRIPTION } from './loop/ask-openai.ts';
-import { pageText, promptFor, TOOL_NAME } from './scripted-run.ts';
+import { INSTRUCTIONS, pageText, promptFor, TOOL_DESCRIPTION, TOOL_NAME } from './scripted-run.ts';
 import type { Side, SideSurroundings } from './side.ts';
 
 const TASK_QUEUE = 'bench-longhaul';

@@ -3,6 +3,20 @@ import { uniqueText } from './unique-text.ts';
 /** The one tool of every run. */
 export const TOOL_NAME = 'read_page';
 
+/** The system message of every run. */
+export const INSTRUCTIONS = 'You read pages. Call the tool for one page at a time.';
+
+/** What the model is told of the tool. */
+export const TOOL_DESCRIPTION = 'Reads one page and returns its text.';
+
+/** The JSON Schema of the tool's arguments. */
+export const PAGE_PARAMETERS = {
+  type: 'object',
+  properties: { page: { type: 'number' } },
+  required: ['page'],
+  additionalProperties: false,
+} as const;
+
 /** A message of the assistant, as Chat Completions has it. */
 export type AssistantMessage =
   | { role: 'assistant'; content: null; tool_calls: [PageCall] }

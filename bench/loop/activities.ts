@@ -17,7 +17,8 @@ export function loopActivities(client: OpenAI, model: string, resultChars: numbe
   return {
     askModel: async ({ fresh, ...reference }) => {
       const before = await transcripts.load(reference, fresh);
-      const event: LoopEvent = { id: eventId(), message: await askOpenAI(client, model, before) };
+      const messages = before.map(({ message }) => message);
+      const event: LoopEvent = { id: eventId(), message: await askOpenAI(client, model, messages) };
       transcripts.append(before, event);
       return event;
     },

@@ -1,12 +1,6 @@
 import type OpenAI from 'openai';
-import { type AssistantMessage, TOOL_NAME } from '../scripted-run.ts';
-import type { LoopEvent } from './protocol.ts';
-
-/** The system message of the loop and of the agent. */
-export const INSTRUCTIONS = 'You read pages. Call the tool for one page at a time.';
-
-/** What the model is told of the tool, by the loop and by the agent. */
-export const TOOL_DESCRIPTION = 'Reads one page and returns its text.';
+import { type AssistantMessage, INSTRUCTIONS, PAGE_PARAMETERS, TOOL_DESCRIPTION, TOOL_NAME } from '../scripted-run.ts';
+import type { LoopMessage } from './protocol.ts';
 
 const TOOL = {
   type: 'function',
@@ -14,15 +8,15 @@ const TOOL = {
     name: TOOL_NAME,
     description: TOOL_DESCRIPTION,
     strict: true,
-    parameters: { type: 'object', properties: { page: { type: 'number' } }, required: ['page'], additionalProperties: false },
+    parameters: PAGE_PARAMETERS,
   },
 } as const;
 
 /** One model call: the `openai` package's own streaming call, put together as its documentation does. */
-export async function askOpenAI(client: OpenAI, model: string, events: LoopEvent[]): Promise<AssistantMessage> {
+export async function askOpenAI(client: OpenAI, model: string, conversation: readonly LoopMessage[]): Promise<AssistantMessage> {
   const stream = await client.chat.completions.create({
     model,
-    messages: [{ role: 'system', content: INSTRUCTIONS }, ...events.map(({ message }) => message)],
+    messages: [{ role: 'system', content: INSTRUCTIONS }, ...conversation],
     tools: [TOOL],
     tool_choice: 'auto',
     stream: true,

@@ -1,9 +1,12 @@
 import type { AssistantMessage, PageCall } from '../scripted-run.ts';
 
+/** A message of the conversation, as Chat Completions has it. */
+export type LoopMessage = { role: 'user'; content: string } | AssistantMessage | { role: 'tool'; tool_call_id: string; content: string };
+
 /** A message of the conversation, with the id of the event that it is. */
 export interface LoopEvent {
   id: string;
-  message: { role: 'user'; content: string } | AssistantMessage | { role: 'tool'; tool_call_id: string; content: string };
+  message: LoopMessage;
 }
 
 /** Which conversation is meant: the first `through` events, the last of which has `lastId`. */
