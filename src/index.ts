@@ -9,12 +9,13 @@ export type { AgentDefinition, AnyAgent, DepsOf, Instructions, OutputOf } from '
 export type { AgentOptions } from './define/agent-options.ts';
 export type { ToolOptions } from './define/define-tool.ts';
 export type { Duration } from './define/duration.ts';
+export type { Overflow } from './define/result-budget.ts';
 export type { Resources, RunContext, RunLog } from './define/run-context.ts';
 export type { AnyTool, ToolDefinition } from './define/tool-definition.ts';
 export type { ToolOutput } from './define/tool-output.ts';
 
 export type { AgentSnapshot, ModelSettings, OutputSnapshot, RunLimits, ToolDescription, ToolSnapshot } from './domain/agent-snapshot.ts';
-export type { ContentItem, ContentPart, MediaSource, Message, Role, ToolCall, ToolResult } from './domain/content.ts';
+export type { ContentItem, ContentPart, MediaSource, Message, Role, SpilledContent, ToolCall, ToolResult } from './domain/content.ts';
 export type { Event } from './domain/event.ts';
 export type { ExecutionContext } from './domain/execution-context.ts';
 export type { JsonObject, JsonValue } from './domain/json.ts';

@@ -8,6 +8,7 @@ import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import { type Duration, milliseconds } from './duration.ts';
 import { nonEmpty, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
 import { providerSchema } from './provider-schema.ts';
+import { type Overflow, resultBudget } from './result-budget.ts';
 import type { RunContext } from './run-context.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
@@ -34,11 +35,27 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result> {
   timeout?: Duration;
   /** Attempts in all, the first one included. Default 3. */
   maxAttempts?: number;
+  /** Bytes of JSON that one result may have in the conversation, error results too. Default 64,000, at most 400,000. */
+  maxResultBytes?: number;
+  /** What becomes of a result over `maxResultBytes`. Default `cut`. */
+  overflow?: Overflow;
   /** The provider enforces the schema. Default: wherever the schema can be said in the provider's subset. */
   strict?: boolean;
 }
 
-const OPTIONS = ['name', 'description', 'parameters', 'result', 'execute', 'parallel', 'timeout', 'maxAttempts', 'strict'];
+const OPTIONS = [
+  'name',
+  'description',
+  'parameters',
+  'result',
+  'execute',
+  'parallel',
+  'timeout',
+  'maxAttempts',
+  'maxResultBytes',
+  'overflow',
+  'strict',
+];
 
 /** What providers accept as the name of a tool. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -48,7 +65,7 @@ const RESERVED = [FINAL_ANSWER, ...Object.values(ACTIVITIES)] as readonly string
 
 /**
  * Defines a tool. Throws a `UsageError` that names the tool and the path for anything that could not work: a name
- * that providers refuse, parameters that are not an object or not JSON, limits below 1.
+ * that providers refuse, parameters that are not an object or not JSON, limits out of range.
  *
  * @example
  * const search = defineTool({
@@ -78,6 +95,7 @@ export function defineTool<Parameters extends ObjectSchema, Result, Deps = Recor
     parallel: options.parallel ?? true,
     timeoutMs: milliseconds(options.timeout ?? 60_000, `${owner}: "timeout"`),
     maxAttempts: wholeNumber(`${owner}: "maxAttempts"`, options.maxAttempts ?? 3, 1),
+    ...resultBudget(owner, options),
     execute: options.execute,
   };
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
+import type { Overflow } from './result-budget.ts';
 import type { RunContext } from './run-context.ts';
 
 /**
@@ -25,6 +26,9 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly parallel: boolean;
   readonly timeoutMs: number;
   readonly maxAttempts: number;
+  /** Bytes of JSON that one result may have in the conversation. */
+  readonly maxResultBytes: number;
+  readonly overflow: Overflow;
   /** Any JSON value, nothing, or a `ToolOutput`. Throwing gives the model an error result. */
   readonly execute: (args: Args, context: RunContext<Deps>) => Result;
 }

@@ -40,6 +40,20 @@ export interface ToolResult {
   name: string;
   status: 'success' | 'error';
   content: JsonValue[];
+  /** Where the whole content is, where `content` is its preview. */
+  spilled?: SpilledContent;
+}
+
+/** Content that is in a payload store: too large for the conversation, and still to be had. */
+export interface SpilledContent {
+  /** The name of the store. */
+  store: string;
+  /** What the store finds it by. */
+  claim: Record<string, string>;
+  /** Bytes of the content as JSON. */
+  bytes: number;
+  /** SHA-256 of the content as JSON, in hexadecimal. */
+  sha256: string;
 }
 
 /** What an event holds: a union on `type`. */

@@ -12,6 +12,8 @@ test('a tool has documented defaults', () => {
     parallel: true,
     timeoutMs: 60_000,
     maxAttempts: 3,
+    maxResultBytes: 64_000,
+    overflow: 'cut',
     strict: true,
     schema: { type: 'object', required: ['query'] },
     providerSchema: { type: 'object', required: ['query'], additionalProperties: false },
@@ -42,6 +44,10 @@ test('the schema that arguments are checked against keeps optional fields option
   expect(tool.providerSchema).toMatchObject({ required: ['query', 'limit'], properties: { limit: { type: ['integer', 'null'] } } });
 });
 
+test('a tool may choose the largest budget for its results', () => {
+  expect(defineTool({ ...BASE, maxResultBytes: 400_000, overflow: 'spill' })).toMatchObject({ maxResultBytes: 400_000, overflow: 'spill' });
+});
+
 test.each([
   ['no name', { name: '' }, 'a tool has no name'],
   ['a name with a blank', { name: 'search web' }, 'tool "search web": providers refuse this name: use 1 to 64 letters, digits, "_" or "-"'],
@@ -69,6 +75,13 @@ test.each([
   ],
   ['no attempts', { maxAttempts: 0 }, 'tool "search": "maxAttempts" is 0: write a whole number of at least 1'],
   ['half an attempt', { maxAttempts: 1.5 }, '"maxAttempts" is 1.5'],
+  ['room for no result', { maxResultBytes: 999 }, 'tool "search": "maxResultBytes" is 999: write a whole number of at least 1000'],
+  [
+    'a result over what a run can carry',
+    { maxResultBytes: 400_001 },
+    'tool "search": "maxResultBytes" is 400001: write at most 400000, or keep large results with "overflow": "spill"',
+  ],
+  ['an overflow that does not exist', { overflow: 'drop' }, 'tool "search": "overflow" is "drop": write "cut", "spill" or "error"'],
   ['no time', { timeout: 0 }, 'tool "search": "timeout" is 0: write milliseconds'],
   ['a time in words', { timeout: 'soon' }, '"timeout" is "soon"'],
   ['no function', { execute: undefined }, 'tool "search": "execute" is missing'],
