@@ -18,7 +18,11 @@ export const ERROR_CODES = {
   run_terminated: { retryable: false, description: 'An operator terminated the run: it has no result.' },
   run_timed_out: { retryable: false, description: 'The server ended the run at a time-out of the workflow: it has no result.' },
   server_unreachable: { retryable: true, description: 'No Temporal server answers at that address.' },
+  spilled_unavailable: { retryable: false, description: 'The payload store does not have what was spilled to it.' },
   wait_timeout: { retryable: true, description: 'The wait ended before the run did. The run goes on.' },
+  // A payload cannot be encoded or read.
+  encryption_key_missing: { retryable: true, description: 'This process has no encryption key of the id that a payload needs.' },
+  decryption_failed: { retryable: false, description: 'A payload does not decrypt: the key is another one, or it was changed.' },
   // The model call failed.
   model_bad_request: { retryable: false, description: 'The provider rejected the request (400).' },
   model_unauthorized: { retryable: false, description: 'The provider rejected the credentials (401).' },

@@ -1,0 +1,43 @@
+import { type LoadedDataConverter, type Payload, StorageDriverClaim } from '@temporalio/common';
+import { createHash } from 'node:crypto';
+import type { SpilledContent } from '../domain/content.ts';
+import { LonghaulError } from '../domain/error.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { PayloadStore, StoredRun } from './payload-store.ts';
+
+/** What makes payloads of values and back: the same codecs as for everything else of the run, so that nothing is stored in clear text that history has not. */
+export type SpillConverter = Pick<LoadedDataConverter, 'payloadConverter' | 'payloadCodecs'>;
+
+/** Puts content into a payload store, for the run that it belongs to. Rejects with whatever the store rejects with. */
+export async function spill(store: PayloadStore, converter: SpillConverter, run: StoredRun, content: JsonValue[]): Promise<SpilledContent> {
+  let payloads: Payload[] = [converter.payloadConverter.toPayload(content)];
+  for (const codec of converter.payloadCodecs) payloads = await codec.encode(payloads);
+  const target = { kind: 'workflow', namespace: run.namespace, id: run.runId } as const;
+  const [claim] = await store.store({ target }, payloads);
+  if (claim === undefined) throw new LonghaulError('internal', `Payload store "${store.name}" returned no claim`);
+  const json = JSON.stringify(content);
+  return { store: store.name, claim: { ...claim.claimData }, bytes: Buffer.byteLength(json), sha256: digest(json) };
+}
+
+/** The content that was put into a payload store. Throws `spilled_unavailable` where the store does not have it, or other content. */
+export async function readSpilled(store: PayloadStore, converter: SpillConverter, spilled: SpilledContent): Promise<JsonValue[]> {
+  if (store.name !== spilled.store) {
+    throw new LonghaulError(
+      'spilled_unavailable',
+      `The content is in store "${spilled.store}", not in "${store.name}": read it with that store`,
+    );
+  }
+  let payloads = await store.retrieve({}, [new StorageDriverClaim(spilled.claim)]);
+  for (const codec of converter.payloadCodecs.toReversed()) payloads = await codec.decode(payloads);
+  const [payload] = payloads;
+  const content = payload === undefined ? [] : converter.payloadConverter.fromPayload<JsonValue[]>(payload);
+  if (digest(JSON.stringify(content)) === spilled.sha256) return content;
+  throw new LonghaulError(
+    'spilled_unavailable',
+    `Store "${store.name}" gave other content than was stored: its SHA-256 is not ${spilled.sha256}`,
+  );
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
