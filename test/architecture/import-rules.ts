@@ -39,10 +39,17 @@ const ZONES: readonly Zone[] = [
   // What an activity makes of a model's answer.
   { files: 'src/model/', may: ['src/domain/', 'src/schema/'], packages: ['node:*', 'zod', 'jsonrepair'] },
 
+  // How payloads are encoded. The failure converter is loaded by its path, into the sandbox too.
+  { files: 'src/codec/failure-converter.ts', packages: ['@temporalio/common'] },
+  { files: 'src/codec/', may: ['src/domain/'], packages: ['node:*', '@temporalio/common', '@temporalio/proto'] },
+
+  // Where content goes that is too large for a history.
+  { files: 'src/payload-store/', may: ['src/domain/'], packages: ['node:*', '@temporalio/common'] },
+
   // Around a run.
   {
     files: 'src/client/',
-    may: [...PURE, 'src/schema/', 'src/define/'],
+    may: [...PURE, 'src/schema/', 'src/define/', 'src/payload-store/'],
     packages: ['zod', 'node:*', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
@@ -71,6 +78,7 @@ const ZONES: readonly Zone[] = [
       'src/define/',
       'src/schema/',
       'src/model/',
+      'src/payload-store/',
       'src/protocol.ts',
       'src/client/run-outcome.ts',
       'src/client/grpc-code.ts',
