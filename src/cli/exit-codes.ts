@@ -43,6 +43,8 @@ const EXITS: Partial<Record<ErrorCode, ExitName>> = {
   run_timed_out: 'run_error',
   server_unreachable: 'unreachable',
   wait_timeout: 'wait_timeout',
+  encryption_key_missing: 'usage',
+  decryption_failed: 'usage',
 };
 
 /** How a command ends that failed with this error. */

@@ -12,6 +12,10 @@ export const ERROR_CODES = {
   payload_too_large: { retryable: false, description: 'A value is larger than Temporal stores in one payload.' },
   transcript_unavailable: { retryable: true, description: 'The conversation could not be read from the workflow.' },
   internal: { retryable: false, description: 'A defect: code that must not throw has thrown.' },
+  // A running run refuses what it was sent.
+  busy: { retryable: true, description: 'The run takes nothing more until it has continued in its next execution.' },
+  queue_full: { retryable: true, description: 'Too many messages wait in the queue of the run.' },
+  run_ended: { retryable: false, description: 'The run has ended: it takes no more messages.' },
   // The client cannot do what it was asked.
   run_not_found: { retryable: false, description: 'The namespace has no run of that id.' },
   run_exists: { retryable: false, description: 'A run of that id exists already.' },

@@ -27,9 +27,9 @@ const ZONES: readonly Zone[] = [
   // Pure, on both sides of the sandbox.
   { files: 'src/domain/' },
   { files: 'src/loop/', may: ['src/domain/'] },
-  { files: 'src/protocol.ts', mayTypes: ['src/domain/'] },
+  { files: 'src/protocol.ts', mayTypes: ['src/domain/', 'src/loop/'] },
   { files: 'src/activity-outcome.ts', may: ['src/domain/', 'src/protocol.ts'], mayTypes: ['src/loop/'], packages: ['@temporalio/common'] },
-  { files: 'src/schema/', may: ['src/domain/'], mayTypes: ['src/protocol.ts'], packages: ['zod', '@cfworker/json-schema'] },
+  { files: 'src/schema/', may: ['src/domain/', 'src/loop/run-carry.ts'], mayTypes: ['src/protocol.ts'], packages: ['zod', '@cfworker/json-schema'] },
 
   // What users write agents with.
   { files: 'src/define/', may: ['src/domain/', 'src/schema/', 'src/protocol.ts'], packages: ['zod'] },

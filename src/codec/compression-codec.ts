@@ -1,0 +1,60 @@
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import { promisify } from 'node:util';
+import { zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
+import { UsageError } from '../domain/error.ts';
+import type { CodecOptions } from './codec-options.ts';
+import { encodingOf, packPayload, unpackPayload } from './payload-bytes.ts';
+
+/** How a compressed payload names itself. */
+export const ZSTD_ENCODING = 'binary/zstd';
+
+/** Bytes of data from which on payloads are compressed by default: below it the stock Temporal UI stays readable. */
+export const DEFAULT_THRESHOLD = 32_000;
+
+/** Bytes from which on the thread pool is asked: below it, the way there takes longer than the work. */
+const POOL_BYTES = 64_000;
+
+/** Bytes that one payload may grow to: a small one made to grow without bounds must not take the process down. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+const METADATA = { encoding: Buffer.from(ZSTD_ENCODING) };
+const compressInPool = promisify(zstdCompress);
+const decompressInPool = promisify(zstdDecompress);
+
+/** Compresses payloads from a threshold on, where that makes them smaller, and passes all others as they are. */
+export class CompressionCodec implements PayloadCodec {
+  readonly #threshold: number;
+
+  /** Throws a UsageError for a threshold that is no number of bytes. */
+  constructor(compression: CodecOptions['compression']) {
+    this.#threshold = thresholdOf(compression);
+  }
+
+  async encode(payloads: Payload[]): Promise<Payload[]> {
+    return Promise.all(payloads.map(async (payload) => ((payload.data?.length ?? 0) < this.#threshold ? payload : compressed(payload))));
+  }
+
+  async decode(payloads: Payload[]): Promise<Payload[]> {
+    return Promise.all(payloads.map(async (payload) => (encodingOf(payload) === ZSTD_ENCODING ? restored(payload) : payload)));
+  }
+}
+
+async function compressed(payload: Payload): Promise<Payload> {
+  const bytes = packPayload(payload);
+  const data = bytes.length < POOL_BYTES ? zstdCompressSync(bytes) : await compressInPool(bytes);
+  const smaller = { metadata: METADATA, data };
+  return packPayload(smaller).length < bytes.length ? smaller : payload;
+}
+
+async function restored({ data }: Payload): Promise<Payload> {
+  const limit = { maxOutputLength: MAX_BYTES };
+  const bytes = data ?? new Uint8Array();
+  return unpackPayload(bytes.length < POOL_BYTES ? zstdDecompressSync(bytes, limit) : await decompressInPool(bytes, limit));
+}
+
+function thresholdOf(compression: CodecOptions['compression']): number {
+  if (compression === undefined || compression === false) return Infinity;
+  const { threshold } = compression === true ? { threshold: DEFAULT_THRESHOLD } : compression;
+  if (Number.isSafeInteger(threshold) && threshold >= 0) return threshold;
+  throw new UsageError(`codec.compression.threshold is "${threshold}": give a whole number of bytes, 0 for all payloads`);
+}

@@ -1,0 +1,78 @@
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { LonghaulError } from '../domain/error.ts';
+import { type Keyring, keyMissing } from './keyring.ts';
+import { encodingOf, metadataText, packPayload, unpackPayload } from './payload-bytes.ts';
+
+/** How an encrypted payload names itself. */
+export const ENCRYPTED_ENCODING = 'binary/aes-256-gcm';
+
+/** The metadata that names the key. */
+export const KEY_ID = 'encryption-key-id';
+
+const CIPHER = 'aes-256-gcm';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Encrypts every payload with its metadata: the data becomes the initialisation vector, the ciphertext and the tag.
+ * What stays outside, the encoding and the key's id, is authenticated. Payloads that are not encrypted pass at
+ * decoding; without keys they pass at encoding too.
+ */
+export class EncryptionCodec implements PayloadCodec {
+  readonly #keyring: Keyring | undefined;
+
+  constructor(keyring: Keyring | undefined) {
+    this.#keyring = keyring;
+  }
+
+  /** Throws `encryption_key_missing` where the active key cannot be had. */
+  async encode(payloads: Payload[]): Promise<Payload[]> {
+    const keyring = this.#keyring;
+    if (keyring === undefined) return payloads;
+    return Promise.all(payloads.map((payload) => encrypted(payload, keyring)));
+  }
+
+  /** Throws `encryption_key_missing` and `decryption_failed` with the key's id. */
+  async decode(payloads: Payload[]): Promise<Payload[]> {
+    return Promise.all(
+      payloads.map(async (payload) => (encodingOf(payload) === ENCRYPTED_ENCODING ? decrypted(payload, this.#keyring) : payload)),
+    );
+  }
+}
+
+async function encrypted(payload: Payload, keyring: Keyring): Promise<Payload> {
+  const keyId = keyring.activeKeyId;
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(CIPHER, await keyring.key(keyId), iv).setAAD(authenticated(keyId));
+  const data = Buffer.concat([iv, cipher.update(packPayload(payload)), cipher.final(), cipher.getAuthTag()]);
+  return { metadata: { encoding: Buffer.from(ENCRYPTED_ENCODING), [KEY_ID]: Buffer.from(keyId) }, data };
+}
+
+async function decrypted({ metadata, data }: Payload, keyring: Keyring | undefined): Promise<Payload> {
+  const keyId = metadataText(metadata?.[KEY_ID]) ?? '';
+  if (keyring === undefined) throw keyMissing(keyId, 'this process has no encryption keys');
+  const key = await keyring.key(keyId);
+  const bytes = data ?? new Uint8Array();
+  try {
+    const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+      .setAAD(authenticated(keyId))
+      .setAuthTag(bytes.subarray(-TAG_BYTES));
+    const plain = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
+    // Throws where anything was changed, so nothing is read before it.
+    decipher.final();
+    return unpackPayload(plain);
+  } catch (cause) {
+    throw new LonghaulError(
+      'decryption_failed',
+      `A payload does not decrypt with the key "${keyId}": the key is not the one it was encrypted with, or the payload was changed. ` +
+        `Check the bytes behind "${keyId}" in this process`,
+      { cause },
+    );
+  }
+}
+
+/** What is outside the ciphertext and must not be changed unseen. */
+function authenticated(keyId: string): Uint8Array {
+  return Buffer.from(`${ENCRYPTED_ENCODING}\n${keyId}`);
+}

@@ -1,0 +1,46 @@
+import type { DataConverter, PayloadCodec } from '@temporalio/common';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { UsageError } from '../domain/error.ts';
+import type { CodecOptions } from './codec-options.ts';
+import { CompressionCodec } from './compression-codec.ts';
+import { EncryptionCodec } from './encryption-codec.ts';
+import { environmentKeys, KEYS_VARIABLE } from './environment-keys.ts';
+import { Keyring } from './keyring.ts';
+
+/** The module that a client, a worker and a workflow bundle load where failures are encoded: the source or the built form. */
+export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL(`./failure-converter${extname(import.meta.url)}`, import.meta.url));
+
+/** The codecs of the options, in the order of encoding. Throws a UsageError for options and keys that cannot be used. */
+export function createCodecs(codec: CodecOptions = {}): PayloadCodec[] {
+  return [new CompressionCodec(codec.compression), new EncryptionCodec(keyring(codec.encryption))];
+}
+
+/**
+ * The data converter of a client or a worker with the codecs of the options after its own, so that what its own produce
+ * is encrypted too. With encryption, messages and stacks of failures are encoded as well. Applied twice, the first
+ * options hold. Throws a UsageError for options that cannot be used, and for a failure converter beside encryption.
+ */
+export function withCodec(converter: DataConverter = {}, codec: CodecOptions = {}): DataConverter {
+  const own = converter.payloadCodecs ?? [];
+  if (own.some((one) => one instanceof EncryptionCodec)) return converter;
+  const payloadCodecs = [...own, ...createCodecs(codec)];
+  if (codec.encryption === undefined) return { ...converter, payloadCodecs };
+  const { failureConverterPath } = converter;
+  if (failureConverterPath !== undefined && failureConverterPath !== FAILURE_CONVERTER_PATH) {
+    throw new UsageError(
+      `codec.encryption brings its own failure converter, and dataConverter.failureConverterPath is "${failureConverterPath}": ` +
+        'leave that out, or encryption, because messages of failures would stay in clear text',
+    );
+  }
+  return { ...converter, payloadCodecs, failureConverterPath: FAILURE_CONVERTER_PATH };
+}
+
+function keyring(encryption: CodecOptions['encryption']): Keyring | undefined {
+  if (encryption === undefined) return undefined;
+  if (encryption !== 'environment') return new Keyring(encryption);
+  const keys = environmentKeys(process.env);
+  if (keys === undefined)
+    throw new UsageError(`codec.encryption is "environment" and ${KEYS_VARIABLE} is not set: set it to id:base64, the active key first`);
+  return new Keyring(keys);
+}
