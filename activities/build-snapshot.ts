@@ -35,6 +35,7 @@ export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstan
       parallel: tool.parallel,
       timeoutMs: tool.timeoutMs,
       maxAttempts: tool.maxAttempts,
+      maxResultBytes: tool.maxResultBytes,
     })),
     parallel: agent.parallel,
     settings: agent.settings,

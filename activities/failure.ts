@@ -1,4 +1,6 @@
 import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
+import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
+import { cutText } from '../src/domain/cut-content.ts';
 import { ERROR_CODES, errorCode, errorMessage, type ErrorCode } from '../src/domain/error.ts';
 
 /**
@@ -12,7 +14,7 @@ function toFailure(error: unknown, otherwise: ErrorCode): unknown {
   const wait = retryAfter(error);
   return ApplicationFailure.create({
     type: code,
-    message: errorMessage(error),
+    message: fitMessage(errorMessage(error)),
     nonRetryable: !ERROR_CODES[code].retryable,
     ...(wait === undefined ? {} : { nextRetryDelay: wait }),
   });
@@ -31,7 +33,12 @@ export function failingAs<Input, Output>(otherwise: ErrorCode, work: (input: Inp
 
 /** A failure of `code` that is not tried again. */
 export function permanent(code: ErrorCode, message: string): ApplicationFailure {
-  return ApplicationFailure.create({ type: code, message, nonRetryable: true });
+  return ApplicationFailure.create({ type: code, message: fitMessage(message), nonRetryable: true });
+}
+
+/** A failure that is too large could not be reported, and would be tried again for ever. */
+function fitMessage(message: string): string {
+  return cutText(message.toWellFormed(), BYTE_BUDGETS.errorMessage);
 }
 
 function isAbort(error: unknown): boolean {

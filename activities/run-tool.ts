@@ -1,14 +1,19 @@
-import { activityInfo, log } from '@temporalio/activity';
+import { activityInfo, getClient, log } from '@temporalio/activity';
 import { randomBytes } from 'node:crypto';
 import type { RunContext } from '../src/define/run-context.ts';
-import { isToolCall, type ToolResult } from '../src/domain/content.ts';
+import { isToolCall, type SpilledContent, type ToolResult } from '../src/domain/content.ts';
+import { LonghaulError } from '../src/domain/error.ts';
 import type { JsonObject, JsonValue } from '../src/domain/json.ts';
+import { stateProblem } from '../src/domain/state-problem.ts';
+import { cleanJson } from '../src/model/clean-json.ts';
+import { spill } from '../src/payload-store/spill.ts';
 import { type DataView, QUERIES, type RunToolInput, type RunToolOutput } from '../src/protocol.ts';
 import { attempt } from './attempt.ts';
 import { fetchTranscript } from './call-model.ts';
 import { executeTool } from './execute-tool.ts';
 import { failingAs, permanent } from './failure.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
+import { DEFAULT_BUDGET, fitResult } from './fit-result.ts';
+import { heartbeatDetails } from './heartbeat-details.ts';
 import { executionKey, queryRun } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
@@ -24,39 +29,51 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   const { deps, state } = input.dataByReference
     ? await queryRun<DataView>(QUERIES.data, null)
     : { deps: input.deps ?? {}, state: input.state ?? {} };
-  const changes: JsonObject = {};
+  const changes = new Map<string, JsonValue>();
   const parsedDeps = runtime.registry.deps(input.agentName, deps);
 
   return attempt(runtime.aborts, runtime.heartbeatMs, async ({ signal, beat }) => {
     const context = runContext(runtime, input, { deps: parsedDeps, state, changes, signal, beat });
     const tool = runtime.registry.tool(input.agentName, name);
     const executed = await executeTool({ tool, name, args, context });
-    const changed = Object.keys(changes).length > 0;
-    const output: RunToolOutput = fit(name, {
+    const changed = Object.fromEntries(changes);
+    const problem = stateProblem(state, changed);
+    const result =
+      problem === undefined
+        ? { name, content: executed.content, isError: executed.isError }
+        : { name, content: [`Tool '${name}' keeps too much. ${problem}`], isError: true };
+    const fitting = await fitResult(result, tool ?? DEFAULT_BUDGET, (content) => spillContent(runtime, content));
+    const output: RunToolOutput = {
       id: randomBytes(6).toString('base64url'),
-      content: executed.content,
-      ...(executed.isError ? { isError: true } : {}),
+      content: fitting.content,
+      ...(fitting.isError ? { isError: true } : {}),
+      ...(fitting.spilled === undefined ? {} : { spilled: fitting.spilled }),
       durationMs: Math.round(executed.durationMs * 100) / 100,
-      ...(changed ? { state: changes } : {}),
-    });
-    const status = output.isError ? 'error' : 'success';
-    const result: ToolResult = { type: 'tool_result', toolCallId: input.callId, name, status, content: output.content };
-    runtime.transcripts.addResult(key, output.id, input.eventId, result);
+      ...(changes.size > 0 && problem === undefined ? { state: changed } : {}),
+    };
+    runtime.transcripts.addResult(key, output.id, input.eventId, toolResult(name, input, output));
     return output;
   });
 }
 
-/** A result that Temporal would refuse becomes an error that the model reads: refused, it would be retried for ever. */
-function fit(name: string, output: RunToolOutput): RunToolOutput {
-  const bytes = jsonBytes(output);
-  if (bytes <= MAX_PAYLOAD_BYTES) return output;
-  const { id, durationMs } = output;
+function toolResult(name: string, { callId }: RunToolInput, { content, isError, spilled }: RunToolOutput): ToolResult {
   return {
-    id,
-    durationMs,
-    isError: true,
-    content: [`The result of tool '${name}' is too large: ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}. Ask for less.`],
+    type: 'tool_result',
+    toolCallId: callId,
+    name,
+    status: isError ? 'error' : 'success',
+    content,
+    ...(spilled === undefined ? {} : { spilled }),
   };
+}
+
+/** Stores content for the run that the current activity belongs to, with the codecs of this worker. */
+async function spillContent({ payloadStore }: ActivityRuntime, content: JsonValue[]): Promise<SpilledContent> {
+  // A worker with such a tool is not made without a store.
+  if (payloadStore === undefined) throw new LonghaulError('internal', 'This worker has no payload store');
+  const { workflowExecution, workflowNamespace } = activityInfo();
+  const run = { namespace: workflowNamespace ?? '', runId: workflowExecution?.workflowId ?? '' };
+  return spill(payloadStore, getClient().options.loadedDataConverter, run, content);
 }
 
 async function readArguments(runtime: ActivityRuntime, key: string, input: RunToolInput): Promise<JsonObject> {
@@ -70,7 +87,7 @@ async function readArguments(runtime: ActivityRuntime, key: string, input: RunTo
 interface Particulars {
   deps: unknown;
   state: JsonObject;
-  changes: JsonObject;
+  changes: Map<string, JsonValue>;
   signal: AbortSignal;
   beat: (details: unknown) => void;
 }
@@ -87,7 +104,8 @@ function runContext(runtime: ActivityRuntime, input: RunToolInput, { deps, state
     runId,
     step: input.step,
     callId: input.callId,
-    idempotencyKey: `${runId}/${input.callId}`,
+    // Not the call's id: models choose it, and may choose it again.
+    idempotencyKey: `${runId}/${input.eventId}/${input.at[1]}`,
     signal,
     state: Object.freeze(structuredClone(state)),
     log: {
@@ -97,8 +115,10 @@ function runContext(runtime: ActivityRuntime, input: RunToolInput, { deps, state
       error: (message, more) => log.error(message, { ...fields, ...more }),
     },
     setState: (key: string, value: JsonValue) => {
-      changes[key] = value;
+      const plain = cleanJson(value);
+      if (plain === undefined) throw new TypeError(`setState: the value of "${key}" is not JSON`);
+      changes.set(key, plain);
     },
-    heartbeat: (details) => beat(details),
+    heartbeat: (details) => beat(heartbeatDetails(details)),
   };
 }

@@ -1,4 +1,5 @@
 import type { Resources } from '../src/define/run-context.ts';
+import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { AbortRegistry } from './abort-registry.ts';
 import type { AgentRegistry } from './agent-registry.ts';
 import type { SnapshotCache } from './run-snapshot.ts';
@@ -8,6 +9,8 @@ import type { TranscriptCache } from './transcript.ts';
 export interface ActivityRuntime {
   registry: AgentRegistry;
   resources: Resources;
+  /** Where results go that are too large, where a tool spills. */
+  payloadStore: PayloadStore | undefined;
   transcripts: TranscriptCache;
   snapshots: SnapshotCache;
   aborts: AbortRegistry;

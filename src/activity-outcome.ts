@@ -46,13 +46,14 @@ export function modelFailure(model: string, error: unknown): ModelCallOutcome {
 }
 
 /** The outcome of a tool call that returned. */
-export function toolOutcome({ id, content, isError, durationMs, state }: RunToolOutput): ToolOutcome {
+export function toolOutcome({ id, content, isError, spilled, durationMs, state }: RunToolOutput): ToolOutcome {
   return {
     type: 'result',
     status: isError ? 'error' : 'success',
     content,
     durationMs,
     resultId: id,
+    ...(spilled === undefined ? {} : { spilled }),
     ...(state === undefined ? {} : { state }),
   };
 }

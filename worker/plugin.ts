@@ -11,6 +11,7 @@ import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { Resources } from '../src/define/run-context.ts';
 import { UsageError } from '../src/domain/error.ts';
 import type { ModelClient } from '../src/domain/model.ts';
+import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
 import { CANCELLATION_MODULE, combinedWorkflows, resolveSdk } from './combined-workflows.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
@@ -22,6 +23,8 @@ export interface LonghaulPluginOptions {
   providers: Readonly<Record<string, ModelClient>>;
   /** Live objects that tools receive as `context.resources`. */
   resources?: Resources;
+  /** Where results go that are too large for the conversation, for tools with `overflow: 'spill'`. */
+  payloadStore?: PayloadStore;
   /** Milliseconds between two heartbeats of a call in flight: the time a cancellation takes to reach it from another process. Default 5,000. */
   heartbeatMs?: number;
   /** Characters of conversation that this process keeps in memory. Default 64 million. */
@@ -35,7 +38,8 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
  * Adds Longhaul to a Worker that a team already has: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`.
  * It brings the `agentRun` workflow beside the worker's own, the activities, and the fast way of a cancellation.
  * A bundle built ahead needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`.
- * Throws a UsageError for duplicate agents, missing providers, and tools named like an activity that exists.
+ * Throws a UsageError for duplicate agents, missing providers, a tool that spills without a payload store, and tools
+ * named like an activity that exists.
  */
 export class LonghaulPlugin extends SimplePlugin {
   readonly #runtime: ActivityRuntime;
@@ -44,10 +48,12 @@ export class LonghaulPlugin extends SimplePlugin {
 
   constructor(options: LonghaulPluginOptions) {
     super({ name: 'longhaul' });
+    requireStore(options);
     this.#heartbeatMs = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS;
     this.#runtime = {
       registry: new AgentRegistry(options.agents, options.providers),
       resources: options.resources ?? {},
+      payloadStore: options.payloadStore,
       transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
       snapshots: new SnapshotCache(),
       aborts: new AbortRegistry(),
@@ -110,5 +116,17 @@ export class LonghaulPlugin extends SimplePlugin {
 
   async #ensureSearchAttributes(connection: SearchAttributeAccess, namespace: string): Promise<boolean> {
     return ensureSearchAttributes(connection, namespace, (line) => Runtime.instance().logger.warn(line));
+  }
+}
+
+/** Found out when a result is too large, the lack of a store would cost the result. */
+function requireStore({ agents, payloadStore }: LonghaulPluginOptions): void {
+  if (payloadStore !== undefined) return;
+  for (const agent of agents) {
+    const tool = agent.tools.find((one) => one.overflow === 'spill');
+    if (tool === undefined) continue;
+    throw new UsageError(
+      `tool "${tool.name}" of agent "${agent.name}" has "overflow": "spill", but the worker has no "payloadStore": give it one, such as fileStore({directory})`,
+    );
   }
 }

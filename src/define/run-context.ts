@@ -23,15 +23,22 @@ export interface RunContext<Deps = JsonObject> {
   /** 1-based. */
   readonly step: number;
   readonly callId: string;
-  /** The same for every attempt of this call and for no other call: hand it to whatever must not act twice. */
+  /**
+   * The same for every attempt of this call and for no other call: hand it to whatever must not act twice. It is the
+   * run id, the id of the event that holds the call, and the place of the call in it, with slashes between. The id of
+   * the call is not in it: models choose those, and may choose one again.
+   */
   readonly idempotencyKey: string;
   /** Aborted when the run is cancelled, the call times out, or the worker shuts down. */
   readonly signal: AbortSignal;
   /** The run's state as the model's response found it. */
   readonly state: Readonly<JsonObject>;
   readonly log: RunLog;
-  /** Sets a key of the run's state, recorded together with the result of this call. */
+  /**
+   * Sets a key of the run's state, recorded together with the result of this call. Throws a TypeError for what is not
+   * JSON. Where the state would be over 150,000 bytes of JSON, the call's result is an error and nothing is set.
+   */
   setState(key: string, value: JsonValue): void;
-  /** Reports progress of a long call. Heartbeats are sent on a timer in any case. */
+  /** Reports progress of a long call. Heartbeats are sent on a timer in any case. Details over 64,000 bytes of JSON are left out. */
   heartbeat(details?: JsonValue): void;
 }

@@ -50,6 +50,15 @@ function withMarker([first, ...others]: JsonValue[], marker: string): JsonValue[
   return typeof first === 'string' ? [`${first}\n${marker}`, ...others] : [marker, first, ...others];
 }
 
+/** The beginning of a text whose JSON fits `maxBytes`, with an end that says how many bytes are missing; a text that fits as it is. */
+export function cutText(text: string, maxBytes: number): string {
+  if (jsonBytes(text) <= maxBytes) return text;
+  const total = utf8Length(text);
+  const end = (missing: number): string => ` [Cut: ${missing} of ${total} bytes are missing]`;
+  const kept = jsonTextPrefix(text, maxBytes - jsonBytes(end(total)));
+  return `${kept}${end(total - utf8Length(kept))}`;
+}
+
 /** A block as the text that its bytes are counted by. */
 function textOf(block: JsonValue): string {
   return typeof block === 'string' ? block : JSON.stringify(block);

@@ -1,3 +1,4 @@
+import type { SpilledContent } from './content.ts';
 import type { JsonObject } from './json.ts';
 import type { UsageStats } from './usage.ts';
 
@@ -16,6 +17,8 @@ export interface ToolCallRecord {
   durationMs: number | null;
   /** ISO 8601, when the result was recorded. */
   timestamp: string;
+  /** Where the whole result is, where `result` is its preview. */
+  spilled?: SpilledContent;
 }
 
 /** One think-act cycle: exactly one completed model call and the tool calls it asked for (seed 001). */
