@@ -7,6 +7,8 @@ import { createActivities } from '../activities/index.ts';
 import { SnapshotCache } from '../activities/run-snapshot.ts';
 import type { ActivityRuntime } from '../activities/runtime.ts';
 import { TranscriptCache } from '../activities/transcript.ts';
+import type { CodecOptions } from '../src/codec/codec-options.ts';
+import { FAILURE_CONVERTER_PATH, withCodec } from '../src/codec/with-codec.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { Resources } from '../src/define/run-context.ts';
 import { UsageError } from '../src/domain/error.ts';
@@ -14,6 +16,7 @@ import type { ModelClient } from '../src/domain/model.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
 import { CANCELLATION_MODULE, combinedWorkflows, resolveSdk } from './combined-workflows.ts';
+import { requireEncodedFailures } from './encoded-failures.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
 
 /** What a worker needs in order to run agents. */
@@ -25,6 +28,8 @@ export interface LonghaulPluginOptions {
   resources?: Resources;
   /** Where results go that are too large for the conversation, for tools with `overflow: 'spill'`. */
   payloadStore?: PayloadStore;
+  /** Compression and encryption of what is stored; the clients need the same. What is encoded is read in any case. */
+  codec?: CodecOptions;
   /** Milliseconds between two heartbeats of a call in flight: the time a cancellation takes to reach it from another process. Default 5,000. */
   heartbeatMs?: number;
   /** Characters of conversation that this process keeps in memory. Default 64 million. */
@@ -38,16 +43,20 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
  * Adds Longhaul to a Worker that a team already has: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`.
  * It brings the `agentRun` workflow beside the worker's own, the activities, and the fast way of a cancellation.
  * A bundle built ahead needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`.
- * Throws a UsageError for duplicate agents, missing providers, a tool that spills without a payload store, and tools
+ * Throws a UsageError for a codec that cannot be used, duplicate agents, missing providers, a tool that spills without a payload store, and tools
  * named like an activity that exists.
  */
 export class LonghaulPlugin extends SimplePlugin {
   readonly #runtime: ActivityRuntime;
   readonly #heartbeatMs: number;
+  readonly #encrypts: boolean;
   #searchAttributes: Promise<boolean> | undefined;
 
   constructor(options: LonghaulPluginOptions) {
-    super({ name: 'longhaul' });
+    super({ name: 'longhaul', dataConverter: (existing) => withCodec(existing, options.codec) });
+    // Options that cannot be used are refused here, not when a worker is made.
+    withCodec({}, options.codec);
+    this.#encrypts = options.codec?.encryption !== undefined;
     requireStore(options);
     this.#heartbeatMs = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS;
     this.#runtime = {
@@ -63,6 +72,7 @@ export class LonghaulPlugin extends SimplePlugin {
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
+    if (this.#encrypts) requireEncodedFailures(options.workflowBundle);
     const own = createActivities(this.#runtime);
     const taken = Object.keys(options.activities ?? {}).filter((name) => Object.hasOwn(own, name));
     if (taken.length > 0)
@@ -94,6 +104,7 @@ export class LonghaulPlugin extends SimplePlugin {
       workflowsPath: combinedWorkflows(options.workflowsPath),
       workflowInterceptorModules: modules.includes(CANCELLATION_MODULE) ? modules : [...modules, CANCELLATION_MODULE],
       webpackConfigHook: resolveSdk(options.webpackConfigHook),
+      ...(this.#encrypts ? { failureConverterPath: FAILURE_CONVERTER_PATH } : {}),
     };
   }
 

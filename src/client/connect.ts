@@ -1,4 +1,6 @@
 import { Client, type ClientOptions, Connection } from '@temporalio/client';
+import type { CodecOptions } from '../codec/codec-options.ts';
+import { withCodec } from '../codec/with-codec.ts';
 import { LonghaulError, errorMessage } from '../domain/error.ts';
 import { LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
 import { resolveServer, type ServerAddress } from './server-address.ts';
@@ -7,6 +9,8 @@ import { resolveServer, type ServerAddress } from './server-address.ts';
 export interface ConnectOptions extends ServerAddress, LonghaulClientOptions {
   /** Options of the Temporal Client: data converter, interceptors, plugins. */
   client?: Omit<ClientOptions, 'connection' | 'namespace'>;
+  /** Compression and encryption of what is sent; the workers need the same. What is encoded is read in any case. */
+  codec?: CodecOptions;
 }
 
 /** A server that is there answers within milliseconds; one that is not should be reported within 5 s. */
@@ -15,8 +19,12 @@ const CONNECT_TIMEOUT_MS = 4_000;
 /** A page of history can pass the 4 MB that a channel takes by default. */
 const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
 
-/** Connects to a Temporal server. Throws `server_unreachable` with the address where none answers within 5 s. */
+/**
+ * Connects to a Temporal server. Throws `server_unreachable` with the address where none answers within 5 s, and a
+ * UsageError for a codec that cannot be used.
+ */
 export async function connect(options: ConnectOptions = {}): Promise<LonghaulClient> {
+  const dataConverter = withCodec(options.client?.dataConverter, options.codec);
   const { connection: server, namespace } = resolveServer(options);
   let connection: Connection;
   try {
@@ -28,7 +36,7 @@ export async function connect(options: ConnectOptions = {}): Promise<LonghaulCli
   } catch (error) {
     throw new LonghaulError('server_unreachable', unreachable(server.address, error), { cause: error });
   }
-  return new LonghaulClient(new Client({ ...options.client, connection, namespace }), options);
+  return new LonghaulClient(new Client({ ...options.client, dataConverter, connection, namespace }), options);
 }
 
 /** The line for a server that does not answer. */

@@ -1,4 +1,5 @@
 export { connect, type ConnectOptions } from './connect.ts';
+export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../codec/codec-options.ts';
 export type { FollowOptions } from './follow-events.ts';
 export type { ListFilter, RunListEntry } from './list-runs.ts';
 export { LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';

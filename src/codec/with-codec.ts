@@ -18,12 +18,14 @@ export function createCodecs(codec: CodecOptions = {}): PayloadCodec[] {
 
 /**
  * The data converter of a client or a worker with the codecs of the options after its own, so that what its own produce
- * is encrypted too. With encryption, messages and stacks of failures are encoded as well. Applied twice, the first
- * options hold. Throws a UsageError for options that cannot be used, and for a failure converter beside encryption.
+ * is encrypted too. With encryption, messages and stacks of failures are encoded as well. Without options it only
+ * reads; applied again, the last options hold. Throws a UsageError for options that cannot be used, and for a failure
+ * converter beside encryption.
  */
-export function withCodec(converter: DataConverter = {}, codec: CodecOptions = {}): DataConverter {
-  const own = converter.payloadCodecs ?? [];
-  if (own.some((one) => one instanceof EncryptionCodec)) return converter;
+export function withCodec(converter: DataConverter = {}, options?: CodecOptions): DataConverter {
+  const own = (converter.payloadCodecs ?? []).filter((one) => !isOurs(one));
+  if (options === undefined && own.length < (converter.payloadCodecs?.length ?? 0)) return converter;
+  const codec = options ?? {};
   const payloadCodecs = [...own, ...createCodecs(codec)];
   if (codec.encryption === undefined) return { ...converter, payloadCodecs };
   const { failureConverterPath } = converter;
@@ -34,6 +36,10 @@ export function withCodec(converter: DataConverter = {}, codec: CodecOptions = {
     );
   }
   return { ...converter, payloadCodecs, failureConverterPath: FAILURE_CONVERTER_PATH };
+}
+
+function isOurs(codec: PayloadCodec): boolean {
+  return codec instanceof CompressionCodec || codec instanceof EncryptionCodec;
 }
 
 function keyring(encryption: CodecOptions['encryption']): Keyring | undefined {

@@ -54,9 +54,13 @@ describe('a data converter with the codec', () => {
     expect(plain(await decoded(externalStorage, wire))).toEqual(plain(payload));
   });
 
-  test('is the same where it is applied twice', () => {
-    const once = withCodec({}, { encryption });
-    expect(withCodec(once, { encryption })).toBe(once);
+  test('is applied once, and the last options that were given hold', async () => {
+    const once = withCodec({ payloadCodecs: [turning] }, { encryption });
+    expect(withCodec(once)).toBe(once);
+    expect(withCodec(once, { encryption }).payloadCodecs).toHaveLength(3);
+    const later = withCodec(withCodec({}), { encryption });
+    expect(metadataOf(await encoded(later, jsonPayload(1)), 'encoding')).toBe('binary/aes-256-gcm');
+    expect(later.payloadCodecs).toHaveLength(2);
   });
 
   test('with encryption moves message and stack of a failure into a payload, and back', () => {
