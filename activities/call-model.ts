@@ -6,8 +6,8 @@ import { interpretResponse } from '../src/model/interpret-response.ts';
 import { type CallModelInput, type CallModelOutput, QUERIES } from '../src/protocol.ts';
 import { attempt } from './attempt.ts';
 import { buildRequest } from './build-request.ts';
-import { failingAs, permanent } from './failure.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
+import { failingAs } from './failure.ts';
+import { fitPartialText, fitResponse } from './fit-response.ts';
 import { executionKey, queryRun } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import type { TranscriptEvent, TranscriptPage } from './transcript.ts';
@@ -35,19 +35,13 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
       if (signal.aborted && cancelRequested()) return { type: 'aborted', ...partial(text) };
       throw signal.aborted ? signal.reason : error;
     }
-    const response = interpretResponse(answer, {
+    const interpreted = interpretResponse(answer, {
       snapshot,
       outputZod: runtime.registry.outputZod(snapshot.name),
       knownCallIds: callIds(transcript),
       uuid: randomUUID,
     });
-    const bytes = jsonBytes(response);
-    if (bytes > MAX_PAYLOAD_BYTES) {
-      throw permanent(
-        'payload_too_large',
-        `The answer of model "${snapshot.model}" is ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}: lower "maxOutputTokens".`,
-      );
-    }
+    const response = fitResponse(interpreted, snapshot.model);
     runtime.transcripts.addResponse(key, input.through, transcriptEvent(snapshot.name, response));
     return { type: 'response', response };
   });
@@ -78,6 +72,6 @@ function callIds(transcript: TranscriptEvent[]): Set<string> {
 /** What had arrived of an aborted answer. */
 function partial(text: string): { partial?: RecordedResponse } {
   if (text === '') return {};
-  const content = [{ type: 'message' as const, role: 'assistant' as const, content: text.toWellFormed() }];
+  const content = [{ type: 'message' as const, role: 'assistant' as const, content: fitPartialText(text) }];
   return { partial: { id: randomUUID(), content, finishReason: 'interrupted', usage: null } };
 }
