@@ -49,14 +49,14 @@ const ZONES: readonly Zone[] = [
   // Around a run.
   {
     files: 'src/client/',
-    may: [...PURE, 'src/schema/', 'src/define/', 'src/payload-store/'],
+    may: [...PURE, 'src/schema/', 'src/define/', 'src/payload-store/', 'src/codec/'],
     packages: ['zod', 'node:*', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
   { files: 'src/dev-server/', may: ['src/domain/'], packages: ['node:*', 'env-paths', '@temporalio/client', '@temporalio/testing'] },
   {
     files: 'src/cli/',
-    may: ['src/domain/', 'src/define/', 'src/schema/', 'src/protocol.ts', 'src/client/', 'src/dev-server/'],
+    may: ['src/domain/', 'src/define/', 'src/schema/', 'src/protocol.ts', 'src/client/', 'src/codec/', 'src/dev-server/'],
     mayTypes: ['worker/'],
     mayLazily: ['worker/', 'activities/models/'],
     packages: ['node:*', 'commander', '@temporalio/client'],
