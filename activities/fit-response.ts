@@ -46,7 +46,7 @@ function callsToDrop(response: RecordedResponse, bytes: number): Map<ToolCall, s
   let total = bytes;
   const drop = (call: ToolCall, problem: string): void => {
     dropped.set(call, problem);
-    total -= (sizes.get(call) ?? 0) - jsonBytes({ [call.toolCallId]: problem });
+    total += problemBytes(call, problem) - (sizes.get(call) ?? 0);
   };
   for (const call of calls) {
     const size = sizes.get(call) ?? 0;
@@ -57,9 +57,14 @@ function callsToDrop(response: RecordedResponse, bytes: number): Map<ToolCall, s
     if (total <= BYTE_BUDGETS.modelResponse) break;
     const size = sizes.get(call) ?? 0;
     const problem = allArguments(call.name, size);
-    if (!dropped.has(call) && size > jsonBytes({ [call.toolCallId]: problem })) drop(call, problem);
+    if (!dropped.has(call) && size > problemBytes(call, problem)) drop(call, problem);
   }
   return dropped;
+}
+
+/** Bytes that a call without its arguments brings in: its problem, the braces of its arguments, and at most the name of the field of problems. */
+function problemBytes(call: ToolCall, problem: string): number {
+  return jsonBytes({ [call.toolCallId]: problem }) + ',"problems":{}'.length;
 }
 
 function withoutArguments(response: RecordedResponse, isDropped: (call: ToolCall) => boolean): RecordedResponse {
