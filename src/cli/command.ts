@@ -6,6 +6,8 @@ export interface ServerFlags {
   address?: string;
   namespace?: string;
   taskQueue?: string;
+  /** What is encoded, as the user wrote it. */
+  codec?: string;
   json?: boolean;
 }
 

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { RunCommand } from './command.ts';
 import { exitCodesText } from './exit-codes.ts';
 import { Output, showsColour } from './output.ts';
+import { addReplayCommand } from './replay-command.ts';
 import { addRunCommands } from './run-commands.ts';
 import { addServeCommands } from './serve-commands.ts';
 import type { Terminal } from './terminal.ts';
@@ -38,10 +39,12 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .option('--address <host:port>', 'the Temporal server; else TEMPORAL_ADDRESS, the profile of the Temporal CLI, localhost:7233')
     .option('--namespace <name>', 'its namespace; else TEMPORAL_NAMESPACE, the profile, "default"')
     .option('--task-queue <name>', 'the task queue of runs and workers (default: "longhaul")')
+    .option('--codec <parts>', 'what is encoded: compression, compression=<bytes>, encryption, separated by commas; else LONGHAUL_CODEC')
     .option('--json', 'one JSON value on stdout, for machines; one per line for lists')
     .addHelpText('after', `\n${exitCodesText()}`);
   addServeCommands(program, run);
   addRunCommands(program, run);
+  addReplayCommand(program, run);
   return program;
 }
 

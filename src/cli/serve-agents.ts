@@ -6,7 +6,7 @@ import { defaultProviders } from './default-providers.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 
 /** What a worker of a command needs: its agents, and where it polls. */
-export interface ServeOptions extends Pick<CreateWorkerOptions, 'connection' | 'address' | 'namespace' | 'taskQueue'> {
+export interface ServeOptions extends Pick<CreateWorkerOptions, 'connection' | 'address' | 'namespace' | 'taskQueue' | 'codec'> {
   agentsModule: AgentsModule;
   graceMs: number;
   /** Called when the worker polls. */

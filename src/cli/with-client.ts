@@ -1,5 +1,6 @@
 import type { LonghaulClient } from '../client/longhaul-client.ts';
 import { UsageError, errorMessage } from '../domain/error.ts';
+import { chosenCodec } from './codec-choice.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
 import { untilInterrupted } from './interruption.ts';
 
@@ -26,7 +27,7 @@ export async function withClient<Value>(
 ): Promise<Value> {
   const connected = await untilInterrupted(
     terminal.signal,
-    connectClient(flags, (line) => output.note(line)),
+    connectClient(flags, terminal.env, (line) => output.note(line)),
   );
   try {
     return await untilInterrupted(terminal.signal, work(connected));
@@ -47,9 +48,10 @@ export async function resolvePlace({ address, namespace }: ServerFlags): Promise
   }
 }
 
-async function connectClient(flags: ServerFlags, onNotice: (line: string) => void): Promise<ConnectedClient> {
+async function connectClient(flags: ServerFlags, env: NodeJS.ProcessEnv, onNotice: (line: string) => void): Promise<ConnectedClient> {
+  const codec = chosenCodec(flags, env);
   const server = await resolvePlace(flags);
   const { connect } = await import('../client/connect.ts');
-  const client = await connect({ ...server, ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }), onNotice });
+  const client = await connect({ ...server, codec, ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }), onNotice });
   return { client, server };
 }

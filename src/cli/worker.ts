@@ -1,5 +1,6 @@
 import { loadAgentsModule } from './agents-module.ts';
 import { checkNamespace } from './check-namespace.ts';
+import { chosenCodec } from './codec-choice.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
 import { serveAgents } from './serve-agents.ts';
@@ -22,6 +23,7 @@ export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number>
   return await serveAgents(io, {
     agentsModule,
     ...server,
+    codec: chosenCodec(flags, io.terminal.env),
     ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
     graceMs: flags.grace ?? DEFAULT_GRACE_MS,
     ready: (taskQueue) => {
