@@ -12,6 +12,7 @@ export const EXIT_CODES = {
   not_found: { code: 6, meaning: 'the namespace has no such run, or the server no such namespace' },
   unreachable: { code: 7, meaning: 'no Temporal server answers, or none could be provided' },
   wait_timeout: { code: 8, meaning: 'the wait timed out; the run goes on' },
+  diverged: { code: 9, meaning: 'replay: the code does not go on with a run as its history says' },
   interrupted: { code: 130, meaning: 'Ctrl-C while waiting; the run goes on' },
 } as const;
 

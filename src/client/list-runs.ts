@@ -29,20 +29,29 @@ export interface RunListEntry {
 
 /** The runs of the namespace, newest first. A filter by agent or status needs the namespace's search attributes. */
 export async function* listRuns(client: Client, filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
+  for await (const info of listExecutions(client, filter)) yield entry(info);
+}
+
+/** The newest execution of each such run, as Temporal lists it. `workflowType` takes workflows of another type than runs of an agent. */
+export async function* listExecutions(
+  client: Client,
+  filter: ListFilter & { workflowType?: string } = {},
+): AsyncGenerator<WorkflowExecutionInfo> {
   let left = filter.limit ?? Infinity;
   try {
     for await (const info of client.workflow.list({ query: visibilityQuery(filter) })) {
       if (left <= 0) return;
       left -= 1;
-      yield entry(info);
+      yield info;
     }
   } catch (error) {
     throw grpcCode(error) === GRPC.invalidArgument ? badQuery(client, filter, error) : error;
   }
 }
 
-function visibilityQuery({ agent, status, query }: ListFilter): string {
-  const conditions = [`WorkflowType = ${quoted(AGENT_RUN)}`];
+function visibilityQuery({ agent, status, query, workflowType = AGENT_RUN }: ListFilter & { workflowType?: string }): string {
+  // A run that continued as new has an execution for each part of it, and is one run all the same.
+  const conditions = [`WorkflowType = ${quoted(workflowType)}`, "ExecutionStatus != 'ContinuedAsNew'"];
   if (agent !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`);
   if (status !== undefined) conditions.push(statusCondition(status));
   if (query !== undefined) conditions.push(`(${query})`);

@@ -8,8 +8,9 @@ export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 const FIRST_PAGE_SIZE = 100;
 
 /**
- * The history of one execution of a run, event by event: of the one with that Temporal run id, or of the newest. Pages shrink where the content is large: one page
- * over the 4 MB of a gRPC message would otherwise make the whole history unreadable.
+ * The history of one execution of a run, event by event: of the one with that Temporal run id, or of the newest.
+ * Pages shrink where the content is large: one page over the 4 MB of a gRPC message would otherwise make the whole
+ * history unreadable.
  */
 export async function* runHistory(client: Client, workflowId: string, runId?: string): AsyncGenerator<HistoryEvent> {
   let maximumPageSize = FIRST_PAGE_SIZE;

@@ -1,0 +1,86 @@
+import { ACTIVITIES } from '../src/protocol.ts';
+import type { CommandType, RecordedCommand } from '../workflows/command-recorder.ts';
+import type { HistoryCommand, HistoryTask } from './replay-history.ts';
+
+/** Where the code first did something else than what a history says. */
+export interface Divergence {
+  /** Of the run, 1-based; null before its first model call. */
+  step: number | null;
+  /** Of the history: the command that the code did not repeat, or the end of the task in which it did too much. */
+  eventId: number;
+  /** What history has there, in words: `activity "callModel"`. */
+  expected: string;
+  /** What the code did instead. */
+  actual: string;
+}
+
+/** What the code asked for, by the id of the event that began the workflow task. */
+export type ActualCommands = ReadonlyMap<number, readonly RecordedCommand[]>;
+
+/** The first command that differs; undefined where the commands that can be compared are the same. */
+export function firstDivergence(tasks: readonly HistoryTask[], actual: ActualCommands): Divergence | undefined {
+  let step: number | null = null;
+  for (const { task, completed, commands } of tasks) {
+    const done = actual.get(task);
+    // The replay ended before this task: what comes later cannot be compared.
+    if (done === undefined) return undefined;
+    for (let index = 0; index < Math.max(commands.length, done.length); index += 1) {
+      const [expected, own] = [commands[index], done[index]];
+      if (isSame(expected, own)) step = stepOf(own) ?? step;
+      else
+        return {
+          step: stepAt(expected, own) ?? step,
+          eventId: expected?.eventId ?? completed,
+          expected: words(expected),
+          actual: words(own),
+        };
+    }
+  }
+  return undefined;
+}
+
+/** The step that was reached when the replay ended; null before the first. */
+export function lastStep(actual: ActualCommands): number | null {
+  return [...actual.values()].flat().reduce<number | null>((step, command) => stepOf(command) ?? step, null);
+}
+
+/** History says where it stands, unless it has nothing there or a codec made its summaries unreadable. */
+function stepAt(expected: HistoryCommand | undefined, own: RecordedCommand | undefined): number | undefined {
+  const isModelCall = expected?.name === ACTIVITIES.callModel;
+  return stepOf(expected) ?? (expected === undefined || isModelCall ? stepOf(own) : undefined);
+}
+
+function isSame(expected: HistoryCommand | undefined, own: RecordedCommand | undefined): boolean {
+  return expected?.type === own?.type && expected?.name === own?.name;
+}
+
+/** The summary of a model call begins with its step. */
+function stepOf(command: RecordedCommand | undefined): number | undefined {
+  const [, step] = /^step (\d+)\b/.exec(command?.summary ?? '') ?? [];
+  return step === undefined ? undefined : Number(step);
+}
+
+const WORDS: Record<CommandType, string> = {
+  activity: 'activity',
+  activity_cancel: 'the cancellation of an activity',
+  timer: 'a timer',
+  timer_cancel: 'the cancellation of a timer',
+  child: 'child workflow',
+  external_cancel: 'the cancellation of another workflow',
+  external_signal: 'signal',
+  search_attributes: 'a change of search attributes',
+  memo: 'a change of the memo',
+  update_accepted: 'the acceptance of an Update',
+  update_completed: 'the answer to an Update',
+  nexus_operation: 'Nexus operation',
+  nexus_operation_cancel: 'the cancellation of a Nexus operation',
+  complete: 'the end as Completed',
+  fail: 'the end as Failed',
+  cancel: 'the end as Canceled',
+  continue_as_new: 'continue-as-new',
+};
+
+function words(command: RecordedCommand | undefined): string {
+  if (command === undefined) return 'nothing more in this task';
+  return command.name === '' ? WORDS[command.type] : `${WORDS[command.type]} "${command.name}"`;
+}

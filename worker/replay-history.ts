@@ -1,0 +1,81 @@
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { HistoryEvent } from '../src/client/run-history.ts';
+import type { CommandType, RecordedCommand } from '../workflows/command-recorder.ts';
+
+/** A command that the server recorded, and the event that says so. */
+export interface HistoryCommand extends RecordedCommand {
+  eventId: number;
+}
+
+/** What one workflow task of a history asked of the server. */
+export interface HistoryTask {
+  /** Id of the event that began it. */
+  task: number;
+  /** Id of the event that recorded its end: what a command would have come after. */
+  completed: number;
+  commands: HistoryCommand[];
+}
+
+/** The completed workflow tasks of a history, in order, with the commands that each of them left in it. */
+export function historyTasks(events: readonly HistoryEvent[]): HistoryTask[] {
+  const tasks: HistoryTask[] = [];
+  for (const event of events) {
+    const completed = event.workflowTaskCompletedEventAttributes;
+    if (completed) tasks.push({ task: Number(completed.startedEventId), completed: Number(event.eventId), commands: [] });
+    const command = commandOf(event);
+    if (command !== undefined) tasks.at(-1)?.commands.push({ ...command, eventId: Number(event.eventId) });
+  }
+  return tasks;
+}
+
+/** The workflow type that a history begins with. */
+export function workflowTypeOf(events: readonly HistoryEvent[]): string {
+  return events[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
+}
+
+/** Markers are left out: where they stand says little about when the code asked for them. */
+function commandOf(event: HistoryEvent): RecordedCommand | undefined {
+  const activity = event.activityTaskScheduledEventAttributes;
+  if (activity) return { type: 'activity', name: activity.activityType?.name ?? '', ...summary(event) };
+  const child = event.startChildWorkflowExecutionInitiatedEventAttributes;
+  if (child) return { type: 'child', name: child.workflowType?.name ?? '' };
+  const signal = event.signalExternalWorkflowExecutionInitiatedEventAttributes;
+  if (signal) return { type: 'external_signal', name: signal.signalName ?? '' };
+  const operation = event.nexusOperationScheduledEventAttributes;
+  if (operation) return { type: 'nexus_operation', name: operation.operation ?? '' };
+  if (isPatchAttribute(event)) return undefined;
+  const type = NAMELESS.find(([field]) => event[field])?.[1];
+  return type === undefined ? undefined : { type, name: '' };
+}
+
+const NAMELESS: readonly (readonly [keyof HistoryEvent, CommandType])[] = [
+  ['activityTaskCancelRequestedEventAttributes', 'activity_cancel'],
+  ['timerStartedEventAttributes', 'timer'],
+  ['timerCanceledEventAttributes', 'timer_cancel'],
+  ['requestCancelExternalWorkflowExecutionInitiatedEventAttributes', 'external_cancel'],
+  ['upsertWorkflowSearchAttributesEventAttributes', 'search_attributes'],
+  ['workflowPropertiesModifiedEventAttributes', 'memo'],
+  ['workflowExecutionUpdateAcceptedEventAttributes', 'update_accepted'],
+  ['workflowExecutionUpdateCompletedEventAttributes', 'update_completed'],
+  ['nexusOperationCancelRequestedEventAttributes', 'nexus_operation_cancel'],
+  ['workflowExecutionCompletedEventAttributes', 'complete'],
+  ['workflowExecutionFailedEventAttributes', 'fail'],
+  ['workflowExecutionCanceledEventAttributes', 'cancel'],
+  ['workflowExecutionContinuedAsNewEventAttributes', 'continue_as_new'],
+];
+
+/** The SDK makes a run findable by its patches: that is no command of the code. */
+function isPatchAttribute({ upsertWorkflowSearchAttributesEventAttributes: upsert }: HistoryEvent): boolean {
+  const fields = Object.keys(upsert?.searchAttributes?.indexedFields ?? {});
+  return fields.length === 1 && fields[0] === 'TemporalChangeVersion';
+}
+
+/** Nothing where a codec made it unreadable: it says where in the run the event stands, no more. */
+function summary({ userMetadata }: HistoryEvent): { summary?: string } {
+  try {
+    const text: unknown = userMetadata?.summary ? defaultPayloadConverter.fromPayload(userMetadata.summary) : undefined;
+    return typeof text === 'string' ? { summary: text } : {};
+  } catch {
+    return {};
+  }
+}

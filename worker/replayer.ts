@@ -1,0 +1,122 @@
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { type InjectedSinks, type ReplayResult, type ReplayWorkerOptions, Worker } from '@temporalio/worker';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { HistoryEvent } from '../src/client/run-history.ts';
+import { errorMessage } from '../src/domain/error.ts';
+import type { RecordedCommand, ReplaySinks } from '../workflows/command-recorder.ts';
+import { LonghaulPlugin } from './plugin.ts';
+import { type Divergence, firstDivergence, lastStep } from './replay-divergence.ts';
+import { historyTasks, workflowTypeOf } from './replay-history.ts';
+
+/** What to replay with. */
+export interface ReplayerOptions {
+  /** The module of your own workflows, as the worker gets it. */
+  workflowsPath?: string;
+  /** Options of the Temporal Worker that matter for a replay: data converter, plugins, interceptors, a bundle built ahead. */
+  worker?: Omit<ReplayWorkerOptions, 'workflowsPath'>;
+}
+
+/** How the code took to a history. */
+export type ReplayVerdict =
+  /** It does what the history says. */
+  | { type: 'ok' }
+  /** It does something else: a run in this state would be stuck. */
+  | { type: 'diverged'; message: string; divergence: Divergence | null }
+  /** It could not be replayed: the code throws, or has no such workflow, or the history is none. `step` is where it came to. */
+  | { type: 'failed'; message: string; step: number | null };
+
+/**
+ * The module to add to the interceptors of a bundle built ahead, so that a divergence can be told by its commands.
+ * Where a Replayer bundles by itself, it is added.
+ */
+export const COMMAND_RECORDER_MODULE = fileURLToPath(new URL(`../workflows/command-recorder${extname(import.meta.url)}`, import.meta.url));
+
+/** Replays histories, one after the other, with the workflow code as it is: a dress rehearsal of a deploy. Needs no server. */
+export class Replayer {
+  readonly #results: AsyncIterableIterator<ReplayResult>;
+  #next: { history: { events: HistoryEvent[] }; workflowId: string } | undefined;
+  #commands = new Map<number, RecordedCommand[]>();
+
+  /** Bundles nothing yet: the first replay does. */
+  constructor({ workflowsPath, worker = {} }: ReplayerOptions = {}) {
+    const { interceptors, sinks, plugins } = worker;
+    const bundled = worker.workflowBundle !== undefined;
+    this.#results = Worker.runReplayHistories(
+      {
+        ...worker,
+        ...(workflowsPath === undefined || bundled ? {} : { workflowsPath }),
+        interceptors: bundled
+          ? { ...interceptors }
+          : { ...interceptors, workflowModules: [...(interceptors?.workflowModules ?? []), COMMAND_RECORDER_MODULE] },
+        sinks: { ...sinks, ...this.#sinks() },
+        plugins: [...(plugins ?? []), new LonghaulPlugin({ agents: [], providers: {} })],
+      },
+      this.#histories(),
+    );
+  }
+
+  /** Replays one execution: its events as the server gives them, or the JSON of a history file. Call it again only when it has resolved. */
+  async replay(workflowId: string, history: unknown): Promise<ReplayVerdict> {
+    const events = eventsOf(history);
+    if (typeof events === 'string') return { type: 'failed', message: events, step: null };
+    this.#commands = new Map();
+    this.#next = { history: { events }, workflowId };
+    const { value, done } = await this.#results.next();
+    if (done) throw new Error('The replay worker has ended');
+    return this.#verdict(events, value.error);
+  }
+
+  /** Ends the worker underneath. */
+  async close(): Promise<void> {
+    await this.#results.return?.(undefined);
+  }
+
+  /** The SDK asks for the next history only when somebody asks for the next result, and by then it is there. */
+  *#histories(): Generator<{ history: { events: HistoryEvent[] }; workflowId: string }> {
+    while (this.#next !== undefined) {
+      const next = this.#next;
+      this.#next = undefined;
+      yield next;
+    }
+  }
+
+  /** A task can have several activations: their commands belong together. */
+  #sinks(): InjectedSinks<ReplaySinks> {
+    const record = (task: number, commands: RecordedCommand[]): void => {
+      this.#commands.set(task, [...(this.#commands.get(task) ?? []), ...commands]);
+    };
+    return { longhaulReplay: { commands: { fn: (_info, task, commands) => record(task, commands), callDuringReplay: true } } };
+  }
+
+  #verdict(events: HistoryEvent[], error: ReplayResult['error']): ReplayVerdict {
+    if (error === undefined) return { type: 'ok' };
+    const message = coreMessage(error.message, workflowTypeOf(events));
+    if (error.name !== 'DeterminismViolationError') return { type: 'failed', message, step: lastStep(this.#commands) };
+    return { type: 'diverged', message, divergence: firstDivergence(historyTasks(events), this.#commands) ?? null };
+  }
+}
+
+/** The events of a history in any of its forms, or what is wrong with it. */
+function eventsOf(history: unknown): HistoryEvent[] | string {
+  const events: unknown = Array.isArray(history) ? history : isObject(history) ? history['events'] : undefined;
+  if (!Array.isArray(events) || !isObject(events[0])) return 'This is no history: it has no list of events';
+  if (typeof events[0]['eventId'] !== 'string') return events as HistoryEvent[];
+  try {
+    return historyFromJSON({ events }).events ?? [];
+  } catch (error) {
+    return `This is no history: ${errorMessage(error)}`;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** What the SDK has to say, without the form in which it prints its own structures. */
+function coreMessage(text: string, workflowType: string): string {
+  const quoted = /message: ("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
+  const message = quoted === undefined ? text : String(JSON.parse(quoted.replaceAll("\\'", "'")));
+  if (message.includes('no such function is exported')) return `The code has no workflow of type "${workflowType}"`;
+  return message.replace(/^\[TMPRL1100\] Nondeterminism error: /, '');
+}
