@@ -59,7 +59,7 @@ function callsToDrop(response: RecordedResponse, bytes: number): Map<ToolCall, s
     const problem = allArguments(call.name, size);
     if (!dropped.has(call) && size > problemBytes(call, problem)) drop(call, problem);
   }
-  return dropped;
+  return new Map(calls.flatMap((call): [ToolCall, string][] => (dropped.has(call) ? [[call, dropped.get(call) ?? '']] : [])));
 }
 
 /** Bytes that a call without its arguments brings in: its problem, the braces of its arguments, and at most the name of the field of problems. */

@@ -7,7 +7,6 @@ import type { ContentPart } from '../domain/content.ts';
 import { LonghaulError } from '../domain/error.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
 import { outputText } from '../domain/output-text.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from '../domain/payload-limit.ts';
 import { oneLine } from '../domain/text.ts';
 import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../protocol.ts';
 import { checkRunInput } from '../schema/run-input-schema.ts';
@@ -63,14 +62,7 @@ function runInput(agent: AnyAgent | string, name: string, options: StartOptions)
   const checked = checkRunInput(
     stripUndefined({ agent: name, input, deps: deps === undefined ? undefined : plainDeps(agent, deps), maxIterations }),
   );
-  if (!checked.ok) throw new LonghaulError('invalid_input', `The run cannot start: ${checked.problem}`);
-  const bytes = jsonBytes(checked.input);
-  if (bytes > MAX_PAYLOAD_BYTES) {
-    throw new LonghaulError(
-      'payload_too_large',
-      `The input of the run is ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}: pass large media by URL`,
-    );
-  }
+  if (!checked.ok) throw new LonghaulError(checked.code, `The run cannot start: ${checked.problem}`);
   return checked.input;
 }
 

@@ -1,4 +1,6 @@
+import { BYTE_BUDGETS } from '../domain/byte-budget.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
+import { jsonBytes } from '../domain/payload-limit.ts';
 import type { RunInput } from '../protocol.ts';
 import { checkJson, problemsText, type JsonProblem } from './check-json-schema.ts';
 
@@ -51,19 +53,35 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
 };
 
 /** The input of a run, or what is wrong with it: each problem with its path and what was expected. */
-export type RunInputCheck = { ok: true; input: RunInput } | { ok: false; problem: string };
+export type RunInputCheck = { ok: true; input: RunInput } | { ok: false; code: 'invalid_input' | 'payload_too_large'; problem: string };
 
 /** Checks what a run was started with, from whatever client. Works in the workflow sandbox and never throws. */
 export function checkRunInput(value: unknown): RunInputCheck {
   if (value === undefined) {
-    return { ok: false, problem: 'expected an object such as {"agent": "name", "input": "text"}, got nothing' };
+    return { ok: false, code: 'invalid_input', problem: 'expected an object such as {"agent": "name", "input": "text"}, got nothing' };
   }
   const problems = checkJson(RUN_INPUT_SCHEMA, value);
   if (problems.length === 0 && isRunInput(value)) {
-    problems.push(...mediaProblems(value));
-    if (problems.length === 0) return { ok: true, input: value };
+    problems.push(...mediaProblems(value.input, 'input'));
+    if (problems.length === 0) return checkSizes(value);
   }
-  return { ok: false, problem: problemsText(problems) };
+  return { ok: false, code: 'invalid_input', problem: problemsText(problems) };
+}
+
+/** Both are kept for as long as the run lasts, and travel with it. */
+function checkSizes(input: RunInput): RunInputCheck {
+  const problems: string[] = [];
+  const inputBytes = jsonBytes(input.input);
+  if (inputBytes > BYTE_BUDGETS.startInput) {
+    problems.push(
+      `input: ${inputBytes} bytes of JSON, over ${BYTE_BUDGETS.startInput}: pass large media by URL, and long texts through a tool`,
+    );
+  }
+  const depsBytes = input.deps === undefined ? 0 : jsonBytes(input.deps);
+  if (depsBytes > BYTE_BUDGETS.deps) {
+    problems.push(`deps: ${depsBytes} bytes of JSON, over ${BYTE_BUDGETS.deps}: pass ids, and let tools look up the rest`);
+  }
+  return problems.length === 0 ? { ok: true, input } : { ok: false, code: 'payload_too_large', problem: problems.join('; ') };
 }
 
 /** True for what the schema lets pass. */
@@ -71,13 +89,13 @@ function isRunInput(value: unknown): value is RunInput {
   return isJsonObject(value) && typeof value['agent'] === 'string' && 'input' in value;
 }
 
-/** A media part has its bytes in exactly one place. */
-function mediaProblems({ input }: RunInput): JsonProblem[] {
-  if (typeof input === 'string') return [];
-  return input.flatMap((one, index) => {
+/** A media part has its bytes in exactly one place. `path` leads to the content. */
+export function mediaProblems(content: RunInput['input'], path: string): JsonProblem[] {
+  if (typeof content === 'string') return [];
+  return content.flatMap((one, index) => {
     if (one.type === 'text' || (one.url === undefined) !== (one.data === undefined)) return [];
     return [
-      { path: `input[${index}]`, message: `expected exactly one of "url" and "data", got ${one.url === undefined ? 'neither' : 'both'}` },
+      { path: `${path}[${index}]`, message: `expected exactly one of "url" and "data", got ${one.url === undefined ? 'neither' : 'both'}` },
     ];
   });
 }

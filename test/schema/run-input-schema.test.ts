@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { BYTE_BUDGETS } from '../../src/domain/byte-budget.ts';
 import { checkRunInput } from '../../src/schema/run-input-schema.ts';
 
 test.each([
@@ -40,5 +41,38 @@ test.each([
   [{ agent: 'a', input: [{ type: 'image' }] }, 'input[0]: expected exactly one of "url" and "data", got neither'],
   [{ agent: 'a', input: [{ type: 'audio', url: 'u', data: 'd' }] }, 'input[0]: expected exactly one of "url" and "data", got both'],
 ])('%j is refused with the path and the expectation', (value, problem) => {
-  expect(checkRunInput(value)).toEqual({ ok: false, problem });
+  expect(checkRunInput(value)).toEqual({ ok: false, code: 'invalid_input', problem });
+});
+
+describe('what a run begins with has a size', () => {
+  const { startInput, deps } = BYTE_BUDGETS;
+  const quotes = 2;
+  const object = '{"a":""}'.length;
+
+  test.each([
+    ['a text one byte below the budget', { input: 'x'.repeat(startInput - quotes - 1) }, undefined],
+    ['a text at the budget', { input: 'x'.repeat(startInput - quotes) }, undefined],
+    [
+      'a text one byte above the budget',
+      { input: 'x'.repeat(startInput - quotes + 1) },
+      'input: 400001 bytes of JSON, over 400000: pass large media by URL, and long texts through a tool',
+    ],
+    [
+      'parts above the budget',
+      { input: [{ type: 'image', data: 'x'.repeat(startInput) }] },
+      'input: 400028 bytes of JSON, over 400000: pass large media by URL, and long texts through a tool',
+    ],
+    ['deps one byte below the budget', { deps: { a: 'x'.repeat(deps - object - 1) } }, undefined],
+    ['deps at the budget', { deps: { a: 'x'.repeat(deps - object) } }, undefined],
+    [
+      'deps one byte above the budget',
+      { deps: { a: 'x'.repeat(deps - object + 1) } },
+      'deps: 150001 bytes of JSON, over 150000: pass ids, and let tools look up the rest',
+    ],
+  ])('%s', (_, fields, problem) => {
+    const value = { agent: 'a', input: 'hello', ...fields };
+    expect(checkRunInput(value)).toEqual(
+      problem === undefined ? { ok: true, input: value } : { ok: false, code: 'payload_too_large', problem },
+    );
+  });
 });
