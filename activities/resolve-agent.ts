@@ -4,8 +4,8 @@ import type { AnyAgent } from '../src/define/agent-definition.ts';
 import { parseDeps } from '../src/define/parse-deps.ts';
 import { type DataView, QUERIES, type ResolveAgentInput } from '../src/protocol.ts';
 import { buildSnapshot } from './build-snapshot.ts';
-import { failingAs, permanent } from './failure.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
+import { checkSnapshotSize } from './check-snapshot-size.ts';
+import { failingAs } from './failure.ts';
 import { queryRun } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
@@ -13,7 +13,7 @@ import type { ActivityRuntime } from './runtime.ts';
 export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveAgentInput) => Promise<AgentSnapshot> {
   return failingAs('invalid_agent', async (input) => {
     const agent = runtime.registry.agent(input.agent);
-    const given = input.depsByReference ? (await queryRun<DataView>(QUERIES.data, null)).deps : (input.deps ?? {});
+    const given = input.depsByReference ? (await queryRun<DataView>(input, QUERIES.data, null)).deps : (input.deps ?? {});
     const snapshot = buildSnapshot(agent, {
       instructions: await resolveInstructions(agent, parseDeps(agent, given)),
       capabilities: runtime.registry.provider(agent.model).capabilities,
@@ -21,13 +21,7 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
       searchAttributes: await runtime.searchAttributes(),
       maxIterations: input.maxIterations,
     });
-    const bytes = jsonBytes(snapshot);
-    if (bytes > MAX_PAYLOAD_BYTES) {
-      throw permanent(
-        'payload_too_large',
-        `Agent "${agent.name}" is ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}: shorten its instructions or schemas.`,
-      );
-    }
+    checkSnapshotSize(snapshot);
     runtime.snapshots.add(snapshot);
     return snapshot;
   });
