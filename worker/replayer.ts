@@ -3,6 +3,7 @@ import { type InjectedSinks, type ReplayResult, type ReplayWorkerOptions, Worker
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { HistoryEvent } from '../src/client/run-history.ts';
+import type { CodecOptions } from '../src/codec/codec-options.ts';
 import { errorMessage } from '../src/domain/error.ts';
 import type { RecordedCommand, ReplaySinks } from '../workflows/command-recorder.ts';
 import { LonghaulPlugin } from './plugin.ts';
@@ -13,6 +14,8 @@ import { historyTasks, workflowTypeOf } from './replay-history.ts';
 export interface ReplayerOptions {
   /** The module of your own workflows, as the worker gets it. */
   workflowsPath?: string;
+  /** As the worker has it, where it encrypts. */
+  codec?: CodecOptions;
   /** Options of the Temporal Worker that matter for a replay: data converter, plugins, interceptors, a bundle built ahead. */
   worker?: Omit<ReplayWorkerOptions, 'workflowsPath'>;
 }
@@ -39,7 +42,7 @@ export class Replayer {
   #commands = new Map<number, RecordedCommand[]>();
 
   /** Bundles nothing yet: the first replay does. */
-  constructor({ workflowsPath, worker = {} }: ReplayerOptions = {}) {
+  constructor({ workflowsPath, codec, worker = {} }: ReplayerOptions = {}) {
     const { interceptors, sinks, plugins } = worker;
     const bundled = worker.workflowBundle !== undefined;
     this.#results = Worker.runReplayHistories(
@@ -50,7 +53,7 @@ export class Replayer {
           ? { ...interceptors }
           : { ...interceptors, workflowModules: [...(interceptors?.workflowModules ?? []), COMMAND_RECORDER_MODULE] },
         sinks: { ...sinks, ...this.#sinks() },
-        plugins: [...(plugins ?? []), new LonghaulPlugin({ agents: [], providers: {} })],
+        plugins: [...(plugins ?? []), new LonghaulPlugin({ agents: [], providers: {}, ...(codec === undefined ? {} : { codec }) })],
       },
       this.#histories(),
     );

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Replayer, ReplayerOptions } from '../../worker/replayer.ts';
 import { UsageError } from '../domain/error.ts';
+import { chosenCodec } from './codec-choice.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 import { untilInterrupted } from './interruption.ts';
@@ -26,13 +27,11 @@ export interface ReplayFlags extends ServerFlags {
 
 /** Replays histories with the workflow code as it is, and reports each run that it would leave stuck. */
 export async function replay(io: CommandIo, flags: ReplayFlags): Promise<number> {
-  const options = await workflowsOf(flags);
+  const options = { ...(await workflowsOf(flags)), codec: chosenCodec(flags, io.terminal.env) };
   if (flags.paths.length > 0) return await untilInterrupted(io.terminal.signal, replayRuns(io, runsInFiles(flags.paths), options));
   return await withClient(io, flags, async ({ client: { temporal } }) => {
     const { runsOnServer } = await import('./replay-server.ts');
-    const { dataConverter } = temporal.options;
-    const worker = dataConverter === undefined ? {} : { worker: { dataConverter } };
-    return await replayRuns(io, runsOnServer(temporal, serverRuns(flags)), { ...options, ...worker });
+    return await replayRuns(io, runsOnServer(temporal, serverRuns(flags)), options);
   });
 }
 
