@@ -5,7 +5,7 @@ import { cutContent, cutMarker, spilledMarker } from '../src/domain/cut-content.
 import { errorMessage } from '../src/domain/error.ts';
 import type { JsonValue } from '../src/domain/json.ts';
 import { jsonBytes } from '../src/domain/payload-limit.ts';
-import { utf8Prefix } from '../src/domain/text.ts';
+import { jsonTextPrefix } from '../src/domain/text.ts';
 
 /** A tool result of any size. */
 export interface UnfitResult {
@@ -45,7 +45,7 @@ export async function fitResult(
     const spilled = await spillTo(content);
     return { ...cut(result, maxResultBytes, spilledMarker), isError, spilled };
   } catch (error) {
-    const reason = utf8Prefix(errorMessage(error), 200);
+    const reason = jsonTextPrefix(errorMessage(error).toWellFormed(), 200);
     const marker: typeof cutMarker = (missing, total) => `${cutMarker(missing, total)} [The whole could not be stored: ${reason}]`;
     return { ...cut(result, maxResultBytes, marker), isError };
   }
