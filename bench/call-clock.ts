@@ -1,4 +1,12 @@
-import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+/** What the clock needs of an activity's context: the little that every version of the SDK agrees on. */
+interface CallContext {
+  info: { workflowExecution?: { workflowId: string }; activityType: string; attempt: number };
+}
+
+/** An activity interceptor, likewise. */
+type CallInterceptor = (context: CallContext) => {
+  inbound: { execute<Input, Output>(input: Input, next: (input: Input) => Promise<Output>): Promise<Output> };
+};
 
 /**
  * Notes when each call of a run starts, and counts the calls that were tried again. A call is an activity, and the
@@ -16,7 +24,7 @@ export class CallClock {
   }
 
   /** To be registered with every worker that is measured. */
-  readonly interceptor: ActivityInterceptorsFactory = ({ info }) => ({
+  readonly interceptor: CallInterceptor = ({ info }) => ({
     inbound: {
       execute: (input, next) => {
         const runId = info.workflowExecution?.workflowId;

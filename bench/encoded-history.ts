@@ -11,6 +11,8 @@ export interface EncodedHistory {
   bytes: number;
   /** Bytes of each step: from its model call being scheduled up to the next one. The final answer is not a step. */
   stepBytes: number[];
+  /** Bytes from the last model call being scheduled to the end. */
+  answerBytes: number;
   /** Bytes by type of event, over the whole history, the largest first. */
   bytesByType: Record<string, number>;
 }
@@ -32,6 +34,7 @@ export function measureHistory(history: readonly HistoryEvent[], modelActivity: 
     events: history.length,
     bytes,
     stepBytes: stepBytes.slice(0, -1),
+    answerBytes: stepBytes.at(-1) ?? 0,
     bytesByType: Object.fromEntries([...byType].toSorted(([, left], [, right]) => right - left)),
   };
 }

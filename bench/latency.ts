@@ -24,7 +24,7 @@ export interface LatencyFigures {
 }
 
 /** One run: its time from start to result, and the times between the starts of its calls. */
-interface TimedRun {
+export interface TimedRun {
   ms: number;
   gaps: number[];
 }
@@ -91,11 +91,16 @@ async function timeRun({ clock }: Surroundings, side: Side, steps: number): Prom
   const starts = clock.take(runId);
   const calls = callsOf(steps);
   if (starts.length !== calls) throw new Error(`Run "${runId}" made ${starts.length} calls, not ${calls}: one was repeated or left out`);
-  return { ms, gaps: starts.slice(1).map((time, index) => time - (starts[index] ?? time)) };
+  return { ms, gaps: gapsBetween(starts) };
+}
+
+/** The times between the starts of a run's calls. */
+export function gapsBetween(starts: readonly number[]): number[] {
+  return starts.slice(1).map((time, index) => time - (starts[index] ?? time));
 }
 
 /** A model call and a tool call for each step, and the model call that gives the final answer. */
-function callsOf(steps: number): number {
+export function callsOf(steps: number): number {
   return 2 * steps + 1;
 }
 
@@ -117,15 +122,16 @@ export function roundFigures(runs: readonly TimedRun[], totalMs: number): Latenc
 }
 
 /** A step is two gaps, its model call's and its tool call's: their mean, so that the two kinds do not mix in a median. */
-function stepTimes({ gaps }: TimedRun): number[] {
-  return Array.from({ length: gaps.length / 2 }, (_, step) => mean(gaps.slice(2 * step, 2 * step + 2)));
+export function stepTimes({ gaps }: TimedRun): number[] {
+  return Array.from({ length: Math.floor(gaps.length / 2) }, (_, step) => mean(gaps.slice(2 * step, 2 * step + 2)));
 }
 
 function everySecond(runs: readonly TimedRun[], from: 0 | 1): number[] {
   return runs.flatMap(({ gaps }) => gaps.filter((_, index) => index % 2 === from));
 }
 
-function middle(rounds: readonly LatencyFigures[]): LatencyFigures {
+/** The median of each figure over the rounds. */
+export function middle(rounds: readonly LatencyFigures[]): LatencyFigures {
   const value = (key: keyof LatencyFigures): number => median(rounds.map((round) => round[key]));
   return {
     msPerCallMean: value('msPerCallMean'),

@@ -7,6 +7,7 @@ import { defineTool } from '../src/define/define-tool.ts';
 import { ACTIVITIES } from '../src/protocol.ts';
 import { createWorker } from '../worker/index.ts';
 import type { CallClock } from './call-clock.ts';
+import { codecOptions } from './codec-options.ts';
 import { INSTRUCTIONS, pageText, promptFor, TOOL_DESCRIPTION, TOOL_NAME } from './scripted-run.ts';
 import type { Side, SideSurroundings } from './side.ts';
 
@@ -17,7 +18,7 @@ export async function longhaulSide(
   connection: NativeConnection,
   client: LonghaulClient,
   clock: CallClock,
-  { address, namespace, baseURL, resultChars }: SideSurroundings,
+  { address, namespace, baseURL, resultChars, codec }: SideSurroundings,
 ): Promise<Side> {
   const reader = defineAgent({
     name: 'reader',
@@ -40,6 +41,7 @@ export async function longhaulSide(
     namespace,
     taskQueue: TASK_QUEUE,
     shutdownGraceMs: 1_000,
+    ...codecOptions(codec),
     worker: { interceptors: { activity: [clock.interceptor] } },
   });
   const running = worker.run();

@@ -1,6 +1,7 @@
 import { measureHistories } from './history.ts';
 import { measureLatency } from './latency.ts';
-import { type BenchOptions, parseOptions, USAGE } from './options.ts';
+import { type BenchOptions, parseOptions, type PeersOptions, USAGE } from './options.ts';
+import { comparePeers } from './peers.ts';
 import { type Surroundings, withSurroundings } from './surroundings.ts';
 
 /** `npm run bench`: measures, tells its progress on stderr, and prints one JSON object as its last line. */
@@ -10,7 +11,7 @@ function say(line: string): void {
 }
 
 /** The object of the last line: first what later work relies on, then what explains it. */
-async function report(surroundings: Surroundings, options: BenchOptions): Promise<object> {
+async function report(surroundings: Surroundings, options: Exclude<BenchOptions, PeersOptions>): Promise<object> {
   const { rounds, resultChars, steps } = options;
   const { machine, clock } = surroundings;
   const setting = (): object => ({ rounds, resultChars, retries: clock.retries, codec: machine.codec, server: machine.server, machine });
@@ -36,6 +37,9 @@ function readOptions(): BenchOptions {
 const options = readOptions();
 // The worker's own handler would drain it and leave the runs waiting. Server and provider end with this process.
 process.once('SIGINT', () => process.exit(130));
-const figures = await withSurroundings(options.resultChars, say, (surroundings) => report(surroundings, options));
+const figures =
+  options.command === 'peers'
+    ? await comparePeers(options, say)
+    : await withSurroundings(options.resultChars, say, (surroundings) => report(surroundings, options));
 if (!options.quiet) say(JSON.stringify(figures, null, 2));
 process.stdout.write(`${JSON.stringify(figures)}\n`);

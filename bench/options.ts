@@ -1,14 +1,39 @@
 import { parseArgs } from 'node:util';
+import { SIDE_NAMES, type SideName } from './peer-sides.ts';
+import { type Codec, CODECS } from './side.ts';
 
 /** A command line that makes sense. */
 export type BenchOptions =
   | { command: 'history'; steps: number; resultChars: number; rounds: number; quiet: boolean }
-  | { command: 'latency'; steps: number; runs: number; concurrency: number; resultChars: number; rounds: number; quiet: boolean };
+  | { command: 'latency'; steps: number; runs: number; concurrency: number; resultChars: number; rounds: number; quiet: boolean }
+  | PeersOptions;
+
+/** What `peers` is asked for. */
+export interface PeersOptions {
+  command: 'peers';
+  sides: SideName[];
+  steps: number;
+  resultChars: number;
+  rounds: number;
+  /** Runs at once, where throughput is measured. */
+  atOnce: number;
+  /** Of Longhaul, beside the others. */
+  codec: Codec;
+  /** Whether what an interrupted command has measured is taken as it is. */
+  resume: boolean;
+  /** The folder that table and plots are written to; undefined for this one. */
+  out: string | undefined;
+  quiet: boolean;
+}
 
 /** What to type. */
 export const USAGE = `Usage:
   npm run bench -- history [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
-  npm run bench -- latency [--steps 200] [--runs 5] [--concurrency 1] [--result-chars 200] [--rounds 3] [--json]`;
+  npm run bench -- latency [--steps 200] [--runs 5] [--concurrency 1] [--result-chars 200] [--rounds 3] [--json]
+  npm run bench -- peers [--steps 200] [--result-chars 2000] [--concurrency 20] [--rounds 3] [--codec none|zstd]
+                         [--sides ${SIDE_NAMES.join(',')}] [--resume] [--out DIR] [--json]`;
+
+const RUNS_AT_ONCE = '20';
 
 /** Three rounds are what a median needs to have a middle. */
 const MIN_ROUNDS = 3;
@@ -22,8 +47,12 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       steps: { type: 'string', default: '200' },
       'result-chars': { type: 'string' },
       runs: { type: 'string', default: '5' },
-      concurrency: { type: 'string', default: '1' },
+      concurrency: { type: 'string' },
       rounds: { type: 'string', default: String(MIN_ROUNDS) },
+      codec: { type: 'string', default: 'none' },
+      sides: { type: 'string', default: SIDE_NAMES.join(',') },
+      resume: { type: 'boolean', default: false },
+      out: { type: 'string' },
       json: { type: 'boolean', default: false },
     },
   });
@@ -41,12 +70,25 @@ export function parseOptions(args: readonly string[]): BenchOptions {
         command,
         steps,
         runs: count('runs', values.runs),
-        concurrency: count('concurrency', values.concurrency),
+        concurrency: count('concurrency', values.concurrency ?? '1'),
         resultChars,
         rounds,
         quiet,
       };
     }
+    case 'peers':
+      return {
+        command,
+        sides: values.sides.split(',').map((side) => oneOf('sides', side, SIDE_NAMES)),
+        steps,
+        resultChars: count('result-chars', values['result-chars'] ?? '2000'),
+        rounds,
+        atOnce: count('concurrency', values.concurrency ?? RUNS_AT_ONCE),
+        codec: oneOf('codec', values.codec, CODECS),
+        resume: values.resume,
+        out: values.out,
+        quiet,
+      };
     default:
       throw new Error(command === undefined ? 'Which command?' : `There is no command "${command}"`);
   }
@@ -56,4 +98,10 @@ function count(name: string, text: string, least = 1): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
   throw new Error(`--${name} is "${text}": write a whole number of at least ${least}`);
+}
+
+function oneOf<Word extends string>(name: string, text: string, words: readonly Word[]): Word {
+  const word = words.find((one) => one === text);
+  if (word !== undefined) return word;
+  throw new Error(`--${name} has "${text}": choose of ${words.join(', ')}`);
 }

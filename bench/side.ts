@@ -1,13 +1,23 @@
-/** Something that runs the script and is measured: Longhaul, or the loop that it is compared with. */
-export interface Side {
-  name: 'longhaul' | 'loop';
-  /** The activity types of a model call and of a tool call. */
-  modelActivity: string;
-  toolActivity: string;
+/** A codec that Longhaul is measured with: none, or compression of every payload that it makes smaller. */
+export const CODECS = ['none', 'zstd'] as const;
+
+/** One of `CODECS`. */
+export type Codec = (typeof CODECS)[number];
+
+/** What runs the script in one process: a worker, and the client that starts its runs. */
+export interface Runner {
   /** Starts a run of so many steps and a final answer, and waits for its end. Rejects unless it came to that answer. */
   run(runId: string, steps: number): Promise<void>;
   /** Drains its worker. */
   stop(): Promise<void>;
+}
+
+/** Something that runs the script and is measured in this process: Longhaul, or the loop that it is compared with. */
+export interface Side extends Runner {
+  name: 'longhaul' | 'loop';
+  /** The activity types of a model call and of a tool call. */
+  modelActivity: string;
+  toolActivity: string;
 }
 
 /** What a side is made from. */
@@ -18,4 +28,6 @@ export interface SideSurroundings {
   baseURL: string;
   /** Length of a tool result. */
   resultChars: number;
+  /** Of Longhaul alone: what it is compared with has none. */
+  codec: Codec;
 }

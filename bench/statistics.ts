@@ -11,10 +11,15 @@ export function median(values: readonly number[]): number {
   return percentile(values, 50);
 }
 
+/** All values together. */
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
 /** The arithmetic mean. Throws for an empty list. */
 export function mean(values: readonly number[]): number {
   if (values.length === 0) throw new RangeError('No mean of an empty list');
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+  return sum(values) / values.length;
 }
 
 /** The number with so many decimals. */

@@ -38,7 +38,7 @@ export async function withSurroundings<Result>(
   const clock = new CallClock([ACTIVITIES.callModel, 'askModel', TOOL_NAME]);
   const sides: Side[] = [];
   try {
-    const given = { address, namespace, baseURL: provider.baseURL, resultChars };
+    const given = { address, namespace, baseURL: provider.baseURL, resultChars, codec: 'none' as const };
     const longhaul = await longhaulSide(connection, client, clock, given);
     sides.push(longhaul);
     const loop = await loopSide(connection, client.temporal, clock, given);

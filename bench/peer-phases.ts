@@ -1,0 +1,54 @@
+import type { PeersOptions } from './options.ts';
+import { PLUGINS, type SideName } from './peer-sides.ts';
+import type { Codec } from './side.ts';
+
+/** One set-up of `peers`: the sides that run in it, and how. Each has a server and processes of its own. */
+export interface Phase {
+  name: PhaseName;
+  sides: readonly SideName[];
+  steps: number;
+  resultChars: number;
+  /** Runs of a turn, all at once. */
+  atOnce: number;
+  rounds: number;
+  /** Of Longhaul. */
+  codec: Codec;
+  /** Whether times are wanted, so that each side has to be warm. */
+  timed: boolean;
+  /** Whether the histories are read and weighed. */
+  weighed: boolean;
+}
+
+/** What the set-ups are called, in the order in which they are measured. */
+export const PHASE_NAMES = ['long results', 'short results', 'at once', 'compressed', 'longest results', 'longest compressed'] as const;
+
+/** One of `PHASE_NAMES`. */
+export type PhaseName = (typeof PHASE_NAMES)[number];
+
+/** Of the runs that go at once: their figures are about the worker, and it is loaded by many short runs as by few long ones. */
+const STEPS_AT_ONCE = 20;
+const SHORT_RESULT_CHARS = 200;
+/** So many times as long as the usual results. */
+const LONGEST = 10;
+
+/** The set-ups that these options ask for. */
+export function phasesOf(options: PeersOptions): Phase[] {
+  const { sides, steps, resultChars, rounds, codec, atOnce } = options;
+  const all: Omit<Phase, 'name'> = { sides, steps, resultChars, atOnce: 1, rounds, codec, timed: true, weighed: true };
+  // Bytes repeat: one round of them is enough where nothing is timed.
+  const bytesOnly = { ...all, sides: sides.filter((side) => side === 'longhaul'), rounds: 1, timed: false };
+  const phases: Phase[] = [
+    { ...all, name: 'long results' },
+    { ...all, name: 'short results', resultChars: SHORT_RESULT_CHARS, weighed: false },
+    { ...all, name: 'at once', steps: Math.min(steps, STEPS_AT_ONCE), atOnce, weighed: false },
+    { ...bytesOnly, name: 'compressed', codec: 'zstd' },
+    { ...bytesOnly, name: 'longest results', resultChars: LONGEST * resultChars },
+    { ...bytesOnly, name: 'longest compressed', resultChars: LONGEST * resultChars, codec: 'zstd' },
+  ];
+  return phases.filter((phase) => phase.sides.length > 0);
+}
+
+/** Whether a set-up has a side that is installed separately. */
+export function needsPlugins(phases: readonly Phase[]): boolean {
+  return phases.some(({ sides }) => sides.some((side) => PLUGINS.includes(side)));
+}

@@ -1,0 +1,151 @@
+import { edges } from './encoded-history.ts';
+import { type LatencyFigures, middle } from './latency.ts';
+import type { Machine } from './machine.ts';
+import { type Bound, boundsOf } from './peer-bounds.ts';
+import type { PhaseName } from './peer-phases.ts';
+import type { Ending, PhaseSamples, Sample, StoredHistory } from './peer-samples.ts';
+import { SIDE_NAMES, type SideName } from './peer-sides.ts';
+import { contentBytes } from './scripted-run.ts';
+import type { Codec } from './side.ts';
+import { median, rounded } from './statistics.ts';
+
+/** Figures of the sides that were measured. */
+export type BySide<Figures> = Partial<Record<SideName, Figures>>;
+
+/** What a run stores: medians over the rounds. */
+export interface StoredFigures {
+  ending: Ending;
+  /** Executions of the chain: more than one where the run continued as new. */
+  executions: number;
+  events: number;
+  historyBytes: number;
+  contentBytes: number;
+  amplification: number;
+  bytesPerStepFirst20: number;
+  bytesPerStepLast20: number;
+}
+
+/** Longhaul's history with a codec, or with longer results. */
+export interface StoredVariant extends StoredFigures {
+  resultChars: number;
+  codec: Codec;
+}
+
+/** How long the calls of a run alone take: medians over the rounds. */
+export interface TimedFigures extends LatencyFigures {
+  ending: Ending;
+  /** The last 20 steps over the first 20. */
+  growth: number;
+  cpuMsPerCall: number;
+}
+
+/** Many runs at once. */
+export interface AtOnceFigures {
+  callsPerSecond: number;
+  /** CPU time of the side's process per call. */
+  cpuMsPerCall: number;
+}
+
+/** All figures of `peers`. */
+export interface PeersReport {
+  steps: number;
+  resultChars: number;
+  shortResultChars: number;
+  atOnceSteps: number;
+  atOnceRuns: number;
+  rounds: number;
+  codec: Codec;
+  history: BySide<StoredFigures>;
+  variants: StoredVariant[];
+  latency: BySide<TimedFigures>;
+  shortLatency: BySide<TimedFigures>;
+  atOnce: BySide<AtOnceFigures>;
+  bounds: Bound[];
+  /** Attempts of activities beyond the first, over all sides and set-ups. */
+  retries: number;
+  machine: Machine;
+}
+
+const VARIANTS: readonly PhaseName[] = ['compressed', 'longest results', 'longest compressed'];
+
+/** The figures that these samples come to. Throws a RangeError where a set-up is missing that every command measures. */
+export function reportOf(measured: readonly PhaseSamples[]): PeersReport {
+  const [long, short, together] = [named(measured, 'long results'), named(measured, 'short results'), named(measured, 'at once')];
+  const figures = {
+    history: perSide(long, (samples) => storedFigures(samples, long.phase.resultChars)),
+    variants: measured.filter(({ phase }) => VARIANTS.includes(phase.name)).flatMap(variant),
+    latency: perSide(long, timedFigures),
+    shortLatency: perSide(short, timedFigures),
+    atOnce: perSide(together, atOnceFigures),
+  };
+  const { steps, resultChars, rounds, codec } = long.phase;
+  return {
+    steps,
+    resultChars,
+    shortResultChars: short.phase.resultChars,
+    atOnceSteps: together.phase.steps,
+    atOnceRuns: together.phase.atOnce,
+    rounds,
+    codec,
+    ...figures,
+    bounds: boundsOf(figures),
+    retries: measured.flatMap(({ retries }) => Object.values(retries)).reduce((total, one) => total + one, 0),
+    machine: long.machine,
+  };
+}
+
+function named(measured: readonly PhaseSamples[], name: PhaseName): PhaseSamples {
+  const found = measured.find(({ phase }) => phase.name === name);
+  if (found === undefined) throw new RangeError(`"${name}" was not measured`);
+  return found;
+}
+
+function perSide<Figures>({ samples }: PhaseSamples, figures: (samples: readonly Sample[]) => Figures): BySide<Figures> {
+  return Object.fromEntries(SIDE_NAMES.flatMap((side) => (samples[side] === undefined ? [] : [[side, figures(samples[side])]])));
+}
+
+function storedFigures(samples: readonly Sample[], resultChars: number): StoredFigures {
+  const histories = samples.flatMap(({ history }) => history ?? []);
+  const middleOf = (value: (history: StoredHistory) => number): number => median(histories.map(value));
+  const historyBytes = middleOf(({ bytes }) => bytes);
+  // Of a run that was killed: the content of the steps that it finished.
+  const content = contentBytes(
+    middleOf(({ stepBytes }) => stepBytes.length),
+    resultChars,
+  );
+  return {
+    ending: endingOf(samples),
+    executions: middleOf(({ executions }) => executions),
+    events: middleOf(({ events }) => events),
+    historyBytes,
+    contentBytes: content,
+    amplification: rounded(historyBytes / content, 3),
+    bytesPerStepFirst20: Math.round(middleOf(({ stepBytes }) => edges(stepBytes).first20)),
+    bytesPerStepLast20: Math.round(middleOf(({ stepBytes }) => edges(stepBytes).last20)),
+  };
+}
+
+function variant({ phase: { resultChars, codec }, samples }: PhaseSamples): StoredVariant[] {
+  return samples.longhaul === undefined ? [] : [{ resultChars, codec, ...storedFigures(samples.longhaul, resultChars) }];
+}
+
+function timedFigures(samples: readonly Sample[]): TimedFigures {
+  const growth = samples.map(({ latency }) => latency.msPerCallLast20 / latency.msPerCallFirst20);
+  return {
+    ...middle(samples.map(({ latency }) => latency)),
+    ending: endingOf(samples),
+    growth: rounded(median(growth), 2),
+    cpuMsPerCall: rounded(median(samples.map(({ cpuMsPerCall }) => cpuMsPerCall)), 2),
+  };
+}
+
+function atOnceFigures(samples: readonly Sample[]): AtOnceFigures {
+  return {
+    callsPerSecond: median(samples.map(({ latency }) => latency.callsPerSecond)),
+    cpuMsPerCall: rounded(median(samples.map(({ cpuMsPerCall }) => cpuMsPerCall)), 2),
+  };
+}
+
+function endingOf(samples: readonly Sample[]): Ending {
+  return samples.find(({ ending }) => ending.type === 'killed')?.ending ?? { type: 'completed' };
+}

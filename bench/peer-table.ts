@@ -1,0 +1,105 @@
+import type { Bound } from './peer-bounds.ts';
+import type { PeersReport, StoredFigures, TimedFigures } from './peer-report.ts';
+import type { Ending } from './peer-samples.ts';
+import { PEER_SIDES, SIDE_NAMES, type SideName } from './peer-sides.ts';
+
+/** The page that `peers` writes: its figures as Markdown, with the two plots. */
+export function peerTable(report: PeersReport): string {
+  const chars = count(report.resultChars);
+  return `${[
+    '# Longhaul beside other loops on Temporal',
+    intro(report),
+    '## What a run stores',
+    `${count(report.steps)} steps, tool results of ${chars} characters.`,
+    storedTable(report),
+    '![History bytes by step](peers-history.svg)',
+    ...(report.variants.length === 0
+      ? []
+      : [`Longhaul again, with compression of every payload that gets smaller, and with longer results:`, variantTable(report)]),
+    '## How long a call takes',
+    `One run at a time, ${count(report.steps)} steps; milliseconds from the start of a call to the start of the next.`,
+    timedTable(report),
+    '![Milliseconds per call by step](peers-latency.svg)',
+    '## Many runs at once',
+    `${report.atOnceRuns} runs at once of ${report.atOnceSteps} steps, tool results of ${chars} characters. CPU is that of the process with the side's worker and the client that starts its runs.`,
+    atOnceTable(report),
+    '## Bounds',
+    boundTable(report.bounds),
+  ].join('\n\n')}\n`;
+}
+
+function intro({ rounds, machine, codec, retries }: PeersReport): string {
+  const { cores, cpu, memoryGiB, system, node, sdk, server } = machine;
+  return `\`npm run bench -- peers\` writes this page; \`README.md\` says what is compared, and how. Medians of ${rounds} rounds.
+Measured on ${cores} cores (${cpu}, ${system}) with ${memoryGiB} GiB, Node ${node.replace(/^v/, '')}, SDK ${sdk} (the plugins: 1.23.0),
+${server}. Codec of Longhaul, where nothing else is said: ${codec}. Activities tried again: ${retries}.`;
+}
+
+function storedTable({ history }: PeersReport): string {
+  const head = ['', 'ended', 'events', 'history bytes', 'content bytes', 'amplification', 'bytes per step: first 20', 'last 20'];
+  return table(head, rows(history, storedCells));
+}
+
+function storedCells({ ending, events, historyBytes, contentBytes, amplification, ...steps }: StoredFigures): string[] {
+  const bytes = [historyBytes, contentBytes].map(count);
+  return [
+    ended(ending),
+    count(events),
+    ...bytes,
+    `**${amplification.toFixed(2)}**`,
+    count(steps.bytesPerStepFirst20),
+    count(steps.bytesPerStepLast20),
+  ];
+}
+
+function variantTable({ variants }: PeersReport): string {
+  const cells = variants.map(({ resultChars, codec, executions, historyBytes, contentBytes, amplification }) => {
+    return [count(resultChars), codec, count(executions), count(historyBytes), count(contentBytes), `**${amplification.toFixed(2)}**`];
+  });
+  return table(['result characters', 'codec', 'executions', 'history bytes', 'content bytes', 'amplification'], cells);
+}
+
+function timedTable({ latency, shortLatency, resultChars, shortResultChars }: PeersReport): string {
+  const heads = [resultChars, shortResultChars].flatMap((chars) => [`${count(chars)} characters: median`, 'first 20 steps', 'last 20']);
+  const cells = rows(latency, (figures, side) => [...timedCells(figures), ...timedCells(shortLatency[side])]);
+  return table(['', ...heads], cells);
+}
+
+function timedCells(figures: TimedFigures | undefined): string[] {
+  if (figures === undefined) return ['', '', ''];
+  const { msPerCallP50, msPerCallFirst20, msPerCallLast20, growth, ending } = figures;
+  const end = ending.type === 'killed' ? `, ${ended(ending)}` : '';
+  return [`**${msPerCallP50.toFixed(2)}**`, msPerCallFirst20.toFixed(2), `${msPerCallLast20.toFixed(2)} (× ${growth.toFixed(2)}${end})`];
+}
+
+function atOnceTable({ atOnce }: PeersReport): string {
+  const cells = rows(atOnce, ({ callsPerSecond, cpuMsPerCall }) => [callsPerSecond.toFixed(1), cpuMsPerCall.toFixed(2)]);
+  return table(['', 'calls per second', 'CPU ms per call'], cells);
+}
+
+function boundTable(bounds: readonly Bound[]): string {
+  const cells = bounds.map(({ figure, value, type, bound, met }) => {
+    return [figure, value.toFixed(2), `${type === 'atMost' ? '≤' : '≥'} ${bound}`, met ? 'yes' : '**no**'];
+  });
+  return table(['Longhaul', 'value', 'bound', 'met'], cells);
+}
+
+function rows<Figures>(bySide: Partial<Record<SideName, Figures>>, cells: (figures: Figures, side: SideName) => string[]): string[][] {
+  return SIDE_NAMES.flatMap((side) => {
+    const figures = bySide[side];
+    return figures === undefined ? [] : [[PEER_SIDES[side].label, ...cells(figures, side)]];
+  });
+}
+
+function table(head: readonly string[], cells: readonly string[][]): string {
+  const line = (row: readonly string[]): string => `| ${row.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...cells.map(line)].join('\n');
+}
+
+function ended(ending: Ending): string {
+  return ending.type === 'completed' ? 'with its answer' : `killed at step ${ending.step}`;
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US');
+}

@@ -1,0 +1,69 @@
+import type { Client } from '@temporalio/client';
+import proto from '@temporalio/proto';
+import { randomUUID } from 'node:crypto';
+import { runHistory } from '../src/client/run-history.ts';
+import { callsOf, gapsBetween, roundFigures, stepTimes, type TimedRun } from './latency.ts';
+import type { Ending, Sample } from './peer-samples.ts';
+import type { SideName } from './peer-sides.ts';
+import type { SideHandle } from './side-handle.ts';
+import type { SideRun } from './side-messages.ts';
+import { rounded, sum } from './statistics.ts';
+
+const { EventType } = proto.temporal.api.enums.v1;
+
+/** A turn that takes longer is given up: something is stuck. */
+const TURN_WITHIN_MS = 600_000;
+
+/** What a turn of a side consists of. */
+export interface TurnPlan {
+  side: SideName;
+  steps: number;
+  atOnce: number;
+}
+
+/** A turn as it was measured, with the id of one of its runs. */
+export interface Turn {
+  sample: Sample;
+  runId: string;
+  retries: number;
+}
+
+/** Runs one turn of a side: so many runs at once, timed and their CPU counted. Throws where one ends otherwise than by its answer or the server's limit. */
+export async function takeTurn(handle: SideHandle, client: Client, { side, steps, atOnce }: TurnPlan): Promise<Turn> {
+  const runIds = Array.from({ length: atOnce }, () => `peers-${side}-${randomUUID()}`);
+  const cpuBefore = await handle.cpuMs();
+  const start = performance.now();
+  const runs = await within(TURN_WITHIN_MS, side, Promise.all(runIds.map((runId) => handle.run(runId, steps))));
+  const ms = performance.now() - start;
+  const cpu = (await handle.cpuMs()) - cpuBefore;
+  const endings = await Promise.all(runs.map((run) => endingOf(client, run, steps)));
+  const timed = runs.map((run): TimedRun => ({ ms: run.ms, gaps: gapsBetween(run.starts) }));
+  const sample: Sample = {
+    ending: endings.find(({ type }) => type === 'killed') ?? { type: 'completed' },
+    latency: roundFigures(timed, ms),
+    cpuMsPerCall: rounded(cpu / sum(runs.map(({ starts }) => starts.length)), 3),
+    stepMs: timed.length === 1 ? timed.flatMap(stepTimes).map((step) => rounded(step, 2)) : [],
+  };
+  return { sample, runId: runIds[0] ?? '', retries: Math.max(...runs.map(({ retries }) => retries)) };
+}
+
+async function endingOf(client: Client, { runId, error, starts }: SideRun, steps: number): Promise<Ending> {
+  if (error === undefined && starts.length === callsOf(steps)) return { type: 'completed' };
+  if (error === undefined) throw new Error(`Run "${runId}" made ${starts.length} calls, not ${callsOf(steps)}`);
+  for await (const event of runHistory(client, runId)) {
+    if (event.eventType !== EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED) continue;
+    const reason = event.workflowExecutionTerminatedEventAttributes?.reason ?? error;
+    return { type: 'killed', step: Math.ceil(starts.length / 2), reason };
+  }
+  throw new Error(`Run "${runId}" came to no answer: ${error}`);
+}
+
+async function within<Value>(ms: number, side: SideName, work: Promise<Value>): Promise<Value> {
+  const limit = Promise.withResolvers<never>();
+  const timer = setTimeout(() => limit.reject(new Error(`A turn of "${side}" took more than ${ms / 1_000} s`)), ms);
+  try {
+    return await Promise.race([work, limit.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

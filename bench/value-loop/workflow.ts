@@ -1,0 +1,18 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { LoopMessage } from '../loop/protocol.ts';
+import type { ValueActivities } from './protocol.ts';
+
+const { askModel, read_page: readPage } = proxyActivities<ValueActivities>({ startToCloseTimeout: '1 minute' });
+
+/** The loop that an engineer would write first: the whole conversation goes into every model call. */
+export async function valueLoop(prompt: string): Promise<string> {
+  const conversation: LoopMessage[] = [{ role: 'user', content: prompt }];
+  for (;;) {
+    const answer = await askModel(conversation);
+    conversation.push(answer);
+    if (answer.tool_calls === undefined) return answer.content;
+    for (const call of answer.tool_calls) {
+      conversation.push({ role: 'tool', tool_call_id: call.id, content: await readPage(call) });
+    }
+  }
+}
