@@ -2,9 +2,13 @@ import { type DevServer, startDevServer } from '../dev-server/index.ts';
 import { freePorts } from '../dev-server/free-port.ts';
 import { UsageError } from '../domain/error.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES } from '../protocol.ts';
+import type { CodecOptions } from '../codec/codec-options.ts';
 import { type AgentsModule, loadAgentsModule } from './agents-module.ts';
 import { checkNamespace } from './check-namespace.ts';
+import { chosenCodec } from './codec-choice.ts';
+import { USUAL_CODEC_PORT } from './codec-server.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
+import { type DevCodecServer, startDevCodecServer } from './dev-codec.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
 import { serveAgents } from './serve-agents.ts';
@@ -30,18 +34,36 @@ const DEFAULT_GRACE_MS = 10_000;
 /** Runs a local server, and a worker where there are agents, until Ctrl-C; then drains the worker and ends the server. */
 export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
   const agentsModule = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents);
-  const server = await provideServer(io, flags);
+  const codec = chosenCodec(flags, io.terminal.env);
+  const codecServer = await startDevCodecServer(codec, () => usualPort(USUAL_CODEC_PORT, dimly(io)));
   try {
-    if (agentsModule !== undefined) return await work(io, { flags, server, agentsModule });
-    await announce(io, { server, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agentsModule });
-    await untilAborted(io.terminal.signal);
-    return EXIT_CODES.ok.code;
+    const server = await provideServer(io, flags, codecServer);
+    try {
+      const place: Place = { server, codecServer };
+      if (agentsModule !== undefined) return await work(io, { ...place, flags, codec, agentsModule });
+      await announce(io, { ...place, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agentsModule });
+      await untilAborted(io.terminal.signal);
+      return EXIT_CODES.ok.code;
+    } finally {
+      await server.stop();
+    }
   } finally {
-    await server.stop();
+    await codecServer.stop();
   }
 }
 
-async function provideServer({ terminal, output }: CommandIo, flags: DevFlags): Promise<DevServer> {
+/** What a session has started, or found. */
+interface Place {
+  server: DevServer;
+  codecServer: DevCodecServer;
+}
+
+function dimly({ output }: CommandIo): (line: string) => void {
+  return (line) => output.note(output.look('dim', line));
+}
+
+async function provideServer(io: CommandIo, flags: DevFlags, { endpoint }: DevCodecServer): Promise<DevServer> {
+  const { terminal } = io;
   const env = {
     ...terminal.env,
     ...(flags.address === undefined ? {} : { TEMPORAL_ADDRESS: flags.address }),
@@ -50,7 +72,7 @@ async function provideServer({ terminal, output }: CommandIo, flags: DevFlags): 
   if (flags.namespace !== undefined && !env.TEMPORAL_ADDRESS && flags.namespace !== 'default') {
     throw new UsageError(`A local server has the namespace "default" only, not "${flags.namespace}": leave --namespace out`);
   }
-  const say = (line: string): void => output.note(output.look('dim', line));
+  const say = dimly(io);
   return await startDevServer({
     say,
     env,
@@ -59,6 +81,7 @@ async function provideServer({ terminal, output }: CommandIo, flags: DevFlags): 
     port: flags.port ?? (await usualPort(USUAL_PORT, say)),
     uiPort: flags.uiPort ?? (await usualPort(USUAL_UI_PORT, say)),
     dbFile: flags.db,
+    uiCodecEndpoint: endpoint,
     searchAttributes: Object.fromEntries(Object.values(SEARCH_ATTRIBUTES).map((name) => [name, 'Keyword' as const])),
   });
 }
@@ -76,7 +99,7 @@ async function usualPort(port: number, say: (line: string) => void): Promise<num
 
 async function work(
   io: CommandIo,
-  { flags, server, agentsModule }: { flags: DevFlags; server: DevServer; agentsModule: AgentsModule },
+  { flags, server, codecServer, codec, agentsModule }: Place & { flags: DevFlags; codec: CodecOptions; agentsModule: AgentsModule },
 ): Promise<number> {
   await installQuietRuntime(io.output);
   const { address, namespace } = server;
@@ -90,9 +113,10 @@ async function work(
       agentsModule,
       ...(connection === undefined ? { address } : { connection }),
       namespace,
+      codec,
       ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
       graceMs: flags.grace ?? DEFAULT_GRACE_MS,
-      ready: (taskQueue) => announce(io, { server, taskQueue, agentsModule }),
+      ready: (taskQueue) => announce(io, { server, codecServer, taskQueue, agentsModule }),
     });
   } finally {
     // A worker that failed may still hold on to it; the process ends in any case.
@@ -100,20 +124,23 @@ async function work(
   }
 }
 
-interface Ready {
-  server: DevServer;
+interface Ready extends Place {
   taskQueue: string;
   agentsModule: AgentsModule | undefined;
 }
 
-async function announce({ terminal, output }: CommandIo, { server, taskQueue, agentsModule }: Ready): Promise<void> {
+async function announce({ terminal, output }: CommandIo, { server, codecServer, taskQueue, agentsModule }: Ready): Promise<void> {
   const { address, namespace } = server;
   const uiUrl = server.uiUrl ?? (await findUi(server, terminal.env));
+  codecServer.allow(uiUrl);
+  const { endpoint: codecEndpoint } = codecServer;
   const agents = (agentsModule?.agents ?? []).map((agent) => agent.name);
-  if (output.json) return output.printJson({ address, namespace, taskQueue, ...(uiUrl === undefined ? {} : { uiUrl }), agents });
+  const found = { ...(uiUrl === undefined ? {} : { uiUrl }), ...(codecEndpoint === undefined ? {} : { codecEndpoint }) };
+  if (output.json) return output.printJson({ address, namespace, taskQueue, ...found, agents });
   const facts = [
     ['Temporal', `${address} (namespace "${namespace}")`],
     ['UI', uiUrl ?? 'unknown'],
+    ...(codecEndpoint === undefined ? [] : [['Codec', `${codecEndpoint}, for the UI and temporal --codec-endpoint`] as const]),
     ['Task queue', taskQueue],
     ['Agents', agents.join(', ') || 'none: start a worker with longhaul worker --agents <module>'],
   ] as const;

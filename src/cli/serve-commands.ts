@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { port, seconds } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
+import type { CodecServerFlags } from './codec-server.ts';
 import type { DevFlags } from './dev.ts';
 import type { WorkerFlags } from './worker.ts';
 
@@ -40,4 +41,26 @@ export function addServeCommands(program: Command, run: RunCommand): void {
     .action(async (_options: unknown, command: Command) => {
       await run(async () => (await import('./worker.ts')).worker, command.optsWithGlobals<WorkerFlags>());
     });
+  addCodecServer(program, run);
+}
+
+function addCodecServer(program: Command, run: RunCommand): void {
+  program
+    .command('codec-server')
+    .summary('let the Temporal UI and CLI show clear text')
+    .description(
+      'Encodes and decodes payloads over HTTP for the Temporal UI and CLI, with the keys in LONGHAUL_ENCRYPTION_KEYS.\n' +
+        'Where LONGHAUL_CODEC_TOKEN is set, callers must send it as "Authorization: Bearer <token>".',
+    )
+    .option('--host <address>', "the address to listen on; any but this machine's needs a token (default: 127.0.0.1)")
+    .option('--port <port>', 'the port to listen on (default: 8234)', port)
+    .option('--allow-origin <origin>', 'where the Temporal UI is, such as https://temporal.example; may be given again', several)
+    .addHelpText('after', '\nWithout --allow-origin pages of http://localhost:8233 and http://127.0.0.1:8233 may call.')
+    .action(async (_options: unknown, command: Command) => {
+      await run(async () => (await import('./codec-server.ts')).codecServer, command.optsWithGlobals<CodecServerFlags>());
+    });
+}
+
+function several(value: string, before: string[] = []): string[] {
+  return [...before, value];
 }

@@ -12,12 +12,13 @@ const START_ATTEMPTS = 3;
 
 /**
  * What server to provide. `port` and `uiPort` fix a port, else free ones are chosen; `ui` (or `uiPort`) turns the
- * Temporal UI on; `dbFile` keeps runs across restarts; `searchAttributes` are registered before the first run.
+ * Temporal UI on, and `uiCodecEndpoint` is where it has payloads decoded; `dbFile` keeps runs across restarts; `searchAttributes` are registered before the first run.
  */
 export interface DevServerOptions extends FindServerOptions {
   port?: number | undefined;
   ui?: boolean | undefined;
   uiPort?: number | undefined;
+  uiCodecEndpoint?: string | undefined;
   dbFile?: string | undefined;
   searchAttributes?: Readonly<Record<string, SearchAttributeType>> | undefined;
 }
@@ -65,7 +66,8 @@ async function launch(found: Extract<FoundServer, { type: 'cli' }>, options: Dev
   const [port, uiPort] = await freePorts(withUi ? [options.port, options.uiPort] : [options.port]);
   if (port === undefined) throw new DevServerError('No free port was found.');
   const address = `${SERVER_IP}:${port}`;
-  const args = startFlags({ port, uiPort, dbFile: options.dbFile, searchAttributes: options.searchAttributes });
+  const { uiCodecEndpoint, dbFile, searchAttributes } = options;
+  const args = startFlags({ port, uiPort, uiCodecEndpoint, dbFile, searchAttributes });
 
   signal?.throwIfAborted();
   const server = startProcess({ file: found.cliPath, args, env: cliEnvironment(env) });

@@ -1,10 +1,11 @@
 /** The type of a custom search attribute, in the words of the Temporal CLI. */
 export type SearchAttributeType = 'Text' | 'Keyword' | 'Int' | 'Double' | 'Bool' | 'Datetime' | 'KeywordList';
 
-/** What the flags of a dev server depend on. `uiPort` undefined means no UI, `dbFile` undefined means in memory. */
+/** What the flags of a dev server depend on. `uiPort` undefined means no UI, `dbFile` undefined means in memory, `uiCodecEndpoint` is where the UI has payloads decoded. */
 export interface StartFlags {
   port: number;
   uiPort?: number | undefined;
+  uiCodecEndpoint?: string | undefined;
   dbFile?: string | undefined;
   searchAttributes?: Readonly<Record<string, SearchAttributeType>> | undefined;
 }
@@ -28,6 +29,7 @@ const DATABASE_TUNING = ['journal_mode=WAL', 'synchronous=NORMAL'];
 /** The arguments of the Temporal CLI for one tuned local server. */
 export function startFlags(options: StartFlags): string[] {
   const ui = options.uiPort === undefined ? '--headless' : `--ui-port=${options.uiPort}`;
+  const codec = options.uiCodecEndpoint === undefined ? [] : [`--ui-codec-endpoint=${options.uiCodecEndpoint}`];
   const database = options.dbFile === undefined ? [] : [`--db-filename=${options.dbFile}`, ...repeat('--sqlite-pragma', DATABASE_TUNING)];
   const attributes = Object.entries(options.searchAttributes ?? {}).map(([name, type]) => `${name}=${type}`);
   return [
@@ -37,6 +39,7 @@ export function startFlags(options: StartFlags): string[] {
     `--ip=${SERVER_IP}`,
     `--port=${options.port}`,
     ui,
+    ...codec,
     ...repeat('--dynamic-config-value', TUNING),
     ...database,
     ...repeat('--search-attribute', attributes),
@@ -45,7 +48,16 @@ export function startFlags(options: StartFlags): string[] {
 
 /** Every flag that a server of ours may be started with: a CLI that cannot take these cannot be used. */
 export function allStartFlags(): string[] {
-  return [...startFlags({ port: 7233, uiPort: 8233, dbFile: 'probe.sqlite', searchAttributes: { Probe: 'Keyword' } }), '--headless'];
+  return [
+    ...startFlags({
+      port: 7233,
+      uiPort: 8233,
+      uiCodecEndpoint: 'http://127.0.0.1:8234',
+      dbFile: 'probe.sqlite',
+      searchAttributes: { Probe: 'Keyword' },
+    }),
+    '--headless',
+  ];
 }
 
 /** The environment for a CLI: `TEMPORAL_*` variables would override flags or point it at another server. */
