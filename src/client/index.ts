@@ -6,6 +6,9 @@ export { LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts
 export { RunHandle } from './run-handle.ts';
 export type { StartOptions } from './start-run.ts';
 export type { WaitOptions } from './waiting.ts';
+export { fileStore, type FileStoreOptions } from '../payload-store/file-store.ts';
+export type { PayloadStore, StoredRun } from '../payload-store/payload-store.ts';
+export type { SpilledContent } from '../domain/content.ts';
 export { RunResult, type RunResultFields } from '../domain/run-result.ts';
 export { LonghaulError, type ErrorCode } from '../domain/error.ts';
 export type { ContextPage, RunInput, StatusView } from '../protocol.ts';

@@ -1,7 +1,11 @@
 import { type Client, Connection } from '@temporalio/client';
 import type { AgentDefinition, AnyAgent } from '../define/agent-definition.ts';
-import { LonghaulError } from '../domain/error.ts';
+import type { SpilledContent } from '../domain/content.ts';
+import { LonghaulError, UsageError } from '../domain/error.ts';
+import type { JsonValue } from '../domain/json.ts';
 import type { DefaultOutput, RunResult } from '../domain/run-result.ts';
+import type { PayloadStore } from '../payload-store/payload-store.ts';
+import { readSpilled } from '../payload-store/spill.ts';
 import { listRuns, type ListFilter, type RunListEntry } from './list-runs.ts';
 import { RunHandle } from './run-handle.ts';
 import { startRun, type StartOptions } from './start-run.ts';
@@ -14,6 +18,8 @@ export interface LonghaulClientOptions {
   taskQueue?: string;
   /** The agents that exist, where the caller knows: a start of any other name is refused before it is sent. */
   agents?: readonly AnyAgent[];
+  /** Where workers keep results that are too large for the conversation: the same store as theirs. */
+  payloadStore?: PayloadStore;
   /** Told what a person who waits should know, such as that no worker polls. Default: a process warning. */
   onNotice?: (line: string) => void;
 }
@@ -61,6 +67,16 @@ export class LonghaulClient {
   /** The runs of the namespace, newest first. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
     return listRuns(this.temporal, filter);
+  }
+
+  /**
+   * The whole content of a tool result that was spilled: `event.content[…].spilled`, `step.toolCalls[…].spilled`. Needs
+   * no worker. Throws `spilled_unavailable` where the store does not have it, and a UsageError without a `payloadStore`.
+   */
+  async readSpilled(spilled: SpilledContent): Promise<JsonValue[]> {
+    const { payloadStore } = this.#options;
+    if (payloadStore !== undefined) return readSpilled(payloadStore, this.temporal.options.loadedDataConverter, spilled);
+    throw new UsageError(`the client has no "payloadStore": give it the store "${spilled.store}" of the workers`);
   }
 
   /** Closes the connection to the server. */

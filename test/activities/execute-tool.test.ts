@@ -17,7 +17,7 @@ function contextOf(signal: AbortSignal = new AbortController().signal): RunConte
     runId: 'run-1',
     step: 1,
     callId: 'c1',
-    idempotencyKey: 'run-1/c1',
+    idempotencyKey: 'run-1/e1/0',
     signal,
     state: {},
     log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
@@ -126,7 +126,7 @@ test('a tool sees its context', async () => {
     parameters: z.object({}),
     execute: (_, { deps, idempotencyKey }) => `${String(deps['userId'])} ${idempotencyKey}`,
   });
-  expect(await run(tool)).toMatchObject({ content: ['u1 run-1/c1'] });
+  expect(await run(tool)).toMatchObject({ content: ['u1 run-1/e1/0'] });
 });
 
 test('a tool that fails because it was aborted rejects with the reason of the abort', async () => {

@@ -8,13 +8,13 @@ const whoAmI = defineTool({
   name: 'who_am_i',
   description: 'Tells who asks',
   parameters: z.object({}),
-  execute: (_, { deps, state, setState, callId, idempotencyKey }) => {
+  execute: (_, { deps, state, setState, idempotencyKey }) => {
     setState('asked', Number(state['asked'] ?? 0) + 1);
     return {
       user: deps['user'],
       noteLength: String(deps['note']).length,
       asked: state['asked'] ?? 0,
-      key: idempotencyKey.endsWith(callId),
+      key: idempotencyKey,
     };
   },
 });
@@ -30,7 +30,7 @@ const agent = defineAgent({
 test.each([
   ['small deps travel in the input of the activity', 'short', true],
   ['deps above 1 kB go by reference', 'n'.repeat(3_000), false],
-])('%s, and tools and instructions see them', async (_, note, inline) => {
+])('%s, tools and instructions see them, and each call has a key of its own', async (_, note, inline) => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('who_am_i', {}, 'c1'), callTool('who_am_i', {}, 'c2'), say('done')]);
   await testbed.work({ agents: [agent], providers: { scripted } });
@@ -38,10 +38,12 @@ test.each([
   const result = await testbed.client.run(agent, { input: 'Q', deps, taskQueue: testbed.taskQueue, steps: true });
 
   expect(scripted.requests[0]?.instructions).toEqual(['You serve Ada.', `The note has ${note.length} characters.`]);
+  const { events } = await testbed.client.handle(result.runId).context();
+  const [first, second] = events.filter((event) => event.content.some((item) => item.type === 'tool_call')).map(({ id }) => id);
   const results = result.steps?.flatMap((step) => step.toolCalls).map((call) => JSON.parse(call.result) as unknown);
   expect(results).toEqual([
-    { user: 'Ada', noteLength: note.length, asked: 0, key: true },
-    { user: 'Ada', noteLength: note.length, asked: 1, key: true },
+    { user: 'Ada', noteLength: note.length, asked: 0, key: `${result.runId}/${first}/0` },
+    { user: 'Ada', noteLength: note.length, asked: 1, key: `${result.runId}/${second}/0` },
   ]);
   const inputs = (await historyOf(testbed, result.runId)).flatMap(
     (event) => event.activityTaskScheduledEventAttributes?.input?.payloads ?? [],
