@@ -1,36 +1,37 @@
-import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
-import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, expect, test } from 'vitest';
-import { LonghaulPlugin } from '../../worker/index.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { installSilentRuntime } from '../../src/cli/silent-runtime.ts';
+import { Replayer } from '../../worker/index.ts';
+import { recordedHistories } from './histories.ts';
 
-const histories = fileURLToPath(new URL('./histories/', import.meta.url));
-const plugin = new LonghaulPlugin({ agents: [], providers: {} });
-let workflowBundle: Awaited<ReturnType<typeof bundleWorkflowCode>>;
+await installSilentRuntime();
+const replayer = new Replayer({ workflowsPath: fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url)) });
+afterAll(async () => replayer.close());
 
-beforeAll(async () => {
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
-  const workflowsPath = fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url));
-  workflowBundle = await bundleWorkflowCode({ workflowsPath, plugins: [plugin], logger: new DefaultLogger('ERROR') });
-}, 60_000);
+test.each(recordedHistories())(
+  '$name is replayed by the present loop',
+  async ({ name, history }) => {
+    expect(await replayer.replay(name, history)).toEqual({ type: 'ok' });
+  },
+  60_000,
+);
 
-async function replay(history: unknown): Promise<void> {
-  await Worker.runReplayHistory({ workflowBundle, plugins: [plugin] }, history, 'replayed');
-}
+describe('what is not a history of this code', () => {
+  test('is refused with what is wrong, and the next one is replayed all the same', async () => {
+    expect(await replayer.replay('r', {})).toEqual({ type: 'failed', message: 'This is no history: it has no list of events', step: null });
+    expect(await replayer.replay('r', { events: [{ eventId: '1', eventType: 'WorkflowExecutionStarted' }] })).toMatchObject({
+      type: 'failed',
+      message: expect.stringContaining('This is no history: Missing attributes') as string,
+    });
+    expect(await replayer.replay('r', recordedHistories()[0]?.history)).toEqual({ type: 'ok' });
+  });
 
-test.each(readdirSync(histories))('%s is replayed by the present loop', async (file) => {
-  const history: unknown = JSON.parse(readFileSync(`${histories}${file}`, 'utf8'));
-  await expect(replay(history)).resolves.toBeUndefined();
+  test('is told by its workflow type where the code has none of that name', async () => {
+    const text = JSON.stringify(recordedHistories()[0]?.history).replaceAll('"agentRun"', '"anotherRun"');
+    expect(await replayer.replay('r', JSON.parse(text))).toEqual({
+      type: 'failed',
+      message: 'The code has no workflow of type "anotherRun"',
+      step: null,
+    });
+  });
 });
-
-test('a history that the loop would not have made is caught', async () => {
-  const history = JSON.parse(readFileSync(`${histories}completed-with-parallel-tools.json`, 'utf8')) as { events: HistoryJson[] };
-  const scheduled = history.events.find((event) => event.activityTaskScheduledEventAttributes?.activityType.name === 'search');
-  if (scheduled?.activityTaskScheduledEventAttributes === undefined) throw new Error('the history has no tool call');
-  scheduled.activityTaskScheduledEventAttributes.activityType.name = 'another_tool';
-  await expect(replay(history)).rejects.toThrow(/another_tool|[Nn]ondeterminism/);
-});
-
-interface HistoryJson {
-  activityTaskScheduledEventAttributes?: { activityType: { name: string } };
-}

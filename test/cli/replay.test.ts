@@ -1,0 +1,89 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { recordedHistories } from '../replay/histories.ts';
+import { callCli } from './call-cli.ts';
+
+const HISTORIES = fileURLToPath(new URL('../replay/histories/', import.meta.url));
+const WORKFLOWS = fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url));
+
+let folder: string;
+/** A run whose second tool call was to another tool than the code asks for. */
+let foreign: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'longhaul-replay-'));
+  foreign = join(folder, 'foreign.json');
+  const text = await readFile(join(HISTORIES, 'completed-with-tools-in-sequence.json'), 'utf8');
+  await writeFile(foreign, text.replace('"activityType": {\n          "name": "broken"', '"activityType": {\n          "name": "mended"'));
+  await cp(join(HISTORIES, 'completed-with-parallel-tools.json'), join(folder, 'good.json'));
+  await writeFile(join(folder, 'notes.txt'), 'no history');
+});
+afterAll(async () => rm(folder, { recursive: true }));
+
+test('a folder of histories is replayed, and everything that replays ends with 0', async () => {
+  const { exitCode, stdout, stderr } = await callCli(['replay', HISTORIES, '--workflows', WORKFLOWS]);
+  const count = recordedHistories().length;
+  expect(stdout.match(/^ok /gm)).toHaveLength(count);
+  expect(stderr).toBe(`${count} of ${count} runs go on with this code.\n`);
+  expect(exitCode).toBe(0);
+});
+
+test('a difference is told by the run, its step, and the command that differs', async () => {
+  const { exitCode, stdout, stderr } = await callCli(['replay', folder]);
+  expect(stdout.replaceAll(folder, 'F')).toMatchInlineSnapshot(`
+    "diverged  completed-with-tools-in-sequence (F/foreign.json)
+              step 1: history has activity "mended" (event 24), the code does activity "broken"
+    ok        completed-with-parallel-tools (F/good.json)
+    "
+  `);
+  expect(stderr).toBe('1 of 2 runs go on with this code; 1 diverged.\n');
+  expect(exitCode).toBe(9);
+});
+
+test('for machines each run is an object on a line', async () => {
+  const { exitCode, stdout } = await callCli(['replay', foreign, join(folder, 'good.json'), '--json']);
+  const [first, second] = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object);
+  expect(first).toEqual({
+    runId: 'completed-with-tools-in-sequence',
+    verdict: 'diverged',
+    executions: 1,
+    file: foreign,
+    problem: {
+      execution: 1,
+      step: 1,
+      eventId: 24,
+      expected: 'activity "mended"',
+      actual: 'activity "broken"',
+      message: "Activity type of scheduled event 'mended' does not match activity type of activity command 'broken'",
+    },
+  });
+  expect(second).toMatchObject({ verdict: 'ok' });
+  expect(exitCode).toBe(9);
+});
+
+test('a run of a workflow that the code does not have says so', async () => {
+  const { exitCode, stdout } = await callCli(['replay', join(HISTORIES, 'two-agents-in-a-workflow.json')]);
+  expect(stdout).toContain('The code has no workflow of type "report"');
+  expect(exitCode).toBe(9);
+});
+
+test.each([
+  { what: 'a path of nothing', args: ['nowhere.json'], said: 'There is no file or folder "nowhere.json" to replay' },
+  { what: 'a file that is not JSON', args: [fileURLToPath(import.meta.url)], said: 'cannot be read' },
+  { what: 'a folder without histories', args: [fileURLToPath(new URL('./fixtures', import.meta.url))], said: 'holds no histories' },
+  {
+    what: 'a module of workflows that is none',
+    args: ['x.json', '--workflows', 'no.ts'],
+    said: 'The workflows module "no.ts" is not a file',
+  },
+])('$what is a usage error', async ({ args, said }) => {
+  const { exitCode, stderr } = await callCli(['replay', ...args]);
+  expect(stderr).toContain(said);
+  expect(exitCode).toBe(2);
+});

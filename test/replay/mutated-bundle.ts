@@ -1,0 +1,41 @@
+import { bundleWorkflowCode, DefaultLogger, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** One change of one file of the project. */
+export interface Mutation {
+  /** From the root of the project. */
+  file: string;
+  /** Stands in the file exactly once. */
+  find: string;
+  replace: string;
+  /** An import that the replacement needs. */
+  needs?: string;
+}
+
+/** Bundles the workflows as they would be with a change: a copy of both sides of the project that workflows come from. */
+export async function bundleMutated({ file, find, replace, needs = '' }: Mutation): Promise<WorkflowBundleWithSourceMap> {
+  const copy = mkdtempSync(join(tmpdir(), 'longhaul-mutated-'));
+  try {
+    for (const folder of ['src', 'workflows', 'test/server']) cpSync(join(ROOT, folder), join(copy, folder), { recursive: true });
+    cpSync(join(ROOT, 'package.json'), join(copy, 'package.json'));
+    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+    const path = join(copy, file);
+    const parts = readFileSync(path, 'utf8').split(find);
+    if (parts.length !== 2) throw new Error(`"${find}" stands ${parts.length - 1} times in ${file}: the mutation needs another place`);
+    writeFileSync(path, `${needs}\n${parts.join(replace)}`);
+    const entry = join(copy, 'mutated.ts');
+    writeFileSync(entry, "export * from './workflows/agent-run.ts';\nexport * from './test/server/host-workflows.ts';\n");
+    return await bundleWorkflowCode({
+      workflowsPath: entry,
+      workflowInterceptorModules: [join(copy, 'workflows/cancellation.ts'), join(copy, 'workflows/command-recorder.ts')],
+      logger: new DefaultLogger('ERROR'),
+    });
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+}

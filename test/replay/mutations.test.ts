@@ -1,0 +1,112 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { installSilentRuntime } from '../../src/cli/silent-runtime.ts';
+import { Replayer, type ReplayVerdict } from '../../worker/index.ts';
+import { recordedHistories } from './histories.ts';
+import { bundleMutated, type Mutation } from './mutated-bundle.ts';
+
+await installSilentRuntime();
+
+/** A change of the loop without a patch, and where a replay has to stop at it in one of the histories that it breaks. */
+interface BrokenChange extends Mutation {
+  what: string;
+  history: string;
+  caught: { step: number | null; expected: string; actual: string };
+}
+
+const CHANGES: readonly BrokenChange[] = [
+  {
+    what: 'starts the tools of one answer in another order',
+    file: 'src/loop/execute-calls.ts',
+    find: "of prepared.entries()) {\n    if (outcomes[place] !== null) continue;\n    if (one.type === 'immediate')",
+    replace: "of [...prepared.entries()].toReversed()) {\n    if (outcomes[place] !== null) continue;\n    if (one.type === 'immediate')",
+    history: 'completed-with-parallel-tools',
+    caught: { step: 1, expected: 'activity "search"', actual: 'activity "broken"' },
+  },
+  {
+    what: 'leaves an activity out',
+    file: 'workflows/temporal-ports.ts',
+    find: 'runTool: (invocation) =>',
+    replace:
+      "runTool: (invocation) => invocation.call.name === 'broken' ? " +
+      "Promise.resolve({ type: 'result', status: 'error', content: ['left out'], durationMs: 0 }) :",
+    history: 'completed-with-parallel-tools',
+    caught: { step: 1, expected: 'activity "broken"', actual: 'nothing more in this task' },
+  },
+  {
+    what: 'renames an activity',
+    file: 'src/protocol.ts',
+    find: "callModel: 'callModel'",
+    replace: "callModel: 'askModel'",
+    history: 'completed-with-structured-output',
+    caught: { step: 1, expected: 'activity "callModel"', actual: 'activity "askModel"' },
+  },
+  {
+    what: 'waits before it calls the model again',
+    file: 'workflows/temporal-ports.ts',
+    find: 'callModel: (call) =>',
+    replace: 'callModel: async (call) => (await (call.step === 2 ? sleep(1_000) : undefined)) ??',
+    needs: "import { sleep } from '@temporalio/workflow';",
+    history: 'limit-with-final-attempt',
+    caught: { step: 2, expected: 'activity "callModel"', actual: 'a timer' },
+  },
+  {
+    what: 'makes a run findable no more',
+    file: 'workflows/search-attributes.ts',
+    find: 'if (!snapshot.searchAttributes) return;',
+    replace: 'if (snapshot.searchAttributes) return;',
+    history: 'completed-with-tools-in-sequence',
+    caught: { step: null, expected: 'a change of search attributes', actual: 'activity "callModel"' },
+  },
+  {
+    what: 'does not leave the result of a cancelled run',
+    file: 'workflows/closing.ts',
+    find: 'upsertMemo({ [RESULT_MEMO]: cancelled });',
+    replace: '',
+    history: 'cancelled-in-a-model-call',
+    caught: { step: 2, expected: 'a change of the memo', actual: 'the end as Canceled' },
+  },
+  {
+    what: 'ends a failed run as a completed one',
+    file: 'workflows/closing.ts',
+    find: "case 'completed':",
+    replace: "case 'completed':\n    case 'error':",
+    history: 'failed-in-a-model-call',
+    caught: { step: 2, expected: 'the end as Failed', actual: 'the end as Completed' },
+  },
+];
+
+let replayer: Replayer | undefined;
+afterEach(async () => replayer?.close());
+
+describe('a change of the loop without a patch is caught where the run would be stuck', () => {
+  test.each(CHANGES)('a loop that $what', async ({ history, caught, ...mutation }) => {
+    const verdicts = await replayAll(mutation);
+    expect(verdicts[history]).toMatchObject({ type: 'diverged', divergence: { ...caught, eventId: expect.any(Number) as number } });
+  }, 60_000);
+});
+
+test('a change that throws outside of any call is caught with its message', async () => {
+  const verdicts = await replayAll({
+    file: 'workflows/search-attributes.ts',
+    find: 'if (!snapshot.searchAttributes) return;',
+    replace: "if (status !== 'running') throw new TypeError('a defect');",
+  });
+  expect(verdicts['failed-with-an-unknown-agent']).toEqual({ type: 'ok' });
+  expect(verdicts['completed-with-parallel-tools']).toEqual({ type: 'failed', message: 'a defect', step: 2 });
+});
+
+test('a change of what is said to the model is none of the sequence of commands, and is not caught', async () => {
+  const verdicts = await replayAll({
+    file: 'workflows/summaries.ts',
+    find: 'const SUMMARY_BYTES = 360;',
+    replace: 'const SUMMARY_BYTES = 120;',
+  });
+  expect(Object.values(verdicts).filter(({ type }) => type !== 'ok')).toEqual([]);
+});
+
+async function replayAll(mutation: Mutation): Promise<Record<string, ReplayVerdict>> {
+  replayer = new Replayer({ worker: { workflowBundle: await bundleMutated(mutation) } });
+  const verdicts: Record<string, ReplayVerdict> = {};
+  for (const { name, history } of recordedHistories()) verdicts[name] = await replayer.replay(name, history);
+  return verdicts;
+}
