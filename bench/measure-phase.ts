@@ -39,7 +39,7 @@ export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples
     }
     const machine = await describeMachine(client.temporal);
     const stage = { client, handles };
-    await warmUp(phase, stage);
+    if (phase.timed) await warmUp(phase, stage);
     return { phase, machine, ...(await measureRounds(phase, stage, say)) };
   } finally {
     await Promise.all([...handles.values()].map((handle) => handle.stop()));
@@ -49,8 +49,8 @@ export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples
   }
 }
 
-async function warmUp({ steps, sides, atOnce, timed }: Phase, stage: Stage): Promise<void> {
-  for (let turn = 0; timed && turn < WARM_UP_TURNS; turn += 1) {
+async function warmUp({ steps, sides, atOnce }: Phase, stage: Stage): Promise<void> {
+  for (let turn = 0; turn < WARM_UP_TURNS; turn += 1) {
     for (const side of sides) await turnOf(stage, { side, steps: Math.min(steps, WARM_UP_STEPS), atOnce });
   }
 }

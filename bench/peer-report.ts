@@ -7,7 +7,7 @@ import type { Ending, PhaseSamples, Sample, StoredHistory } from './peer-samples
 import { SIDE_NAMES, type SideName } from './peer-sides.ts';
 import { contentBytes } from './scripted-run.ts';
 import type { Codec } from './side.ts';
-import { median, rounded } from './statistics.ts';
+import { median, rounded, sum } from './statistics.ts';
 
 /** Figures of the sides that were measured. */
 export type BySide<Figures> = Partial<Record<SideName, Figures>>;
@@ -89,7 +89,7 @@ export function reportOf(measured: readonly PhaseSamples[]): PeersReport {
     codec,
     ...figures,
     bounds: boundsOf(figures),
-    retries: measured.flatMap(({ retries }) => Object.values(retries)).reduce((total, one) => total + one, 0),
+    retries: sum(measured.flatMap(({ retries }) => Object.values(retries))),
     machine: long.machine,
   };
 }

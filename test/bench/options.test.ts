@@ -23,3 +23,25 @@ describe('the command line of the bench', () => {
     expect(() => parseOptions(['latency', '--step', '2'])).toThrow("'--step'");
   });
 });
+
+describe('the command line of the comparison', () => {
+  it('has defaults too', () => {
+    expect(parseOptions(['peers'])).toEqual({
+      command: 'peers',
+      sides: ['longhaul', 'loop', 'value-loop', 'openai-agents', 'ai-sdk'],
+      steps: 200,
+      resultChars: 2_000,
+      rounds: 3,
+      atOnce: 20,
+      codec: 'none',
+      resume: false,
+      out: undefined,
+      quiet: false,
+    });
+  });
+
+  it('says what there is to choose from', () => {
+    expect(() => parseOptions(['peers', '--codec', 'gzip'])).toThrow('--codec has "gzip": choose of none, zstd');
+    expect(() => parseOptions(['peers', '--sides', 'longhaul,crew'])).toThrow('--sides has "crew"');
+  });
+});
