@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { isToolCall } from '../src/domain/content.ts';
-import type { ModelResponse } from '../src/domain/model.ts';
+import type { ConversationEvent, ModelResponse } from '../src/domain/model.ts';
 import type { RecordedResponse } from '../src/domain/recorded-response.ts';
+import type { Folded, Window, WindowEvent } from '../src/domain/window.ts';
 import { interpretResponse } from '../src/model/interpret-response.ts';
-import { type CallModelInput, type CallModelOutput, QUERIES } from '../src/protocol.ts';
+import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../src/protocol.ts';
 import { attempt } from './attempt.ts';
 import { buildRequest } from './build-request.ts';
 import { failingAs } from './failure.ts';
 import { fitPartialText, fitResponse } from './fit-response.ts';
-import { executionKey, queryRun } from './run-access.ts';
+import { queryRun, runKey } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
-import type { TranscriptEvent, TranscriptPage } from './transcript.ts';
+import type { FetchTranscript } from './transcript.ts';
 
 /** Assembles the conversation from its reference, asks the model once, and returns the answer checked and identified. */
 export function callModelActivity(runtime: ActivityRuntime): (input: CallModelInput) => Promise<CallModelOutput> {
@@ -18,10 +19,10 @@ export function callModelActivity(runtime: ActivityRuntime): (input: CallModelIn
 }
 
 async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promise<CallModelOutput> {
-  const key = executionKey();
-  const snapshot = await runtime.snapshots.load(input.agent);
-  const transcript = await runtime.transcripts.load(key, input, fetchTranscript);
-  const request = buildRequest(snapshot, transcript.map(withoutId), input.final === true);
+  const key = runKey(input);
+  const snapshot = await runtime.snapshots.load(input, input.agent);
+  const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
+  const request = buildRequest(snapshot, conversationOf(window.events), input.final === true);
   const client = runtime.registry.provider(snapshot.model);
 
   return attempt(runtime.aborts, snapshot.timing.heartbeatMs, async ({ signal, cancelRequested }) => {
@@ -38,35 +39,34 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
     const interpreted = interpretResponse(answer, {
       snapshot,
       outputZod: runtime.registry.outputZod(snapshot.name),
-      knownCallIds: callIds(transcript),
+      knownCallIds: callIds(window),
       uuid: randomUUID,
     });
     const response = fitResponse(interpreted, snapshot.model);
-    runtime.transcripts.addResponse(key, input.through, transcriptEvent(snapshot.name, response));
+    runtime.transcripts.addResponse(key, input.through, recordedEvent(snapshot.name, response));
     return { type: 'response', response };
   });
 }
 
-/** Asks the run for the events that this process lacks. */
-export async function fetchTranscript(from: number, knownId: string | null): Promise<TranscriptPage> {
-  return queryRun<TranscriptPage>(QUERIES.transcript, { from, knownId });
+/** Asks the run for the part of the conversation that this process lacks. */
+export function fetchTranscript(run: OfRun): FetchTranscript {
+  return (question) => queryRun<TranscriptAnswer>(run, QUERIES.transcript, question);
 }
 
-function transcriptEvent(author: string, { id, content, providerItems }: RecordedResponse): TranscriptEvent {
+/** Events as a model sees them: where they are in the record says nothing to it. */
+export function conversationOf(events: WindowEvent[]): ConversationEvent[] {
+  return events.map(({ author, content, providerItems }) =>
+    providerItems === undefined ? { author, content } : { author, content, providerItems },
+  );
+}
+
+function recordedEvent(author: string, { id, content, providerItems }: RecordedResponse): Folded {
   return { id, author, content, ...(providerItems === undefined ? {} : { providerItems }) };
 }
 
-function withoutId({ author, content, providerItems }: TranscriptEvent): Omit<TranscriptEvent, 'id'> {
-  return providerItems === undefined ? { author, content } : { author, content, providerItems };
-}
-
-/** Ids of all calls so far: a new one must differ. */
-function callIds(transcript: TranscriptEvent[]): Set<string> {
-  const ids = new Set<string>();
-  for (const { content } of transcript) {
-    for (const item of content) if (isToolCall(item)) ids.add(item.toolCallId);
-  }
-  return ids;
+/** Ids of the calls in the conversation: a new one must differ. */
+function callIds({ events }: Window): Set<string> {
+  return new Set(events.flatMap(({ content }) => content.filter(isToolCall).map(({ toolCallId }) => toolCallId)));
 }
 
 /** What had arrived of an aborted answer. */

@@ -3,6 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GRPC, grpcCode } from '../src/client/grpc-code.ts';
 import { errorMessage } from '../src/domain/error.ts';
+import { type OfRun, scopedName } from '../src/protocol.ts';
 
 /** How long one query may take. A busy workflow task delays it without an error. */
 const QUERY_DEADLINE_MS = 5_000;
@@ -11,7 +12,22 @@ const QUERY_ATTEMPTS = 5;
 /** DEADLINE_EXCEEDED; FAILED_PRECONDITION: no poller seen yet, or the first task is not scheduled yet. */
 const PASSING = new Set<number | undefined>([GRPC.deadlineExceeded, GRPC.failedPrecondition]);
 
-/** Identifies the execution that the current activity belongs to: `namespace/workflowId/runId`. */
+/** Which run the current activity belongs to. */
+export interface RunKey {
+  /** The run, whatever its execution: `namespace/workflowId`, and the key of a run inside a workflow of the user. */
+  chain: string;
+  /** One execution of it. */
+  execution: string;
+}
+
+/** Identifies the run that the current activity belongs to. */
+export function runKey({ run }: OfRun): RunKey {
+  const { workflowExecution, workflowNamespace } = activityInfo();
+  const chain = [workflowNamespace, workflowExecution?.workflowId, ...(run === undefined ? [] : [run])].join('/');
+  return { chain, execution: `${chain}@${workflowExecution?.runId}` };
+}
+
+/** The workflow execution that the current activity belongs to: `namespace/workflowId/runId`. */
 export function executionKey(): string {
   const { workflowExecution, workflowNamespace } = activityInfo();
   return [workflowNamespace, workflowExecution?.workflowId, workflowExecution?.runId].join('/');
@@ -21,14 +37,15 @@ export function executionKey(): string {
  * Asks the run that the current activity belongs to. The execution is named by its run id: another one of the
  * same workflow id has other content. Throws `transcript_unavailable` (retryable) where the run does not answer.
  */
-export async function queryRun<Answer>(query: string, argument: unknown): Promise<Answer> {
+export async function queryRun<Answer>({ run }: OfRun, query: string, argument: unknown): Promise<Answer> {
+  const name = scopedName(query, run);
   const { workflowExecution } = activityInfo();
   const client = getClient();
   const handle = client.workflow.getHandle(workflowExecution?.workflowId ?? '', workflowExecution?.runId);
   let last: unknown;
   for (let attempt = 1; attempt <= QUERY_ATTEMPTS; attempt += 1) {
     try {
-      return await client.withDeadline(Date.now() + QUERY_DEADLINE_MS, () => handle.query<Answer, [unknown]>(query, argument));
+      return await client.withDeadline(Date.now() + QUERY_DEADLINE_MS, () => handle.query<Answer, [unknown]>(name, argument));
     } catch (error) {
       last = error;
       if (!PASSING.has(grpcCode(error))) break;
@@ -37,6 +54,6 @@ export async function queryRun<Answer>(query: string, argument: unknown): Promis
   }
   throw ApplicationFailure.create({
     type: 'transcript_unavailable',
-    message: `The run did not answer the query "${query}": ${errorMessage(last)}`,
+    message: `The run did not answer the query "${name}": ${errorMessage(last)}`,
   });
 }

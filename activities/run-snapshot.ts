@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
-import { QUERIES } from '../src/protocol.ts';
+import { type OfRun, QUERIES } from '../src/protocol.ts';
 import { queryRun } from './run-access.ts';
 
 /** The snapshots that this process has seen, by digest: equal digests mean equal content, whatever the run. */
@@ -12,10 +12,10 @@ export class SnapshotCache {
   }
 
   /** The snapshot of the run that the current activity belongs to; asks the run where this process has not seen it. */
-  async load(digest: string): Promise<AgentSnapshot> {
+  async load(run: OfRun, digest: string): Promise<AgentSnapshot> {
     const known = this.#snapshots.get(digest);
     if (known !== undefined) return known;
-    const snapshot = await queryRun<AgentSnapshot>(QUERIES.snapshot, null);
+    const snapshot = await queryRun<AgentSnapshot>(run, QUERIES.snapshot, null);
     this.add(snapshot);
     return snapshot;
   }

@@ -14,7 +14,7 @@ import { executeTool } from './execute-tool.ts';
 import { failingAs, permanent } from './failure.ts';
 import { DEFAULT_BUDGET, fitResult } from './fit-result.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
-import { executionKey, queryRun } from './run-access.ts';
+import { queryRun, type RunKey, runKey } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
 /** Runs one tool call. It is registered under the name of every tool, so that the Temporal UI shows that name. */
@@ -23,11 +23,11 @@ export function runToolActivity(runtime: ActivityRuntime): (input: RunToolInput)
 }
 
 async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<RunToolOutput> {
-  const key = executionKey();
+  const key = runKey(input);
   const name = activityInfo().activityType;
   const args = input.arguments ?? (await readArguments(runtime, key, input));
   const { deps, state } = input.dataByReference
-    ? await queryRun<DataView>(QUERIES.data, null)
+    ? await queryRun<DataView>(input, QUERIES.data, null)
     : { deps: input.deps ?? {}, state: input.state ?? {} };
   const changes = new Map<string, JsonValue>();
   const parsedDeps = runtime.registry.deps(input.agentName, deps);
@@ -76,10 +76,10 @@ async function spillContent({ payloadStore }: ActivityRuntime, content: JsonValu
   return spill(payloadStore, getClient().options.loadedDataConverter, run, content);
 }
 
-async function readArguments(runtime: ActivityRuntime, key: string, input: RunToolInput): Promise<JsonObject> {
+async function readArguments(runtime: ActivityRuntime, key: RunKey, input: RunToolInput): Promise<JsonObject> {
   const [offset, index] = input.at;
-  const events = await runtime.transcripts.load(key, { through: offset + 1, lastEventId: input.eventId }, fetchTranscript);
-  const item = events[offset]?.content[index];
+  const window = await runtime.transcripts.load(key, { through: offset + 1, lastEventId: input.eventId }, fetchTranscript(input));
+  const item = window.events.find((event) => event.offset === offset)?.content[index];
   if (item !== undefined && isToolCall(item)) return item.arguments;
   throw permanent('internal', `Event ${offset} of the run has no tool call at ${index}`);
 }

@@ -1,24 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import type { ToolResult } from '../src/domain/content.ts';
 import { LonghaulError } from '../src/domain/error.ts';
-import type { ConversationEvent } from '../src/domain/model.ts';
+import { jsonBytes } from '../src/domain/payload-limit.ts';
+import { emptyWindow, extendWindow, type Folded, type Window, type WindowEvent, windowEventBytes } from '../src/domain/window.ts';
+import type { TranscriptAnswer, TranscriptQuestion } from '../src/protocol.ts';
+import type { RunKey } from './run-access.ts';
 
-/** An event as the cache keeps it: what a request needs, and the id that proves it. */
-export interface TranscriptEvent extends ConversationEvent {
-  id: string;
-}
+/** Asks the run for what is missing. */
+export type FetchTranscript = (question: TranscriptQuestion) => Promise<TranscriptAnswer>;
 
-/** A page of the run's events, as its `transcript` query answers. */
-export interface TranscriptPage {
-  /** Offset of the first event: `from` of the question, or 0 where the known id is not the run's. */
-  from: number;
-  events: TranscriptEvent[];
-}
-
-/** Asks the run for the events from `from` on; `knownId` is the id of the event before it. */
-export type FetchTranscript = (from: number, knownId: string | null) => Promise<TranscriptPage>;
-
-/** Which conversation is wanted: the events before `through`, the last of which has `lastEventId`. */
+/** Which conversation is wanted: the window after `through` events, the last of which has `lastEventId`. */
 export interface TranscriptReference {
   through: number;
   lastEventId: string;
@@ -27,119 +18,152 @@ export interface TranscriptReference {
 }
 
 interface Transcript {
-  events: TranscriptEvent[];
+  /** A window that the workflow has named. */
+  confirmed: Window;
+  /** The same with the response that this process has received since: the workflow may have recorded another attempt's. */
+  expected: Window;
   /** Tool results of this process by id, with the event that asked for them. */
   results: Map<string, { eventId: string; result: ToolResult }>;
-  /** Of the events alone. */
-  eventBytes: number;
-  bytes: number;
 }
 
 /**
  * The conversations of the runs that this process works for, so that neither model nor tool activities need them
  * in their input. The cache decides how a conversation is assembled, never what it says: an entry belongs to one
  * execution (`namespace/workflowId/runId`, since after a reset counters repeat with other content), and is used
- * only where the id of its last event is the one that the workflow names.
+ * only where the id of its last event is the one that the workflow names. The next execution of a run takes over the
+ * entry of the one before, under the same condition.
  */
 export class TranscriptCache {
   readonly #transcripts: LRUCache<string, Transcript>;
+  /** The execution of each chain that has an entry. */
+  readonly #executions = new Map<string, string>();
   /** One question at a time for each run: the server buffers few queries. */
   readonly #loading = new Map<string, Promise<unknown>>();
 
-  /** `maxBytes` bounds the sum of what is kept, in characters of JSON. */
+  /** `maxBytes` bounds the sum of what is kept, in bytes of JSON. */
   constructor(maxBytes: number) {
-    this.#transcripts = new LRUCache({ maxSize: maxBytes, sizeCalculation: (transcript) => Math.max(1, transcript.bytes) });
+    this.#transcripts = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: sizeOf,
+      dispose: (_, execution, reason) => {
+        if (reason !== 'set') this.#forget(execution);
+      },
+    });
   }
 
   /** The conversation, from memory where possible, asking for no more than what is missing. */
-  async load(key: string, reference: TranscriptReference, fetch: FetchTranscript): Promise<TranscriptEvent[]> {
-    while (this.#loading.has(key)) await this.#loading.get(key)?.catch(() => undefined);
+  async load(key: RunKey, reference: TranscriptReference, fetch: FetchTranscript): Promise<Window> {
+    const { execution } = key;
+    while (this.#loading.has(execution)) await this.#loading.get(execution)?.catch(() => undefined);
     const loading = this.#assemble(key, reference, fetch);
-    this.#loading.set(key, loading);
+    this.#loading.set(execution, loading);
     try {
       return await loading;
     } finally {
-      this.#loading.delete(key);
+      this.#loading.delete(execution);
     }
   }
 
-  /** Remembers the response that this process has just received. */
-  addResponse(key: string, through: number, event: TranscriptEvent): void {
-    const known = this.#transcripts.get(key)?.events ?? [];
-    if (known.length >= through) this.#store(key, [...known.slice(0, through), event]);
+  /** Remembers the response that this process has just received, as the event after the first `through`. */
+  addResponse(key: RunKey, through: number, event: Folded): void {
+    const known = this.#get(key);
+    if (known?.confirmed.through === through) this.#set(key, { ...known, expected: extendWindow(known.confirmed, event) });
   }
 
   /** Remembers a tool result that this process has just produced, until the workflow says where it belongs. */
-  addResult(key: string, id: string, eventId: string, result: ToolResult): void {
-    const transcript = this.#transcripts.get(key);
-    if (transcript === undefined) return;
-    transcript.results.set(id, { eventId, result });
-    this.#store(key, transcript.events);
+  addResult(key: RunKey, id: string, eventId: string, result: ToolResult): void {
+    const known = this.#get(key);
+    if (known === undefined) return;
+    known.results.set(id, { eventId, result });
+    this.#set(key, known);
   }
 
-  /** Forgets a run, or everything. */
-  evict(key?: string): void {
-    if (key === undefined) this.#transcripts.clear();
-    else this.#transcripts.delete(key);
+  /** Forgets everything. */
+  clear(): void {
+    this.#transcripts.clear();
   }
 
-  async #assemble(key: string, reference: TranscriptReference, fetch: FetchTranscript): Promise<TranscriptEvent[]> {
-    const { through, lastEventId } = reference;
-    let events = this.#withResults(key, reference) ?? this.#transcripts.get(key)?.events ?? [];
-    if (events[through - 1]?.id === lastEventId) return this.#keep(key, events, through);
-    events = events.slice(0, through - 1);
-    while (events.length < through) {
-      const page = await fetch(events.length, events.at(-1)?.id ?? null);
-      if (page.events.length === 0) break;
-      events = [...events.slice(0, page.from), ...page.events];
+  async #assemble(key: RunKey, reference: TranscriptReference, fetch: FetchTranscript): Promise<Window> {
+    const known = this.#get(key);
+    const candidates = known === undefined ? [] : [withResults(known, reference), known.expected, known.confirmed];
+    const windows = candidates.filter((window) => window !== undefined);
+    const window = windows.find((one) => isWanted(one, reference)) ?? (await ask(windows, fetch));
+    if (!isWanted(window, reference)) {
+      const { through, lastEventId } = reference;
+      throw new LonghaulError('transcript_unavailable', `Event ${through - 1} of the run is not "${lastEventId}"`);
     }
-    if (events[through - 1]?.id === lastEventId) return this.#keep(key, events, through);
-    throw new LonghaulError('transcript_unavailable', `Event ${through - 1} of the run is not "${lastEventId}"`);
+    // Results of calls that are still going on are wanted later.
+    const results = [...(known?.results ?? [])].filter(([, { eventId }]) => eventId === window.lastEventId);
+    this.#set(key, { confirmed: window, expected: window, results: new Map(results) });
+    return window;
   }
 
-  /** The cached events with the batch of results at their end, where this process produced all of them. */
-  #withResults(key: string, { through, lastEventId, results }: TranscriptReference): TranscriptEvent[] | undefined {
-    const transcript = this.#transcripts.get(key);
-    if (transcript === undefined || results === undefined) return undefined;
-    const before = transcript.events[through - 2];
-    const content: ToolResult[] = [];
-    for (const id of results) {
-      const known = transcript.results.get(id);
-      if (before === undefined || known?.eventId !== before.id) return undefined;
-      content.push(known.result);
-    }
-    return [...transcript.events.slice(0, through - 1), { id: lastEventId, author: before?.author ?? '', content }];
+  #get({ chain, execution }: RunKey): Transcript | undefined {
+    const known = this.#transcripts.get(execution);
+    const before = this.#executions.get(chain);
+    if (known !== undefined || before === undefined) return known;
+    const moved = this.#transcripts.get(before);
+    this.#transcripts.delete(before);
+    return moved;
   }
 
-  #keep(key: string, events: TranscriptEvent[], through: number): TranscriptEvent[] {
-    this.#transcripts.get(key)?.results.clear();
-    this.#store(key, events);
-    return events.slice(0, through);
+  #set({ chain, execution }: RunKey, transcript: Transcript): void {
+    this.#transcripts.set(execution, transcript);
+    if (this.#transcripts.has(execution)) this.#executions.set(chain, execution);
   }
 
-  #store(key: string, events: TranscriptEvent[]): void {
-    const known = this.#transcripts.get(key);
-    const results: Transcript['results'] = known?.results ?? new Map();
-    const eventBytes = bytesOfEvents(events, known);
-    const resultBytes = [...results.values()].reduce((sum, { result }) => sum + sizeOf(result), 0);
-    this.#transcripts.set(key, { events, results, eventBytes, bytes: eventBytes + resultBytes });
+  #forget(execution: string): void {
+    for (const [chain, known] of this.#executions) if (known === execution) this.#executions.delete(chain);
   }
 }
 
-/** Counts only what was appended, where something was: a long run must not be counted anew at every call. */
-function bytesOfEvents(events: TranscriptEvent[], known: Transcript | undefined): number {
-  const counted = known?.events.length ?? 0;
-  const isAppended = counted > 0 && events[counted - 1] === known?.events[counted - 1];
-  return events.slice(isAppended ? counted : 0).reduce((sum, event) => sum + sizeOf(event), isAppended ? (known?.eventBytes ?? 0) : 0);
+function isWanted(window: Window, { through, lastEventId }: TranscriptReference): boolean {
+  return window.through === through && window.lastEventId === lastEventId;
 }
 
-const sizes = new WeakMap<object, number>();
+/** The expected window with the batch of results at its end, where this process produced all of them. */
+function withResults({ expected, results }: Transcript, reference: TranscriptReference): Window | undefined {
+  if (reference.results === undefined || expected.through !== reference.through - 1) return undefined;
+  const content: ToolResult[] = [];
+  for (const id of reference.results) {
+    const known = results.get(id);
+    if (known?.eventId !== expected.lastEventId) return undefined;
+    content.push(known.result);
+  }
+  return extendWindow(expected, { id: reference.lastEventId, author: expected.events.at(-1)?.author ?? '', content });
+}
 
-/** Characters of JSON, counted once for each object. */
-function sizeOf(value: object): number {
-  const known = sizes.get(value);
-  if (known !== undefined) return known;
-  const size = JSON.stringify(value).length;
-  sizes.set(value, size);
-  return size;
+/** The run's own window: what is known of it, extended by the events that the run says are missing. */
+async function ask(windows: Window[], fetch: FetchTranscript): Promise<Window> {
+  const known = windows.map(({ through, lastEventId }) => ({ through, lastEventId }));
+  let answer = await fetch({ known, from: 0 });
+  const list = [...answer.events];
+  while (list.length < answer.total && answer.events.length > 0) {
+    answer = await fetch({ known, from: list.length });
+    list.push(...answer.events);
+  }
+  if (answer.type === 'events') {
+    const { since } = answer;
+    return list.reduce(extendWindow, windows.find(({ through }) => through === since) ?? emptyWindow());
+  }
+  const events = list as WindowEvent[];
+  const { through, lastEventId } = answer;
+  return { events, through, lastEventId, bytes: events.reduce((sum, event) => sum + windowEventBytes(event), 0) };
+}
+
+/** Windows share what they hold. */
+function sizeOf({ expected, results }: Transcript): number {
+  return Math.max(
+    1,
+    [...results.values()].reduce((sum, { result }) => sum + resultBytes(result), expected.bytes),
+  );
+}
+
+const sizes = new WeakMap<ToolResult, number>();
+
+/** Counted once for each result. */
+function resultBytes(result: ToolResult): number {
+  const bytes = sizes.get(result) ?? jsonBytes(result);
+  sizes.set(result, bytes);
+  return bytes;
 }

@@ -1,7 +1,7 @@
 import { ActivityFailure, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import type { ToolSnapshot } from './domain/agent-snapshot.ts';
 import { errorMessage, isErrorCode, type ErrorCode } from './domain/error.ts';
-import type { ModelCallOutcome, ToolOutcome } from './loop/ports.ts';
+import type { ModelCallOutcome, SummaryOutcome, ToolOutcome } from './loop/ports.ts';
 import type { CallModelOutput, RunToolOutput } from './protocol.ts';
 
 /**
@@ -32,8 +32,14 @@ export function modelOutcome(output: CallModelOutput): ModelCallOutcome {
   return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
 }
 
+/** The outcome of a summary that failed. */
+export function summaryFailure(model: string, error: unknown): SummaryOutcome {
+  const outcome = modelFailure(model, error);
+  return outcome.type === 'failed' ? outcome : { type: 'cancelled' };
+}
+
 /** The outcome of a model call that failed. */
-export function modelFailure(model: string, error: unknown): ModelCallOutcome {
+export function modelFailure(model: string, error: unknown): Exclude<ModelCallOutcome, { type: 'response' }> {
   const problem = activityProblem(error);
   switch (problem.type) {
     case 'cancelled':

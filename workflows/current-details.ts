@@ -1,5 +1,5 @@
 import { oneLine } from '../src/domain/text.ts';
-import { lastThought, type RunState } from '../src/loop/run-state.ts';
+import type { RunState } from '../src/loop/run-state.ts';
 
 /** The details travel in a URL in the Temporal UI, so they are kept short. Bytes. */
 const THOUGHT_BYTES = 600;
@@ -9,7 +9,7 @@ const BLANK_LINE = '\u00a0';
 
 /** What the Temporal UI shows of a run under "Current Details", in Markdown. */
 export function currentDetails(state: RunState): string {
-  const { snapshot, context, usage, status } = state;
+  const { snapshot, context, usage, status, thought } = state;
   const lines = [
     `### ${snapshot.name}: ${status}`,
     '',
@@ -17,7 +17,6 @@ export function currentDetails(state: RunState): string {
     `- **Tool calls** ${state.toolCallsTotal}`,
     `- **Tokens** ${usage.totalTokens} (${usage.promptTokens} prompt, ${usage.completionTokens} completion)`,
   ];
-  const thought = lastThought(state);
   if (thought !== '') lines.push('', '**Last thought**', '', oneLine(thought, THOUGHT_BYTES));
   return [...lines, '', BLANK_LINE].join('\n');
 }

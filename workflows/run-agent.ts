@@ -6,7 +6,9 @@ import { isJsonObject, type JsonObject } from '../src/domain/json.ts';
 import { isRunResult, RunResult, type RunResultFields } from '../src/domain/run-result.ts';
 import { oneLine } from '../src/domain/text.ts';
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/protocol.ts';
-import { activity } from './temporal-ports.ts';
+import { checkRunInput } from '../src/schema/run-input-schema.ts';
+import { activity } from './activity-call.ts';
+import { type InlineEnd, type InlineOptions, runInline } from './run-inline.ts';
 
 const READ_RESULT: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
@@ -16,6 +18,7 @@ const READ_RESULT: ActivityOptions = {
 
 /** How `runAgent` starts the run. */
 export interface RunAgentOptions<Deps = JsonObject> {
+  inline?: never;
   deps?: Deps;
   /** The run id of the child; the parent's id and the agent's name otherwise. */
   runId?: string;
@@ -25,17 +28,41 @@ export interface RunAgentOptions<Deps = JsonObject> {
 }
 
 /**
+ * Runs an agent inside the history of the current workflow: see `InlineOptions`. Gives its RunResult, or what to
+ * carry on where the workflow has to continue as new: `continueAsNew({...yours, carry})`, and then
+ * `runAgent(agent, input, { inline: true, carry })` goes on where it stood.
+ */
+export async function runAgent<Agent extends AnyAgent>(
+  agent: string,
+  input: string | ContentPart[],
+  options: InlineOptions<DepsOf<Agent>>,
+): Promise<InlineEnd<OutputOf<Agent>>>;
+/**
  * Runs an agent as a child of the current workflow and returns its RunResult, whatever its status. Name the agent's
  * type for a typed output: `runAgent<typeof researcher>('researcher', question)`; the import of that type is erased,
  * so that nothing of the agent reaches the sandbox.
  *
  * A cancellation of the calling scope is passed on and rethrown. Throws ChildWorkflowFailure where the child was
- * terminated or timed out.
+ * terminated or timed out, and an ApplicationFailure of type `invalid_input` or `payload_too_large` for what no run can
+ * start with.
  */
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
   input: string | ContentPart[],
-  options: RunAgentOptions<DepsOf<Agent>> = {},
+  options?: RunAgentOptions<DepsOf<Agent>>,
+): Promise<RunResult<OutputOf<Agent>>>;
+export async function runAgent<Agent extends AnyAgent>(
+  agent: string,
+  input: string | ContentPart[],
+  options: RunAgentOptions<DepsOf<Agent>> | InlineOptions<DepsOf<Agent>> = {},
+): Promise<RunResult<OutputOf<Agent>> | InlineEnd<OutputOf<Agent>>> {
+  return options.inline ? runInline<Agent>(agent, input, options) : runChild<Agent>(agent, input, options);
+}
+
+async function runChild<Agent extends AnyAgent>(
+  agent: string,
+  input: string | ContentPart[],
+  options: RunAgentOptions<DepsOf<Agent>>,
 ): Promise<RunResult<OutputOf<Agent>>> {
   const { deps, runId, maxIterations, taskQueue } = options;
   const runInput: RunInput = {
@@ -44,6 +71,15 @@ export async function runAgent<Agent extends AnyAgent>(
     ...(isJsonObject(deps) ? { deps } : {}),
     ...(maxIterations === undefined ? {} : { maxIterations }),
   };
+  const checked = checkRunInput(runInput);
+  // A command that is too large would fail the task of the calling workflow, again and again.
+  if (!checked.ok) {
+    throw ApplicationFailure.create({
+      type: checked.code,
+      message: `Agent "${agent}" cannot start: ${checked.problem}`,
+      nonRetryable: true,
+    });
+  }
   const workflowId = runId ?? `${agent}-${uuid4()}`;
   try {
     const fields = await executeChild<(input: RunInput) => Promise<RunResultFields<OutputOf<Agent>>>>(AGENT_RUN, {

@@ -11,6 +11,11 @@ export function modelSummary(call: ModelCall, model: string): string {
   return fit(`step ${call.step}${call.final ? ' (final)' : ''} · ${model.slice(model.indexOf('/') + 1)} · ${what}`);
 }
 
+/** `compaction · gpt-x · 34 events summarised`. */
+export function summaryOfSummary(events: number, model: string): string {
+  return fit(`compaction · ${model.slice(model.indexOf('/') + 1)} · ${events} events summarised`);
+}
+
 /** `search_web: Kipchoge marathon record`: the text of the arguments says more to a person than their names. */
 export function toolSummary(name: string, args: JsonObject): string {
   const values = Object.values(args).map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));

@@ -4,6 +4,7 @@ import type { RunResultFields } from '../domain/run-result.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import { runLoop } from '../loop/run-loop.ts';
 import { newRunState, type RunState } from '../loop/run-state.ts';
+import { QUIET_PORTS } from '../loop/quiet-ports.ts';
 import type { RecordedRun } from './recorded-run.ts';
 
 /** What a run's history says when the loop is run over it again. */
@@ -31,7 +32,8 @@ export async function readBack(runId: string, recorded: RecordedRun): Promise<Re
   const state = newRunState({ runId, snapshot, input: input.input, startedAt }, ports);
   ports.state = state;
   try {
-    return { ...known, state, result: await runLoop(state, ports) };
+    const end = await runLoop(state, { ...QUIET_PORTS, ...boundPorts(ports) });
+    return end.type === 'finished' ? { ...known, state, result: end.result } : { ...known, state };
   } catch (error) {
     if (error instanceof NotYetRecorded) return { ...known, state };
     throw error;
@@ -41,7 +43,17 @@ export async function readBack(runId: string, recorded: RecordedRun): Promise<Re
 /** The loop has come to where history ends. */
 class NotYetRecorded extends Error {}
 
-class RecordedPorts implements RunPorts {
+function boundPorts(ports: RecordedPorts): Omit<RunPorts, keyof typeof QUIET_PORTS> {
+  return {
+    now: () => ports.now(),
+    uuid: () => ports.uuid(),
+    callModel: (call) => ports.callModel(call),
+    runTool: (invocation) => ports.runTool(invocation),
+    cancelRequested: () => ports.cancelRequested(),
+  };
+}
+
+class RecordedPorts {
   state: RunState | undefined;
   readonly #recorded: RecordedRun;
   #calls = 0;

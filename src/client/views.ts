@@ -18,7 +18,9 @@ export function statusFrom(runId: string, execution: { status: string }, { agent
     maxIterations: state?.snapshot.limits.maxIterations ?? 0,
     usage: state?.usage ?? noUsage(),
     toolCallsTotal: state?.toolCallsTotal ?? 0,
-    events: state?.context.events.length ?? 0,
+    events: state?.window.through ?? 0,
+    executions: 1,
+    queued: 0,
     startTime: new Date(startedAt).toISOString(),
   };
 }
@@ -34,6 +36,7 @@ export function contextFrom(runId: string, { state }: ReadBackRun, from: number)
     currentStep,
     state: context.state,
     finalResult,
+    firstOffset: 0,
     from,
     events: events.slice(from),
     total: events.length,

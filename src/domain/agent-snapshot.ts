@@ -1,3 +1,4 @@
+import type { WindowPolicy } from './compaction.ts';
 import type { JsonObject } from './json.ts';
 
 /** What a model is told about a tool. `parameters` is the JSON Schema sent to the provider. */
@@ -19,6 +20,8 @@ export interface ToolSnapshot extends ToolDescription {
   timeoutMs: number;
   /** Attempts in all, the first one included. */
   maxAttempts: number;
+  /** Bytes of JSON that one result may have: what the run plans with. Absent in snapshots of runs that began before there was one. */
+  maxResultBytes?: number;
 }
 
 /** How the model is asked. Every field is optional: what is left out is the provider's default. */
@@ -64,6 +67,16 @@ export interface ActivityTiming {
   modelMaxAttempts: number;
 }
 
+/** When a run continues as new, at the latest: what one execution may hold. Server-side suggestions come on top. */
+export interface ContinueAsNewThresholds {
+  /** Events of history. */
+  events: number;
+  /** Bytes of history. */
+  bytes: number;
+  /** Updates that one execution accepts. */
+  updates: number;
+}
+
 /** The agent as plain JSON, resolved by the run's first activity and pinned for the whole run. */
 export interface AgentSnapshot {
   version: 1;
@@ -78,6 +91,12 @@ export interface AgentSnapshot {
   output?: OutputSnapshot;
   limits: RunLimits;
   timing: ActivityTiming;
+  /** Absent in snapshots of runs that began before there was one: their window is not bounded. */
+  window?: WindowPolicy;
+  /** Absent: the defaults. */
+  continueAsNew?: ContinueAsNewThresholds;
+  /** The worker has an archive: events are handed to it as the run leaves them behind. */
+  archive?: boolean;
   /** The namespace has the search attributes; upserting one that is missing would block the run. */
   searchAttributes: boolean;
   /** The start of a SHA-256 over the canonical JSON of all other fields, in base64url. */

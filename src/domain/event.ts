@@ -1,3 +1,4 @@
+import type { Compaction } from './compaction.ts';
 import type { ContentItem } from './content.ts';
 import type { JsonValue } from './json.ts';
 import type { UsageStats } from './usage.ts';
@@ -21,6 +22,8 @@ export interface Event {
   interrupted?: true;
   /** On a model response: opaque items that the provider wants back in the next request (encrypted reasoning). */
   providerItems?: JsonValue[];
+  /** What this event takes out of the window. Its content, if any, is a summary. */
+  compaction?: Compaction;
 }
 
 /** What makes an event unique and tells when it happened: supplied from outside, so that the domain stays deterministic. */

@@ -1,6 +1,7 @@
 import type { JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
 import { failed, reachedLimit } from './endings.ts';
+import { takeMessages } from './messages.ts';
 import type { NextStep } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
 import { recordEvent, type RunState } from './run-state.ts';
@@ -14,13 +15,14 @@ export function answer(state: RunState, ports: RunPorts, response: RecordedRespo
   }
   const text = thoughtOf(response.content) ?? '';
   const { output } = state.snapshot;
-  if (output === undefined) return finish(state, textOutput(response, text), final);
+  if (output === undefined) return finish(state, ports, { output: textOutput(response, text), final });
 
   // A structured answer through `final_answer` ends the run only by that call: plain text does not (seed 000).
   if (output.mode === 'final_answer') return final ? reachedLimit(state) : { type: 'call_model', final: false };
 
   const verdict = response.output ?? { type: 'problem', problem: 'the answer was not checked' };
-  if (verdict.type !== 'problem') return finish(state, verdict.type === 'parsed' ? verdict.value : JSON.parse(text), final);
+  if (verdict.type !== 'problem')
+    return finish(state, ports, { output: verdict.type === 'parsed' ? verdict.value : JSON.parse(text), final });
   return retryOutput(state, ports, verdict.problem, final);
 }
 
@@ -41,9 +43,13 @@ export function mayRetryOutput(state: RunState): boolean {
   return state.outputRetries <= (state.snapshot.output?.maxRetries ?? 0);
 }
 
-/** The run ends with `output`; after the step limit it is still the limit that ended it. */
-export function finish(state: RunState, output: JsonValue, final: boolean): NextStep {
+/**
+ * The run ends with `output`; after the step limit it is still the limit that ended it. Messages that were accepted
+ * before the answer was there are answered first: nobody who was told "accepted" is left without an answer.
+ */
+export function finish(state: RunState, ports: RunPorts, { output, final }: { output: JsonValue; final: boolean }): NextStep {
   if (final) return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason: 'step_limit', output } };
+  if (takeMessages(state, ports)) return { type: 'call_model', final: false };
   state.context.finalResult = output;
   return { type: 'finish', ending: { status: 'completed', stopReason: 'final_answer', output } };
 }

@@ -1,28 +1,34 @@
 import { isToolCall } from '../domain/content.ts';
-import { incrementStep } from '../domain/execution-context.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
-import { addUsage } from '../domain/usage.ts';
 import { answer } from './answer.ts';
+import { compactIfNeeded, shorten } from './compact.ts';
 import { cancelled, failed, reachedLimit } from './endings.ts';
-import type { NextStep } from './next-step.ts';
+import { takeMessages } from './messages.ts';
+import type { NextStep, Position } from './next-step.ts';
+import { waitWhilePaused } from './pause.ts';
 import type { ModelCall, RunPorts } from './ports.ts';
-import { recordEvent, type RunState } from './run-state.ts';
+import { recordEvent, recordStep, recordUsage, type RunState } from './run-state.ts';
 import { thoughtOf } from './thought.ts';
+import { continueBeforeModelCall } from './continuing.ts';
+
+type CallPosition = Extract<Position, { type: 'call_model' }>;
 
 /** The thinking phase: checks the limits before paying, calls the model, records one event, and one step where no tools follow. */
-export async function callModel(state: RunState, ports: RunPorts, final: boolean): Promise<NextStep> {
-  if (ports.cancelRequested()) return cancelled(state);
-  const { maxIterations, finalAttempt } = state.snapshot.limits;
-  if (!final && state.context.currentStep >= maxIterations) {
-    return finalAttempt ? { type: 'call_model', final: true } : reachedLimit(state);
-  }
+export async function callModel(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
+  const early = (await waitWhilePaused(state, ports, position)) ?? (await prepareCall(state, ports, position));
+  if (early !== undefined) return early;
 
+  const { final } = position;
   const outcome = await ports.callModel(modelCall(state, final));
   switch (outcome.type) {
     case 'cancelled':
       if (outcome.partial) recordInterrupted(state, ports, outcome.partial);
       return cancelled(state);
     case 'failed':
+      if (outcome.code === 'context_length_exceeded' && !position.shortened) {
+        const shortened = await shorten(state, ports);
+        if (shortened !== undefined) return shortened === 'shortened' ? { ...position, shortened: true } : shortened;
+      }
       // The limit has ended the run already: a final attempt that fails takes nothing away from what there is.
       return final ? reachedLimit(state) : failed(state, outcome.code, outcome.message);
     case 'response':
@@ -30,41 +36,47 @@ export async function callModel(state: RunState, ports: RunPorts, final: boolean
   }
 }
 
+/** What happens between two steps: messages are taken in, the limits checked, the window and the history kept within bounds. */
+async function prepareCall(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep | undefined> {
+  takeMessages(state, ports);
+  if (ports.cancelRequested()) return cancelled(state);
+  const { maxIterations, finalAttempt } = state.snapshot.limits;
+  if (!position.final && state.context.currentStep >= maxIterations) {
+    return finalAttempt ? { type: 'call_model', final: true } : reachedLimit(state);
+  }
+  return (await compactIfNeeded(state, ports)) ?? continueBeforeModelCall(ports, position);
+}
+
 function modelCall(state: RunState, final: boolean): ModelCall {
-  const { events, currentStep } = state.context;
+  const { context, window, firstOffset, seenEvents, resultIds } = state;
+  const earlierIds = context.events.slice(Math.max(0, seenEvents - firstOffset), -1).map(({ id }) => id);
   return {
-    step: currentStep + 1,
-    through: events.length,
-    lastEventId: events.at(-1)?.id ?? '',
-    ...(state.resultIds === undefined ? {} : { resultIds: state.resultIds }),
-    newEvents: events.length - state.seenEvents,
+    step: context.currentStep + 1,
+    through: window.through,
+    lastEventId: window.lastEventId,
+    ...(resultIds === undefined ? {} : { resultIds }),
+    ...(earlierIds.length === 0 ? {} : { earlierIds }),
+    newEvents: window.events.filter(({ offset }) => offset >= seenEvents).length,
     final,
   };
 }
 
 function recordResponse(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
-  const { id, content, usage, providerItems } = response;
-  state.usage = addUsage(state.usage, usage);
+  const { id, content, usage, providerItems, finishReason } = response;
+  recordUsage(state, usage);
   const author = state.snapshot.name;
   recordEvent(state, ports, { id, author, content, usage, ...(providerItems === undefined ? {} : { providerItems }) });
-  state.seenEvents = state.context.events.length;
-  if (response.content.some(isToolCall)) return { type: 'run_tools', response, final };
+  state.seenEvents = state.window.through;
+  if (usage !== null) state.measured = { tokens: usage.promptTokens + usage.completionTokens, bytes: state.window.bytes };
+  if (response.content.some(isToolCall)) return { type: 'run_tools', response, final, outcomes: [] };
 
-  state.steps.push({
-    step: state.context.currentStep + 1,
-    thought: thoughtOf(response.content),
-    toolCalls: [],
-    usage: response.usage,
-    finishReason: response.finishReason,
-    ...(final ? { final: true } : {}),
-  });
-  incrementStep(state.context);
+  recordStep(state, { thought: thoughtOf(content), toolCalls: [], usage, finishReason, ...(final ? { final: true } : {}) });
   return answer(state, ports, response, final);
 }
 
 /** Keeps what had arrived of a response that was aborted. It counts as usage, not as a step. */
 function recordInterrupted(state: RunState, ports: RunPorts, partial: RecordedResponse): void {
-  state.usage = addUsage(state.usage, partial.usage);
+  recordUsage(state, partial.usage);
   const { id, content, usage } = partial;
   recordEvent(state, ports, { id, author: state.snapshot.name, content, usage, interrupted: true });
 }

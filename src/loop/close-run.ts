@@ -10,7 +10,7 @@ export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: 
   return {
     ...closeUnstarted({ runId: state.runId, agentName: state.snapshot.name, startedAt: state.startedAt }, clock, ending),
     steps: state.steps,
-    stepsUsed: state.steps.length,
+    stepsUsed: state.context.currentStep,
     usage: state.usage,
     toolCallsTotal: state.toolCallsTotal,
     toolCallsByName: Object.fromEntries(state.toolCallsByName),

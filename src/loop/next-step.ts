@@ -1,6 +1,7 @@
 import type { JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
 import type { StopReason, TerminalStatus } from '../domain/run-status.ts';
+import type { ToolOutcome } from './ports.ts';
 
 /** How a run ends: what the closing result says beyond what was recorded. */
 export interface Ending {
@@ -10,8 +11,16 @@ export interface Ending {
   error?: { code: string; message: string };
 }
 
+/** Where the loop stands: plain data, so that a run can go on from here in another execution. */
+export type Position =
+  /** `shortened`: the same call has failed because the conversation was too long, and has been compacted since. */
+  | { type: 'call_model'; final: boolean; shortened?: true }
+  /** `outcomes`: of the calls that have ended already, by their place among the calls of the response. */
+  | { type: 'run_tools'; response: RecordedResponse; final: boolean; outcomes: (ToolOutcome | null)[] };
+
 /** What the loop does next. Each phase returns one of these: the type is the set of legal successors. */
 export type NextStep =
-  | { type: 'call_model'; final: boolean }
-  | { type: 'run_tools'; response: RecordedResponse; final: boolean }
+  | Position
+  /** The history of this execution is full: the run goes on from `position` in the next. */
+  | { type: 'continue'; position: Position }
   | { type: 'finish'; ending: Ending };

@@ -1,21 +1,29 @@
 import type { ToolSnapshot } from '../domain/agent-snapshot.ts';
-import type { ToolCall } from '../domain/content.ts';
+import type { SpilledContent, ToolCall } from '../domain/content.ts';
 import type { ErrorCode } from '../domain/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { QueuedMessage } from '../domain/queued-message.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
+import type { UsageStats } from '../domain/usage.ts';
 import type { RunClock } from './clock.ts';
 import type { RunState } from './run-state.ts';
 
-/** One model call, by reference: the conversation is the events before `through`. */
-export interface ModelCall {
-  /** 1-based. */
-  step: number;
-  /** The number of events that form the conversation. */
+/** The conversation by reference: the window of the run after `through` events. */
+export interface Conversation {
+  /** The number of events of the record. */
   through: number;
   /** The id of the last of them: whoever assembles the conversation checks it. */
   lastEventId: string;
+}
+
+/** One model call, by reference. */
+export interface ModelCall extends Conversation {
+  /** 1-based. */
+  step: number;
   /** Where the last event is a batch of tool results that activities produced: the ids of those results, in order. */
   resultIds?: string[];
+  /** Where more than one event is new to the model: the ids of all but the last, so that history alone tells them. */
+  earlierIds?: string[];
   /** How many events the model has not seen yet. */
   newEvents: number;
   /** The attempt after the step limit: without tools, asking for the best final answer. */
@@ -36,6 +44,8 @@ export interface ToolInvocation {
   /** Offset of the event that holds the call, and its place in that event. */
   offset: number;
   index: number;
+  /** The id of that event. */
+  eventId: string;
 }
 
 /** How a tool call ended. */
@@ -44,6 +54,8 @@ export type ToolOutcome =
       type: 'result';
       status: 'success' | 'error';
       content: JsonValue[];
+      /** Where the whole content is, where `content` is its preview. */
+      spilled?: SpilledContent;
       /** Milliseconds, or null where the tool never started. */
       durationMs: number | null;
       /** Where an activity produced it: its id in the transcript caches. */
@@ -53,12 +65,46 @@ export type ToolOutcome =
     }
   | { type: 'cancelled' };
 
+/** The part of the window that is to be summarised: what is between two of its events (see `Compaction`). */
+export interface SummaryRequest extends Conversation {
+  head: number;
+  tail: number | null;
+  /** How many events that is. */
+  events: number;
+}
+
+/** How a summary ended. */
+export type SummaryOutcome =
+  | { type: 'summary'; id: string; text: string; usage: UsageStats | null }
+  | { type: 'failed'; code: ErrorCode; message: string }
+  | { type: 'cancelled' };
+
+/** What the next commands of the run add to its history, about. */
+export interface Growth {
+  events: number;
+  bytes: number;
+}
+
+/** Behaviour that runs which began without it must not show when they are replayed. */
+export type LoopChange = 'compaction' | 'bounded-fan-out';
+
 /** Every effect of the loop. Ports must not reject: what goes wrong is an outcome. */
 export interface RunPorts extends RunClock {
   callModel(call: ModelCall): Promise<ModelCallOutcome>;
   runTool(invocation: ToolInvocation): Promise<ToolOutcome>;
+  summarise(request: SummaryRequest): Promise<SummaryOutcome>;
   /** True once the run is to end as cancelled. */
   cancelRequested(): boolean;
+  /** The messages that were accepted since the last call, in order. */
+  takeMessages(): QueuedMessage[];
+  /** True while the run is to begin nothing new. */
+  paused(): boolean;
+  /** Waits until something may have changed for a paused run. */
+  idle(): Promise<void>;
+  /** True where this execution should not take on the growth: the run then goes on in the next. */
+  continueDue(growth: Growth): boolean;
+  /** True where the run may behave in that way. To be asked only when it would. */
+  allows(change: LoopChange): boolean;
   /** Called after each change of the record; for observers. Must not change anything. */
   recorded?(state: RunState): void;
 }

@@ -1,20 +1,35 @@
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { ContentPart } from '../domain/content.ts';
-import { addEvent, newExecutionContext, type ExecutionContext } from '../domain/execution-context.ts';
+import { addEvent, incrementStep, newExecutionContext, type ExecutionContext } from '../domain/execution-context.ts';
 import { newEvent, type Event } from '../domain/event.ts';
 import type { RunStatus } from '../domain/run-status.ts';
 import type { StepResult, ToolCallRecord } from '../domain/step.ts';
-import { noUsage, type AggregatedUsage } from '../domain/usage.ts';
+import { addUsage, noUsage, type AggregatedUsage, type UsageStats } from '../domain/usage.ts';
+import { emptyWindow, extendWindow, type Window } from '../domain/window.ts';
 import type { RunClock } from './clock.ts';
 
 /** The state of a run: one plain object, owned and changed by the loop alone. */
 export interface RunState {
   runId: string;
   snapshot: AgentSnapshot;
+  /** Its `events` are those of this execution; those before are in the executions before. */
   context: ExecutionContext;
+  /** Offset of the first event of `context`: 0 until the run continues as new. */
+  firstOffset: number;
+  /** The id of the event before that one, where the run has continued as new. */
+  carriedEventId?: string;
+  /** What the model sees, whatever execution recorded it. */
+  window: Window;
   status: RunStatus;
+  /** The steps recorded in this execution. */
   steps: StepResult[];
+  /** The last step, whatever execution recorded it. */
+  lastStep?: LastStep;
+  /** The last text that the model said in a step, or an empty text. */
+  thought: string;
   usage: AggregatedUsage;
+  /** What the last response cost, and the bytes of the window with it: what a window costs is estimated from that. */
+  measured?: MeasuredWindow;
   toolCallsTotal: number;
   /** In the order of first use. A map, because models invent names such as `__proto__`. */
   toolCallsByName: Map<string, number>;
@@ -26,6 +41,18 @@ export interface RunState {
   seenEvents: number;
   /** Ids of the results in the last event, where activities produced all of them. */
   resultIds?: string[];
+}
+
+/** What an ending needs of the last step. */
+export interface LastStep {
+  thought: string | null;
+  final: boolean;
+}
+
+/** What the provider counted for a window of some size. */
+export interface MeasuredWindow {
+  tokens: number;
+  bytes: number;
 }
 
 /** What a run begins with. */
@@ -43,8 +70,11 @@ export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning,
     runId,
     snapshot,
     context: newExecutionContext(runId),
+    firstOffset: 0,
+    window: emptyWindow(),
     status: 'running',
     steps: [],
+    thought: '',
     usage: noUsage(),
     toolCallsTotal: 0,
     toolCallsByName: new Map(),
@@ -60,17 +90,27 @@ export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning,
 export function recordEvent(state: RunState, clock: RunClock, event: Pick<Event, 'author' | 'content'> & Partial<Event>): void {
   const { executionId } = state.context;
   const stamp = { id: event.id ?? clock.uuid(), now: clock.now() };
-  addEvent(state.context, { ...newEvent(stamp, executionId, event.author), ...event });
+  const recorded = { ...newEvent(stamp, executionId, event.author), ...event };
+  addEvent(state.context, recorded);
+  state.window = extendWindow(state.window, recorded);
   delete state.resultIds;
+}
+
+/** Appends a step and moves on to the next. */
+export function recordStep(state: RunState, step: Omit<StepResult, 'step'>): void {
+  state.steps.push({ step: state.context.currentStep + 1, ...step });
+  state.lastStep = { thought: step.thought, final: step.final ?? false };
+  if (step.thought !== null) state.thought = step.thought;
+  incrementStep(state.context);
+}
+
+/** Counts what a model call cost. */
+export function recordUsage(state: RunState, usage: UsageStats | null): void {
+  state.usage = addUsage(state.usage, usage);
 }
 
 /** Counts a tool call, whatever comes of it. */
 export function tally(state: RunState, record: ToolCallRecord): void {
   state.toolCallsTotal += 1;
   state.toolCallsByName.set(record.toolName, (state.toolCallsByName.get(record.toolName) ?? 0) + 1);
-}
-
-/** The last text that the model said, or an empty text: the best partial answer of a run that did not complete. */
-export function lastThought(state: RunState): string {
-  return state.steps.findLast((step) => step.thought !== null)?.thought ?? '';
 }

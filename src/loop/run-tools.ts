@@ -1,15 +1,17 @@
 import { isToolCall, type ToolCall, type ToolResult } from '../domain/content.ts';
-import { incrementStep, setState } from '../domain/execution-context.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
 import type { ToolCallRecord } from '../domain/step.ts';
 import { FINAL_ANSWER, INTERRUPTED_CALL, resultText, unknownTool } from '../domain/tool-text.ts';
 import { finish, mayRetryOutput } from './answer.ts';
 import { cancelled, failed, reachedLimit } from './endings.ts';
-import type { NextStep } from './next-step.ts';
-import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
-import { recordEvent, tally, type RunState } from './run-state.ts';
+import { executeCalls, type PreparedCall } from './execute-calls.ts';
+import type { NextStep, Position } from './next-step.ts';
+import type { RunPorts, ToolOutcome } from './ports.ts';
+import { recordEvent, recordStep, tally, type RunState } from './run-state.ts';
 import { thoughtOf } from './thought.ts';
+
+type ToolsPosition = Extract<Position, { type: 'run_tools' }>;
 
 /** One acting phase: the answer that asks for calls, and where it stands. */
 interface Acting {
@@ -22,28 +24,26 @@ interface Acting {
   final: boolean;
 }
 
-/** What `prepare` makes of a call: something to execute, or a result that needs no execution. */
-type Prepared = { type: 'execute'; invocation: ToolInvocation } | { type: 'immediate'; outcome: ToolOutcome };
-
 /**
  * The acting phase: prepare every call in order, execute concurrently unless the agent or a tool says otherwise,
- * record all results in the model's order as one event, and the step.
+ * record all results in the model's order as one event, and the step. A history that is full in the middle of it
+ * makes the run go on with the calls that have not started in the next execution.
  */
-export async function runTools(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): Promise<NextStep> {
+export async function runTools(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<NextStep> {
+  const { response, final } = position;
   const calls = response.content.filter(isToolCall);
-  const acting: Acting = { state, response, calls, offset: state.context.events.length - 1, final };
+  const acting: Acting = { state, response, calls, offset: state.window.through - 1, final };
   const prepared = calls.map((call) => prepare(acting, call));
-  const outcomes = runsInSequence(state, prepared)
-    ? await executeInSequence(state, prepared, ports)
-    : await executeTogether(state, prepared, ports);
+  const outcomes = await executeCalls(state, ports, prepared, position.outcomes);
+  if (outcomes.some((outcome) => outcome === null)) return { type: 'continue', position: { ...position, outcomes } };
   recordOutcomes(acting, ports, outcomes);
 
-  if (ports.cancelRequested() || outcomes.some((outcome) => outcome.type === 'cancelled')) return cancelled(state);
-  return afterTools(state, response, final);
+  if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return cancelled(state);
+  return afterTools(acting, ports);
 }
 
 /** A model's mistake is not an exception: it becomes a result that the model reads. */
-function prepare({ state, response, offset, final }: Acting, call: ToolCall): Prepared {
+function prepare({ state, response, offset, final }: Acting, call: ToolCall): PreparedCall {
   // The final attempt offers no tools: a model that calls one all the same gets no effect for it.
   if (final) return { type: 'immediate', outcome: interrupted() };
   const problem = problemOf(response, call);
@@ -52,51 +52,20 @@ function prepare({ state, response, offset, final }: Acting, call: ToolCall): Pr
   const tool = state.snapshot.tools.find((one) => one.name === call.name);
   if (tool === undefined) return { type: 'immediate', outcome: result('error', unknownTool(call.name)) };
   const step = state.context.currentStep + 1;
-  return { type: 'execute', invocation: { step, call, tool, offset, index: response.content.indexOf(call) } };
-}
-
-function runsInSequence(state: RunState, prepared: Prepared[]): boolean {
-  return !state.snapshot.parallel || prepared.some((one) => one.type === 'execute' && !one.invocation.tool.parallel);
-}
-
-/** Calls that run one after the other see what the calls before them changed. */
-async function executeInSequence(state: RunState, prepared: Prepared[], ports: RunPorts): Promise<ToolOutcome[]> {
-  const outcomes: ToolOutcome[] = [];
-  for (const one of prepared) {
-    const outcome: ToolOutcome = ports.cancelRequested() ? { type: 'cancelled' } : await execute(one, ports);
-    applyState(state, outcome);
-    outcomes.push(outcome);
-  }
-  return outcomes;
-}
-
-/** Calls that overlap all see the state as the response found it; their changes are applied in call order, never in completion order. */
-async function executeTogether(state: RunState, prepared: Prepared[], ports: RunPorts): Promise<ToolOutcome[]> {
-  // oxlint-disable-next-line typescript/await-thenable -- What needs no execution is there already, without a promise.
-  const outcomes = await Promise.all(prepared.map((one) => execute(one, ports)));
-  for (const outcome of outcomes) applyState(state, outcome);
-  return outcomes;
-}
-
-function applyState(state: RunState, outcome: ToolOutcome): void {
-  if (outcome.type !== 'result') return;
-  for (const [key, value] of Object.entries(outcome.state ?? {})) setState(state.context, key, value);
-}
-
-/** Not async: in the sandbox every promise costs a stack trace. */
-function execute(prepared: Prepared, ports: RunPorts): ToolOutcome | Promise<ToolOutcome> {
-  return prepared.type === 'immediate' ? prepared.outcome : ports.runTool(prepared.invocation);
+  const invocation = { step, call, tool, offset, index: response.content.indexOf(call), eventId: response.id };
+  return { type: 'execute', invocation };
 }
 
 /** One event for the whole batch, one record per call, one step. */
-function recordOutcomes({ state, response, calls, final }: Acting, ports: RunPorts, outcomes: ToolOutcome[]): void {
+function recordOutcomes({ state, response, calls, final }: Acting, ports: RunPorts, outcomes: (ToolOutcome | null)[]): void {
   const timestamp = new Date(ports.now()).toISOString();
   const results: ToolResult[] = [];
   const records: ToolCallRecord[] = [];
   calls.forEach((call, index) => {
     const outcome = outcomes[index] ?? { type: 'cancelled' };
-    const { status, content, durationMs } = outcome.type === 'cancelled' ? interrupted() : outcome;
-    results.push({ type: 'tool_result', toolCallId: call.toolCallId, name: call.name, status, content });
+    const { status, content, durationMs, spilled } = outcome.type === 'cancelled' ? interrupted() : outcome;
+    const whole = spilled === undefined ? {} : { spilled };
+    results.push({ type: 'tool_result', toolCallId: call.toolCallId, name: call.name, status, content, ...whole });
     records.push({
       toolName: call.name,
       callId: call.toolCallId,
@@ -105,30 +74,29 @@ function recordOutcomes({ state, response, calls, final }: Acting, ports: RunPor
       isError: status === 'error',
       durationMs,
       timestamp,
+      ...whole,
     });
   });
   recordEvent(state, ports, { author: state.snapshot.name, content: results });
-  const resultIds = outcomes.flatMap((outcome) => (outcome.type === 'result' && outcome.resultId !== undefined ? [outcome.resultId] : []));
+  const resultIds = outcomes.flatMap((outcome) => (outcome?.type === 'result' && outcome.resultId !== undefined ? [outcome.resultId] : []));
   if (resultIds.length === calls.length) state.resultIds = resultIds;
 
   for (const record of records) tally(state, record);
-  state.steps.push({
-    step: state.context.currentStep + 1,
+  recordStep(state, {
     thought: thoughtOf(response.content),
     toolCalls: records,
     usage: response.usage,
     finishReason: 'tool_calls',
     ...(final ? { final: true } : {}),
   });
-  incrementStep(state.context);
 }
 
-function afterTools(state: RunState, response: RecordedResponse, final: boolean): NextStep {
+function afterTools({ state, response, calls, final }: Acting, ports: RunPorts): NextStep {
   if (final) return reachedLimit(state);
-  const answers = response.content.filter(isToolCall).filter((call) => isFinalAnswer(state, call));
+  const answers = calls.filter((call) => isFinalAnswer(state, call));
   if (answers.length === 0) return { type: 'call_model', final: false };
   const valid = answers.find((call) => problemOf(response, call) === undefined);
-  if (valid !== undefined) return finish(state, finalOutput(response, valid), false);
+  if (valid !== undefined) return finish(state, ports, { output: finalOutput(response, valid), final: false });
   if (mayRetryOutput(state)) return { type: 'call_model', final: false };
   const problem = answers.map((call) => problemOf(response, call)).join('; ');
   return failed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);

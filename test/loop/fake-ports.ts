@@ -5,7 +5,8 @@ import type { RecordedResponse } from '../../src/domain/recorded-response.ts';
 import type { RunResultFields } from '../../src/domain/run-result.ts';
 import type { UsageStats } from '../../src/domain/usage.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../../src/loop/ports.ts';
-import { runLoop } from '../../src/loop/run-loop.ts';
+import { QUIET_PORTS } from '../../src/loop/quiet-ports.ts';
+import { type LoopEnd, runLoop } from '../../src/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../src/loop/run-state.ts';
 
 /** What a fake tool does with a call. `cancel` ends the run as cancelled. */
@@ -28,6 +29,8 @@ export interface FakeScript {
   model: (ModelCallOutcome | ((run: FakeRun) => ModelCallOutcome))[];
   tools?: Record<string, FakeTool>;
   cancelled?: boolean;
+  /** What else the run meets: messages, a full history, summaries. */
+  ports?: Partial<typeof QUIET_PORTS>;
   /** Called after each change of the record. */
   recorded?: (state: RunState) => void;
 }
@@ -37,6 +40,8 @@ export async function runFake(script: FakeScript): Promise<FakeRun & { result: R
   let cancelled = script.cancelled ?? false;
   let ids = 0;
   const ports: RunPorts = {
+    ...QUIET_PORTS,
+    ...script.ports,
     now: () => 1_700_000_000_000,
     uuid: () => `event-${++ids}`,
     callModel: async (modelCall) => {
@@ -54,7 +59,13 @@ export async function runFake(script: FakeScript): Promise<FakeRun & { result: R
   };
   const state = newRunState({ runId: 'run-1', snapshot: script.snapshot, input: 'Q', startedAt: 1_699_999_998_500 }, ports);
   const run: FakeRun = { state, modelCalls: [], invocations: [], cancel: () => (cancelled = true) };
-  return { ...run, result: await runLoop(state, ports) };
+  return { ...run, result: finished(await runLoop(state, ports)) };
+}
+
+/** The result of a loop that came to its end in one execution. */
+export function finished(end: LoopEnd): RunResultFields {
+  if (end.type === 'finished') return end.result;
+  throw new Error('The loop continues in another execution');
 }
 
 let responses = 0;

@@ -10,6 +10,7 @@ import type { ModelResponse } from '../../src/domain/model.ts';
 import type { RunResultFields } from '../../src/domain/run-result.ts';
 import { isTerminal } from '../../src/domain/run-status.ts';
 import type { RunPorts } from '../../src/loop/ports.ts';
+import { QUIET_PORTS } from '../../src/loop/quiet-ports.ts';
 import { runLoop } from '../../src/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../src/loop/run-state.ts';
 import { wellFormed } from '../../src/model/clean-json.ts';
@@ -111,6 +112,7 @@ async function run(snapshot: AgentSnapshot, responses: unknown[]): Promise<{ sta
   let asked = 0;
   const uuid = (): string => `id-${(ids += 1)}`;
   const ports: RunPorts = {
+    ...QUIET_PORTS,
     now: () => 1_700_000_000_000,
     uuid,
     cancelRequested: () => false,
@@ -124,8 +126,9 @@ async function run(snapshot: AgentSnapshot, responses: unknown[]): Promise<{ sta
     runTool: async ({ call }) => ({ type: 'result', status: 'success', content: [call.name], durationMs: 1 }),
   };
   const state = newRunState({ runId: 'run', snapshot, input: 'Q', startedAt: 0 }, ports);
-  const finished = await runLoop(state, ports);
-  return { state, finished, asked };
+  const end = await runLoop(state, ports);
+  if (end.type !== 'finished') throw new Error('The loop continues in another execution');
+  return { state, finished: end.result, asked };
 }
 
 function callsOf(state: RunState): ToolCall[] {

@@ -11,6 +11,7 @@ import type { ModelRequest, ModelResponse } from '../../../src/domain/model.ts';
 import type { RecordedResponse } from '../../../src/domain/recorded-response.ts';
 import type { RunResultFields } from '../../../src/domain/run-result.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../../../src/loop/ports.ts';
+import { QUIET_PORTS } from '../../../src/loop/quiet-ports.ts';
 import { runLoop } from '../../../src/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../../src/loop/run-state.ts';
 import { interpretResponse } from '../../../src/model/interpret-response.ts';
@@ -49,6 +50,7 @@ export async function runInProcess(run: InProcessRun): Promise<FinishedRun> {
   const model = scriptedModel(run.script, { capabilities, repeatLast: true });
   const givenIds = new Map<string, string>();
   const ports: RunPorts = {
+    ...QUIET_PORTS,
     now: () => Date.now(),
     uuid: randomUUID,
     callModel: (call) => callModel({ run, state, model, givenIds }, call),
@@ -57,8 +59,9 @@ export async function runInProcess(run: InProcessRun): Promise<FinishedRun> {
   };
   const state = newRunState({ runId: randomUUID(), snapshot, input: run.input, startedAt: Date.now() }, ports);
   run.begun?.(state);
-  const result = await runLoop(state, ports);
-  return { result, state, requests: model.requests, givenIds };
+  const end = await runLoop(state, ports);
+  if (end.type !== 'finished') throw new Error('The loop continues in another execution');
+  return { result: end.result, state, requests: model.requests, givenIds };
 }
 
 interface Running {
@@ -69,15 +72,14 @@ interface Running {
 }
 
 async function callModel({ run, state, model, givenIds }: Running, call: ModelCall): Promise<ModelCallOutcome> {
-  const events = state.context.events.slice(0, call.through);
-  const conversation = events.map(({ author, content }) => ({ author, content }));
+  const conversation = state.window.events.map(({ author, content }) => ({ author, content }));
   const request = buildRequest(state.snapshot, conversation, call.final);
   try {
     const answer = await model.call(request, { signal: new AbortController().signal });
     const response = interpretResponse(answer, {
       snapshot: state.snapshot,
       outputZod: run.agent.output?.zod,
-      knownCallIds: new Set(events.flatMap(({ content }) => content.filter(isToolCall).map(({ toolCallId }) => toolCallId))),
+      knownCallIds: new Set(state.window.events.flatMap(({ content }) => content.filter(isToolCall).map(({ toolCallId }) => toolCallId))),
       uuid: randomUUID,
     });
     rememberIds(givenIds, answer, response);

@@ -1,0 +1,39 @@
+/**
+ * Bytes that calls may have in flight at a time, arguments and results together. A task of the workflow takes 4 MB
+ * of commands, its state on the server 8 MB of inputs, and as many results may come back at once.
+ */
+const MAX_BYTES = 3_000_000;
+
+/** The calls of a response that are going on. */
+export class InFlight {
+  readonly #running = new Set<Promise<void>>();
+  #bytes = 0;
+
+  /** True where a call of that size may start beside those that are going on. One alone always may. */
+  hasRoomFor(bytes: number): boolean {
+    return this.#running.size === 0 || this.#bytes + bytes <= MAX_BYTES;
+  }
+
+  add(bytes: number, call: Promise<void>): void {
+    this.#bytes += bytes;
+    const running = this.#leave(bytes, call).then(() => {
+      this.#running.delete(running);
+      return undefined;
+    });
+    this.#running.add(running);
+  }
+
+  /** Until one of them has ended. */
+  async one(): Promise<void> {
+    await Promise.race(this.#running);
+  }
+
+  async all(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  async #leave(bytes: number, call: Promise<void>): Promise<void> {
+    await call;
+    this.#bytes -= bytes;
+  }
+}

@@ -1,0 +1,134 @@
+import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { QueuedMessage } from '../domain/queued-message.ts';
+import type { RecordedResponse } from '../domain/recorded-response.ts';
+import { utf8Prefix } from '../domain/text.ts';
+import type { AggregatedUsage } from '../domain/usage.ts';
+import type { Window } from '../domain/window.ts';
+import type { Position } from './next-step.ts';
+import type { ToolOutcome } from './ports.ts';
+import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
+
+/** The version of the carry that this code writes. */
+export const CARRY_VERSION = 1;
+
+/**
+ * All of a run that goes on in its next execution: the input of that execution. What it leaves behind (events before
+ * `through`, steps) stays in the history of the executions before. Plain JSON, at most one payload.
+ */
+export interface RunCarry {
+  version: typeof CARRY_VERSION;
+  runId: string;
+  /** The executions of the run before the one that reads this. */
+  executions: number;
+  snapshot: AgentSnapshot;
+  deps: JsonObject;
+  /** Milliseconds since the epoch, of the run as a whole. */
+  startedAt: number;
+  position: CarriedPosition;
+  window: Window;
+  currentStep: number;
+  state: JsonObject;
+  lastStep?: LastStep;
+  thought: string;
+  usage: AggregatedUsage;
+  measured?: MeasuredWindow;
+  toolCallsTotal: number;
+  toolCallsByName: [name: string, calls: number][];
+  outputRetries: number;
+  seenEvents: number;
+  resultIds?: string[];
+  inbox: CarriedInbox;
+}
+
+/** Where the loop goes on. The content of a response is in the window already, as its last event. */
+export type CarriedPosition =
+  | Extract<Position, { type: 'call_model' }>
+  | { type: 'run_tools'; response: Omit<RecordedResponse, 'content' | 'providerItems'>; final: boolean; outcomes: (ToolOutcome | null)[] };
+
+/** What was said to the run from outside. */
+export interface CarriedInbox {
+  /** Accepted and not yet taken in, in order. */
+  messages: QueuedMessage[];
+  /** Ids of messages that were accepted, the newest last: one of them sent again is not a new one. */
+  seen: string[];
+  paused: boolean;
+}
+
+/** What the loop does not know of a run, and its next execution needs. */
+export interface RunSurroundings {
+  deps: JsonObject;
+  executions: number;
+  inbox: CarriedInbox;
+}
+
+/** The longest text of a step that is carried, for the case that a limit ends the run right after. Bytes. */
+const THOUGHT_BYTES = 48_000;
+
+/** The carry of a run that stands at `position`. */
+export function toCarry(state: RunState, position: Position, { deps, executions, inbox }: RunSurroundings): RunCarry {
+  const { context, lastStep, measured, resultIds } = state;
+  return {
+    version: CARRY_VERSION,
+    runId: state.runId,
+    executions,
+    snapshot: state.snapshot,
+    deps,
+    startedAt: state.startedAt,
+    position: carriedPosition(position),
+    window: state.window,
+    currentStep: context.currentStep,
+    state: context.state,
+    ...(lastStep === undefined ? {} : { lastStep: { ...lastStep, thought: lastStep.thought === null ? null : cut(lastStep.thought) } }),
+    thought: cut(state.thought),
+    usage: state.usage,
+    ...(measured === undefined ? {} : { measured }),
+    toolCallsTotal: state.toolCallsTotal,
+    toolCallsByName: [...state.toolCallsByName],
+    outputRetries: state.outputRetries,
+    seenEvents: state.seenEvents,
+    ...(resultIds === undefined ? {} : { resultIds }),
+    inbox,
+  };
+}
+
+function cut(thought: string): string {
+  return utf8Prefix(thought, THOUGHT_BYTES);
+}
+
+function carriedPosition(position: Position): CarriedPosition {
+  if (position.type === 'call_model') return position;
+  const { content: _, providerItems: __, ...response } = position.response;
+  return { ...position, response };
+}
+
+/** The state of a run as its carry says, and where the loop goes on. */
+export function fromCarry(carry: RunCarry): { state: RunState; position: Position } {
+  const { runId, snapshot, window, lastStep, measured, resultIds } = carry;
+  const state: RunState = {
+    runId,
+    snapshot,
+    context: { executionId: runId, events: [], currentStep: carry.currentStep, state: carry.state, finalResult: null },
+    firstOffset: window.through,
+    carriedEventId: window.lastEventId,
+    window,
+    status: 'running',
+    steps: [],
+    ...(lastStep === undefined ? {} : { lastStep }),
+    thought: carry.thought,
+    usage: carry.usage,
+    ...(measured === undefined ? {} : { measured }),
+    toolCallsTotal: carry.toolCallsTotal,
+    toolCallsByName: new Map(carry.toolCallsByName),
+    startedAt: carry.startedAt,
+    outputRetries: carry.outputRetries,
+    seenEvents: carry.seenEvents,
+    ...(resultIds === undefined ? {} : { resultIds }),
+  };
+  return { state, position: positionOf(carry) };
+}
+
+function positionOf({ position, window }: RunCarry): Position {
+  if (position.type === 'call_model') return position;
+  return { ...position, response: { ...position.response, content: window.events.at(-1)?.content ?? [] } };
+}

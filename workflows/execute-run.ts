@@ -1,0 +1,92 @@
+import { isCancellation } from '@temporalio/workflow';
+import { errorMessage, type ErrorCode } from '../src/domain/error.ts';
+import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
+import type { RunResultFields } from '../src/domain/run-result.ts';
+import { closeRun, closeUnstarted } from '../src/loop/close-run.ts';
+import type { Ending, Position } from '../src/loop/next-step.ts';
+import { fromCarry, type RunCarry, toCarry } from '../src/loop/run-carry.ts';
+import { BEGINNING, runLoop } from '../src/loop/run-loop.ts';
+import { newRunState, type RunState } from '../src/loop/run-state.ts';
+import type { RunInput } from '../src/protocol.ts';
+import { archive } from './archive.ts';
+import type { LiveRun, ResolvedRun } from './live-run.ts';
+import { resolveAgent } from './resolve-agent.ts';
+import { temporalPorts } from './temporal-ports.ts';
+
+/** What an execution of a run begins with. */
+export type RunStart = { type: 'input'; input: RunInput } | { type: 'carry'; carry: RunCarry };
+
+/** What an execution of a run comes to. */
+export type RunEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; carry: RunCarry };
+
+/** Told of a run's course; must not change anything. */
+export interface RunObserver {
+  /** The agent is known. */
+  resolved(run: ResolvedRun): void;
+  recorded(state: RunState): void;
+}
+
+/** Runs a run for one execution of its workflow. Throws nothing: whatever would fail the workflow task, and be retried for ever, ends the run. */
+export async function executeRun(run: LiveRun, start: RunStart, observer: RunObserver): Promise<RunEnd> {
+  let end: RunEnd;
+  try {
+    end = await (start.type === 'input' ? begin(run, start.input, observer) : goOn(run, start.carry, observer));
+  } catch (error) {
+    end = { type: 'finished', result: isCancellation(error) ? cancelled(run) : failed(run, 'internal', errorMessage(error)) };
+  }
+  if (end.type === 'finished') run.inbox.closed = true;
+  await archive(run);
+  return end;
+}
+
+async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<RunEnd> {
+  const resolved = await resolveAgent(run, input);
+  if (resolved.type === 'cancelled') return { type: 'finished', result: cancelled(run) };
+  if (resolved.type === 'failed') return { type: 'finished', result: failed(run, resolved.code, resolved.message) };
+  const { snapshot } = resolved;
+  const ready = Object.assign(run, { snapshot });
+  observer.resolved(ready);
+  const clock = temporalPorts(ready, () => undefined);
+  run.state = newRunState({ runId: run.runId, snapshot, input: input.input, startedAt: run.startedAt }, clock);
+  return loop(ready, run.state, BEGINNING, observer);
+}
+
+async function goOn(run: LiveRun, carry: RunCarry, observer: RunObserver): Promise<RunEnd> {
+  const { state, position } = fromCarry(carry);
+  run.state = state;
+  return loop(Object.assign(run, { snapshot: carry.snapshot }), state, position, observer);
+}
+
+async function loop(run: ResolvedRun, state: RunState, from: Position, observer: RunObserver): Promise<RunEnd> {
+  const ports = temporalPorts(run, (changed) => observer.recorded(changed));
+  observer.recorded(state);
+  const end = await runLoop(state, ports, from);
+  observer.recorded(state);
+  return end.type === 'finished' ? end : carryOn(run, state, end.position);
+}
+
+function carryOn(run: LiveRun, state: RunState, position: Position): RunEnd {
+  const { deps, executions, inbox } = run;
+  const carry = toCarry(state, position, { deps, executions, inbox: inbox.carried() });
+  const bytes = jsonBytes(carry);
+  if (bytes <= MAX_PAYLOAD_BYTES) return { type: 'continue', carry };
+  const message = `Run "${run.runId}" cannot continue in a new execution: it would carry ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}. Lower "window" of agent "${run.agentName}"`;
+  return { type: 'finished', result: failed(run, 'payload_too_large', message) };
+}
+
+/** A run that ends with an error, with whatever it has recorded. */
+export function failed(run: LiveRun, code: ErrorCode, message: string): RunResultFields {
+  return endedBy(run, { status: 'error', stopReason: 'error', output: '', error: { code, message } });
+}
+
+function cancelled(run: LiveRun): RunResultFields {
+  return endedBy(run, { status: 'cancelled', stopReason: 'cancelled', output: '' });
+}
+
+/** An ending that the loop did not come to by itself keeps what the loop has recorded. */
+function endedBy(run: LiveRun, ending: Ending): RunResultFields {
+  const clock = { now: () => Date.now() };
+  return run.state === undefined
+    ? closeUnstarted(run, clock, ending)
+    : closeRun(run.state, clock, { ...ending, output: run.state.thought });
+}

@@ -1,0 +1,76 @@
+import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../src/domain/byte-budget.ts';
+import { jsonBytes } from '../src/domain/payload-limit.ts';
+import type { QueuedMessage } from '../src/domain/queued-message.ts';
+import type { CarriedInbox } from '../src/loop/run-carry.ts';
+
+/** Ids that are remembered, in this execution and the next ones: a message is sent again within seconds, not after a thousand others. */
+const REMEMBERED_IDS = 2_000;
+
+/** Updates that the server lets one execution accept, and the part of them after which a run asks its callers to wait. */
+const UPDATES_OF_AN_EXECUTION = 2_000;
+const BUSY_AT = 0.8;
+
+/** What is said to a run from outside. Handlers only write into it; the loop reads it between two steps. */
+export class Inbox {
+  /** Updates that this execution has accepted. */
+  updates = 0;
+  /** Everything that has come to this execution. */
+  arrivals = 0;
+  paused: boolean;
+  /** The run takes nothing more: its end is decided. */
+  closed = false;
+  #messages: QueuedMessage[];
+  readonly #seen: Set<string>;
+
+  constructor(carried: CarriedInbox = { messages: [], seen: [], paused: false }) {
+    this.#messages = carried.messages;
+    this.#seen = new Set(carried.seen);
+    this.paused = carried.paused;
+  }
+
+  /** Messages that wait to be taken in. */
+  get queued(): number {
+    return this.#messages.length;
+  }
+
+  /** So many Updates that more of them could use up what the server allows, and block the run for good. */
+  get busy(): boolean {
+    return this.updates >= UPDATES_OF_AN_EXECUTION * BUSY_AT;
+  }
+
+  /** Counts an Update that was accepted. */
+  countUpdate(): void {
+    this.updates += 1;
+    this.arrivals += 1;
+  }
+
+  has(id: string): boolean {
+    return this.#seen.has(id);
+  }
+
+  /** True where the queue has room for the message. */
+  hasRoomFor(message: Pick<QueuedMessage, 'content'>): boolean {
+    if (this.#messages.length >= MAX_QUEUED_MESSAGES) return false;
+    const bytes = this.#messages.reduce((sum, { content }) => sum + jsonBytes(content), jsonBytes(message.content));
+    return bytes <= BYTE_BUDGETS.queue;
+  }
+
+  /** Queues a message. False for one that was accepted before. */
+  add(message: QueuedMessage): boolean {
+    if (this.#seen.has(message.id)) return false;
+    this.#seen.add(message.id);
+    this.#messages.push(message);
+    return true;
+  }
+
+  /** All queued messages, in the order of acceptance. The queue is empty then. */
+  take(): QueuedMessage[] {
+    const messages = this.#messages;
+    this.#messages = [];
+    return messages;
+  }
+
+  carried(): CarriedInbox {
+    return { messages: this.#messages, seen: [...this.#seen].slice(-REMEMBERED_IDS), paused: this.paused };
+  }
+}

@@ -1,0 +1,53 @@
+import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
+import { modelFailure, modelOutcome, summaryFailure } from '../src/activity-outcome.ts';
+import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
+import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../src/loop/ports.ts';
+import { ACTIVITIES, type CallModelInput, type CallModelOutput, type SummariseInput, type SummariseOutput } from '../src/protocol.ts';
+import { activity, MISSED_HEARTBEATS, ofRun, SCHEDULE_TO_CLOSE } from './activity-call.ts';
+import { modelSummary, summaryOfSummary } from './summaries.ts';
+import type { ResolvedRun } from './live-run.ts';
+
+/** One model call as an activity. */
+export async function callModel(run: ResolvedRun, call: ModelCall): Promise<ModelCallOutcome> {
+  const { snapshot } = run;
+  const input: CallModelInput = {
+    ...ofRun(run),
+    agent: snapshot.digest,
+    through: call.through,
+    lastEventId: call.lastEventId,
+    ...(call.resultIds === undefined ? {} : { results: call.resultIds }),
+    ...(call.earlierIds === undefined ? {} : { earlierIds: call.earlierIds }),
+    ...(call.final ? { final: true } : {}),
+  };
+  try {
+    const options = modelOptions(snapshot, modelSummary(call, snapshot.model));
+    return modelOutcome(await activity<CallModelInput, CallModelOutput>(ACTIVITIES.callModel, options)(input));
+  } catch (error) {
+    return modelFailure(snapshot.model, error);
+  }
+}
+
+/** A model call that summarises the older part of the window. */
+export async function summarise(run: ResolvedRun, { events, ...range }: SummaryRequest): Promise<SummaryOutcome> {
+  const { snapshot } = run;
+  const input: SummariseInput = { ...ofRun(run), agent: snapshot.digest, ...range };
+  const model = snapshot.window?.summaryModel ?? snapshot.model;
+  try {
+    const options = modelOptions(snapshot, summaryOfSummary(events, model));
+    return { type: 'summary', ...(await activity<SummariseInput, SummariseOutput>(ACTIVITIES.summarise, options)(input)) };
+  } catch (error) {
+    return summaryFailure(model, error);
+  }
+}
+
+function modelOptions({ timing }: AgentSnapshot, summary: string): ActivityOptions {
+  return {
+    summary,
+    startToCloseTimeout: timing.modelTimeoutMs,
+    scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+    heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
+    // The activity answers a cancellation with what had arrived so far, so it is worth the wait.
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { maximumAttempts: timing.modelMaxAttempts, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  };
+}

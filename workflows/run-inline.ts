@@ -1,0 +1,85 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { CancellationScope, workflowInfo } from '@temporalio/workflow';
+import type { AnyAgent, DepsOf, OutputOf } from '../src/define/agent-definition.ts';
+import type { ContentPart } from '../src/domain/content.ts';
+import { isJsonObject, type JsonObject } from '../src/domain/json.ts';
+import { RunResult, type RunResultFields } from '../src/domain/run-result.ts';
+import type { RunCarry } from '../src/loop/run-carry.ts';
+import type { CarriedInput, RunInput } from '../src/protocol.ts';
+import { executeRun } from './execute-run.ts';
+import { registerMessages } from './run-messages.ts';
+import { registerQueries } from './run-queries.ts';
+import { checkStart } from './run-start.ts';
+
+/** How `runAgent` runs an agent inside the history of the current workflow. */
+export interface InlineOptions<Deps = JsonObject> {
+  inline: true;
+  deps?: Deps;
+  maxIterations?: number;
+  /**
+   * Names the run inside this workflow: its queries and Updates bear the key (`key.status`), and its run id is
+   * `workflowId/key`. Default: the agent's name, with a number from the second of one name on.
+   */
+  key?: string;
+  /** What the execution before was given to carry on; the input is then that of the beginning. */
+  carry?: RunCarry;
+}
+
+/** What a run inside a workflow comes to in one execution of that workflow. */
+export type InlineEnd<Output> = { type: 'finished'; result: RunResult<Output> } | { type: 'continue'; carry: RunCarry };
+
+const NOTHING_TO_OBSERVE = { resolved: () => undefined, recorded: () => undefined };
+
+/** Keys that are in use, and those that have been. Module state belongs to one execution. */
+const keys = new Set<string>();
+const used = new Set<string>();
+
+/** Runs an agent inside the current workflow. A cancellation of the calling scope is rethrown, once the run has ended with it. */
+export async function runInline<Agent extends AnyAgent>(
+  agent: string,
+  input: string | ContentPart[],
+  options: InlineOptions<DepsOf<Agent>>,
+): Promise<InlineEnd<OutputOf<Agent>>> {
+  const { workflowId } = workflowInfo();
+  const key = keyOf(options.carry?.runId.slice(workflowId.length + 1) ?? options.key ?? nextKey(agent));
+  const identity = { runId: `${workflowId}/${key}`, key, startedAt: Date.now() };
+  const checked = checkStart(
+    options.carry === undefined ? runInput(agent, input, options) : ({ carry: options.carry } satisfies CarriedInput),
+    identity,
+  );
+  if (!checked.ok) throw ApplicationFailure.create({ type: checked.code, message: checked.problem, nonRetryable: true });
+  const { run, start } = checked;
+  registerQueries(run);
+  registerMessages(run);
+  const end = await executeRun(run, start, NOTHING_TO_OBSERVE);
+  keys.delete(key);
+  const scope = CancellationScope.current();
+  if (scope.consideredCancelled) await scope.cancelRequested;
+  return end.type === 'continue' ? end : { type: 'finished', result: new RunResult(end.result as RunResultFields<OutputOf<Agent>>) };
+}
+
+function runInput(agent: string, input: string | ContentPart[], { deps, maxIterations }: InlineOptions<unknown>): RunInput {
+  return {
+    agent,
+    input,
+    ...(isJsonObject(deps) ? { deps } : {}),
+    ...(maxIterations === undefined ? {} : { maxIterations }),
+  };
+}
+
+/** Two runs under one key would answer each other's queries. */
+function keyOf(key: string): string {
+  if (keys.has(key)) {
+    const message = `Two agents run inline under the key "${key}" at the same time: give each its own "key"`;
+    throw ApplicationFailure.create({ type: 'invalid_input', message, nonRetryable: true });
+  }
+  keys.add(key);
+  used.add(key);
+  return key;
+}
+
+function nextKey(agent: string): string {
+  let key = agent;
+  for (let number = 2; used.has(key); number += 1) key = `${agent}-${number}`;
+  return key;
+}

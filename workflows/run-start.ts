@@ -1,0 +1,30 @@
+import type { ErrorCode } from '../src/domain/error.ts';
+import { isJsonObject } from '../src/domain/json.ts';
+import type { CarriedInput, RunInput } from '../src/protocol.ts';
+import { checkRunCarry } from '../src/schema/run-carry-schema.ts';
+import { checkRunInput } from '../src/schema/run-input-schema.ts';
+import type { RunStart } from './execute-run.ts';
+import { Inbox } from './inbox.ts';
+import type { LiveRun } from './live-run.ts';
+
+/** A run with what its execution begins with, or what is wrong with that. */
+export type CheckedStart = { run: LiveRun } & ({ ok: true; start: RunStart } | { ok: false; code: ErrorCode; problem: string });
+
+/** What a run is known by before its input is read. */
+export type RunIdentity = Pick<LiveRun, 'runId' | 'startedAt' | 'key'>;
+
+/** Checks the input of an execution: of the first one from whatever client, of a later one from the execution before. */
+export function checkStart(raw: RunInput | CarriedInput | undefined, identity: RunIdentity): CheckedStart {
+  const blank = { ...identity, agentName: '', deps: {}, executions: 1, inbox: new Inbox(), activitiesEnded: 0 };
+  if (isJsonObject(raw) && 'carry' in raw) {
+    const checked = checkRunCarry(raw['carry']);
+    if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot go on: ${checked.problem}` };
+    const { runId, deps, startedAt, executions, inbox, snapshot } = checked.carry;
+    const run = { ...blank, runId, deps, startedAt, agentName: snapshot.name, executions: executions + 1, inbox: new Inbox(inbox) };
+    return { run, ok: true, start: { type: 'carry', carry: checked.carry } };
+  }
+  const checked = checkRunInput(raw);
+  if (!checked.ok) return { run: blank, ok: false, code: checked.code, problem: `The input of the run does not fit: ${checked.problem}` };
+  const { agent, deps } = checked.input;
+  return { run: { ...blank, agentName: agent, deps: deps ?? {} }, ok: true, start: { type: 'input', input: checked.input } };
+}
