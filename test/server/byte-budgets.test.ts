@@ -1,0 +1,287 @@
+import type { Payload } from '@temporalio/common';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { BYTE_BUDGETS } from '../../src/domain/byte-budget.ts';
+import { jsonBytes } from '../../src/domain/payload-limit.ts';
+import { defineAgent, defineTool, type RunResult } from '../../src/index.ts';
+import { callTool, say, scriptedModel, together, type ScriptEntry } from '../../src/testing/index.ts';
+import type { HistoryEvent } from '../../src/client/run-history.ts';
+import { historyOf, Testbed } from './testbed.ts';
+
+/** What happens at each limit, one byte below it, at it and one byte above it: how the run ends, and that nothing was tried again on the way there. */
+const AROUND = [-1, 0, 1];
+
+/** Refused by Temporal, a payload fails the task or the attempt that brought it, which is then tried again. */
+function assertNothingRepeated(history: HistoryEvent[]): void {
+  const attempts = history.flatMap(({ activityTaskStartedEventAttributes: started }) => (started ? [started.attempt] : []));
+  expect(attempts).toEqual(attempts.map(() => 1));
+  expect(history.filter((event) => event.workflowTaskFailedEventAttributes ?? event.workflowTaskTimedOutEventAttributes)).toEqual([]);
+}
+
+/** A text of so many bytes of JSON. */
+const text = (bytes: number): string => 'x'.repeat(bytes - '""'.length);
+
+const store = defineTool({
+  name: 'store',
+  description: 'Takes anything',
+  parameters: z.object({ body: z.string() }),
+  execute: ({ body }) => `${body.length} characters`,
+});
+
+const fetchPage = defineTool({
+  name: 'fetch_page',
+  description: 'Gives a text of that many characters',
+  parameters: z.object({ characters: z.int(), fail: z.boolean().optional() }),
+  maxResultBytes: BYTE_BUDGETS.maxToolResult,
+  execute: ({ characters, fail }) => {
+    if (fail) throw new Error('y'.repeat(characters));
+    return 'x'.repeat(characters);
+  },
+});
+
+const remember = defineTool({
+  name: 'remember',
+  description: 'Keeps a note of that many characters',
+  parameters: z.object({ characters: z.int() }),
+  execute: ({ characters }, { setState }) => {
+    setState('note', 'x'.repeat(characters));
+    return 'kept';
+  },
+});
+
+const beat = defineTool({
+  name: 'beat',
+  description: 'Reports progress of that many bytes',
+  parameters: z.object({ bytes: z.int() }),
+  execute: ({ bytes }, { heartbeat }) => {
+    heartbeat(text(bytes));
+    return 'done';
+  },
+});
+
+const agent = defineAgent({
+  name: 'sizes',
+  model: 'scripted/model-1',
+  instructions: ({ long }) => ['Answer.', 'x'.repeat(Number(long ?? 0))],
+  tools: [store, fetchPage, remember, beat],
+});
+
+interface Outcome {
+  result: RunResult;
+  history: HistoryEvent[];
+}
+
+/** Runs the agent against a script of its own, and checks that nothing on the way was tried again. */
+async function run(script: ScriptEntry[], options: { input?: string; deps?: Record<string, unknown> } = {}): Promise<Outcome> {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel(script);
+  await testbed.work({ agents: [agent], providers: { scripted } });
+  const result = await testbed.client.run<string, never>('sizes', {
+    input: options.input ?? 'Q',
+    ...(options.deps === undefined ? {} : { deps: options.deps }),
+    taskQueue: testbed.taskQueue,
+    steps: true,
+  });
+  const history = await historyOf(testbed, result.runId);
+  assertNothingRepeated(history);
+  scripted.assertUsedUp();
+  return { result, history };
+}
+
+function decoded(payloads: Payload[] | null | undefined): unknown {
+  return JSON.parse(Buffer.from(payloads?.[0]?.data ?? []).toString());
+}
+
+/** What activities returned, in the order of completion. */
+function activityResults(history: HistoryEvent[]): unknown[] {
+  return history.flatMap(({ activityTaskCompletedEventAttributes: done }) => (done ? [decoded(done.result?.payloads)] : []));
+}
+
+/** The first result in the steps of a run. */
+function firstCall({ result }: Outcome): { result: string; isError: boolean } | undefined {
+  return result.steps?.flatMap((step) => step.toolCalls)[0];
+}
+
+describe('around each limit nothing is tried again', () => {
+  test('a tool result: above its budget it is cut, and the run completes', async () => {
+    for (const more of AROUND) {
+      const characters = BYTE_BUDGETS.maxToolResult - '[""]'.length + more;
+      const outcome = await run([callTool('fetch_page', { characters }), say('done')]);
+      expect(outcome.result).toMatchObject({ status: 'completed', output: 'done' });
+      const call = firstCall(outcome);
+      expect(call?.isError).toBe(false);
+      expect(jsonBytes([call?.result])).toBeLessThanOrEqual(BYTE_BUDGETS.maxToolResult);
+      const isCut = /\n\[Cut: \d+ of 399997 bytes of this result are missing\. Ask for less, or for a part\.\]$/;
+      if (more > 0) expect(call?.result).toMatch(isCut);
+      else expect(call?.result).toHaveLength(characters);
+    }
+  }, 60_000);
+
+  test('the message of a tool that fails: above the budget of its results it is cut, and the run completes', async () => {
+    for (const more of AROUND) {
+      const characters = BYTE_BUDGETS.maxToolResult - '[""]'.length + more;
+      const outcome = await run([callTool('fetch_page', { characters, fail: true }), say('done')]);
+      expect(outcome.result.status).toBe('completed');
+      expect(firstCall(outcome)).toMatchObject({ isError: true, result: expect.stringMatching(more > 0 ? /^y+\n\[Cut: / : /^y+$/) });
+    }
+  }, 60_000);
+
+  test('tool arguments: above their budget the call is answered with an error, and the run completes', async () => {
+    for (const more of AROUND) {
+      const args = { body: text(BYTE_BUDGETS.toolArguments - '{"body":}'.length + more) };
+      const outcome = await run([callTool('store', args), say('done')]);
+      expect(outcome.result).toMatchObject({ status: 'completed', output: 'done' });
+      expect(firstCall(outcome)).toMatchObject(
+        more > 0
+          ? {
+              isError: true,
+              arguments: {},
+              result: expect.stringContaining("The arguments of 'store' are too large: 400001 bytes of JSON"),
+            }
+          : { isError: false, arguments: args, result: `${args.body.length} characters` },
+      );
+    }
+  }, 60_000);
+
+  test('all arguments of a response: above its budget the last calls are answered with an error', async () => {
+    const calls = (last: number): ScriptEntry =>
+      together(
+        callTool('store', { body: text(390_000) }),
+        callTool('store', { body: text(390_000) }),
+        callTool('store', { body: text(390_000) }),
+        callTool('store', { body: text(last) }),
+      );
+    const probe = await run([calls(10), say('done')]);
+    const recorded = activityResults(probe.history)[1] as { response: unknown };
+    for (const more of AROUND) {
+      const outcome = await run([calls(BYTE_BUDGETS.modelResponse - jsonBytes(recorded.response) + 10 + more), say('done')]);
+      expect(outcome.result.status).toBe('completed');
+      const isError = outcome.result.steps?.[0]?.toolCalls.map((call) => call.isError);
+      expect(isError).toEqual([false, false, false, more > 0]);
+    }
+  }, 60_000);
+
+  test('model output: above its budget the run ends with an error that names the model', async () => {
+    const probe = await run([say('')]);
+    const recorded = activityResults(probe.history)[1] as { response: unknown };
+    const room = BYTE_BUDGETS.modelText - jsonBytes(recorded.response);
+    for (const more of AROUND) {
+      const { result } = await run([say('x'.repeat(room + more))]);
+      expect(result).toMatchObject(
+        more > 0
+          ? {
+              status: 'error',
+              errorCode: 'payload_too_large',
+              error: expect.stringContaining('The answer of model "scripted/model-1" is 400001'),
+            }
+          : { status: 'completed', output: expect.stringMatching(/^x+$/) },
+      );
+    }
+  }, 60_000);
+
+  test('the agent: above its budget the run ends with an error that names what is large', async () => {
+    const { history } = await run([say('done')]);
+    const room = BYTE_BUDGETS.snapshot - jsonBytes(activityResults(history)[0]);
+    for (const more of AROUND) {
+      const { result } = await run(more > 0 ? [] : [say('done')], { deps: { long: room + more } });
+      expect(result).toMatchObject(
+        more > 0
+          ? { status: 'error', errorCode: 'payload_too_large', error: expect.stringContaining('most of it is its instructions') }
+          : { status: 'completed' },
+      );
+    }
+  }, 60_000);
+
+  test('state: above its budget the call is answered with an error, and nothing is set', async () => {
+    const frame = '{"note":""}'.length;
+    for (const more of AROUND) {
+      const outcome = await run([
+        callTool('remember', { characters: BYTE_BUDGETS.state - frame + more }),
+        callTool('remember', { characters: 1 }),
+        say('done'),
+      ]);
+      expect(outcome.result.status).toBe('completed');
+      expect(firstCall(outcome)).toMatchObject(
+        more > 0
+          ? {
+              isError: true,
+              result: expect.stringContaining(`Tool 'remember' keeps too much. The field "state" would be 150001 bytes of JSON`),
+            }
+          : { isError: false, result: 'kept' },
+      );
+      const [, , set] = activityResults(outcome.history) as { state?: unknown }[];
+      expect(set === undefined ? 'no result' : jsonBytes(set.state ?? {})).toBe(more > 0 ? '{}'.length : BYTE_BUDGETS.state + more);
+    }
+  }, 60_000);
+
+  test('the details of a heartbeat: above their budget they are left out, and the call goes on', async () => {
+    for (const bytes of [...AROUND.map((more) => BYTE_BUDGETS.heartbeat + more), 3_000_000]) {
+      const outcome = await run([callTool('beat', { bytes }), say('done')]);
+      expect(outcome.result.status).toBe('completed');
+      expect(firstCall(outcome)).toMatchObject({ isError: false, result: 'done' });
+    }
+  }, 60_000);
+});
+
+describe('what a run begins with', () => {
+  const frame = '{"note":""}'.length;
+  const cases = AROUND.flatMap((more) => [
+    { field: 'input', more, start: { input: text(BYTE_BUDGETS.startInput + more) } },
+    { field: 'deps', more, start: { input: 'Q', deps: { note: 'x'.repeat(BYTE_BUDGETS.deps - frame + more) } } },
+  ]);
+
+  test.each(cases)('the client: $field, $more bytes above its budget', async ({ field, more, start }) => {
+    if (more <= 0) {
+      const { result } = await run([say('done')], start);
+      expect(result).toMatchObject({ status: 'completed', output: 'done' });
+      return;
+    }
+    await using testbed = await Testbed.open();
+    const runId = `refused-${field}`;
+    await expect(testbed.client.start('sizes', { ...start, runId, taskQueue: testbed.taskQueue })).rejects.toMatchObject({
+      code: 'payload_too_large',
+      message: expect.stringContaining(`The run cannot start: ${field}: `),
+    });
+    await expect(testbed.client.handle(runId).status()).rejects.toMatchObject({ code: 'run_not_found' });
+  });
+
+  test.each(cases)('Temporal itself: $field, $more bytes above its budget', async ({ field, more, start }) => {
+    await using testbed = await Testbed.open();
+    await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([say('done')]) } });
+    const { workflowId: runId } = await testbed.client.temporal.workflow.start('agentRun', {
+      workflowId: `from-temporal-${testbed.taskQueue}`,
+      taskQueue: testbed.taskQueue,
+      args: [{ agent: 'sizes', ...start }],
+    });
+    const result = await testbed.client.handle(runId).result();
+    expect(result).toMatchObject(
+      more > 0
+        ? { status: 'error', errorCode: 'payload_too_large', error: expect.stringContaining(`${field}: `) }
+        : { status: 'completed' },
+    );
+    assertNothingRepeated(await historyOf(testbed, runId));
+  });
+});
+
+test('failures with huge messages are cut: of a model, and of instructions', async () => {
+  const huge = 'y'.repeat(3_000_000);
+  await using testbed = await Testbed.open();
+  const wordy = defineAgent({
+    name: 'wordy',
+    model: 'scripted/model-1',
+    instructions: () => {
+      throw new Error(huge);
+    },
+  });
+  const scripted = scriptedModel([{ type: 'failure', code: 'model_bad_request', message: huge, retryAfterMs: undefined }]);
+  await testbed.work({ agents: [agent, wordy], providers: { scripted } });
+  for (const [name, errorCode] of [
+    ['sizes', 'model_bad_request'],
+    ['wordy', 'invalid_agent'],
+  ] as const) {
+    const result = await testbed.client.run(name, { input: 'Q', taskQueue: testbed.taskQueue });
+    expect(result).toMatchObject({ status: 'error', errorCode });
+    expect(result.error?.length).toBeLessThanOrEqual(BYTE_BUDGETS.errorMessage);
+    assertNothingRepeated(await historyOf(testbed, result.runId));
+  }
+});
