@@ -1,4 +1,4 @@
-import type { PeersReport } from './peer-report.ts';
+import type { AtOnceFigures, BySide, StoredFigures, StoredVariant, TimedFigures } from './peer-figures.ts';
 import { PLUGINS } from './peer-sides.ts';
 import { rounded } from './statistics.ts';
 
@@ -13,7 +13,12 @@ export interface Bound {
 }
 
 /** What bounds are computed from. */
-export type BoundedFigures = Pick<PeersReport, 'history' | 'variants' | 'latency' | 'atOnce'>;
+export interface BoundedFigures {
+  history: BySide<StoredFigures>;
+  variants: readonly StoredVariant[];
+  latency: BySide<TimedFigures>;
+  atOnce: BySide<AtOnceFigures>;
+}
 
 const MAX_AMPLIFICATION = 2.2;
 const MAX_COMPRESSED = 1.6;

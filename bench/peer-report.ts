@@ -1,50 +1,14 @@
 import { edges } from './encoded-history.ts';
-import { type LatencyFigures, middle } from './latency.ts';
+import { middle } from './latency.ts';
 import type { Machine } from './machine.ts';
 import { type Bound, boundsOf } from './peer-bounds.ts';
+import type { AtOnceFigures, BySide, StoredFigures, StoredVariant, TimedFigures } from './peer-figures.ts';
 import type { PhaseName } from './peer-phases.ts';
 import type { Ending, PhaseSamples, Sample, StoredHistory } from './peer-samples.ts';
-import { SIDE_NAMES, type SideName } from './peer-sides.ts';
+import { SIDE_NAMES } from './peer-sides.ts';
 import { contentBytes } from './scripted-run.ts';
 import type { Codec } from './side.ts';
 import { median, rounded, sum } from './statistics.ts';
-
-/** Figures of the sides that were measured. */
-export type BySide<Figures> = Partial<Record<SideName, Figures>>;
-
-/** What a run stores: medians over the rounds. */
-export interface StoredFigures {
-  ending: Ending;
-  /** Executions of the chain: more than one where the run continued as new. */
-  executions: number;
-  events: number;
-  historyBytes: number;
-  contentBytes: number;
-  amplification: number;
-  bytesPerStepFirst20: number;
-  bytesPerStepLast20: number;
-}
-
-/** Longhaul's history with a codec, or with longer results. */
-export interface StoredVariant extends StoredFigures {
-  resultChars: number;
-  codec: Codec;
-}
-
-/** How long the calls of a run alone take: medians over the rounds. */
-export interface TimedFigures extends LatencyFigures {
-  ending: Ending;
-  /** The last 20 steps over the first 20. */
-  growth: number;
-  cpuMsPerCall: number;
-}
-
-/** Many runs at once. */
-export interface AtOnceFigures {
-  callsPerSecond: number;
-  /** CPU time of the side's process per call. */
-  cpuMsPerCall: number;
-}
 
 /** All figures of `peers`. */
 export interface PeersReport {

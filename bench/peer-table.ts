@@ -1,5 +1,6 @@
 import type { Bound } from './peer-bounds.ts';
-import type { PeersReport, StoredFigures, TimedFigures } from './peer-report.ts';
+import type { StoredFigures, TimedFigures } from './peer-figures.ts';
+import type { PeersReport } from './peer-report.ts';
 import type { Ending } from './peer-samples.ts';
 import { PEER_SIDES, SIDE_NAMES, type SideName } from './peer-sides.ts';
 

@@ -1,15 +1,13 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type AssistantMessage, scriptedAnswer, stepsAskedFor } from './scripted-run.ts';
+import { answerTo } from './scripted-request.ts';
+import type { AssistantMessage } from './scripted-run.ts';
 
 /**
  * A language model that takes no time: Chat Completions over HTTP, streamed where the request asks for it, answering from the
  * script. Runs in a process of its own, so that it does not share an event loop with what is measured, and ends with its parent.
  */
 
-/** The prompt is near the beginning of a request, behind the instructions. */
-const HEAD_BYTES = 4_096;
-const RESULT = Buffer.from('"role":"tool"');
 const STREAMED = Buffer.from('"stream":true');
 const USAGE = { prompt_tokens: 1_000, completion_tokens: 20, total_tokens: 1_020 };
 const ID = 'chatcmpl-bench';
@@ -25,12 +23,10 @@ const server = createServer((request, response) => {
   });
 });
 
-/** The request is searched, not parsed: the time of the fake must not grow into the figures. A quote inside content is escaped, so that content cannot match. */
 function answer(response: ServerResponse, body: Buffer): void {
-  const steps = stepsAskedFor(body.toString('utf8', 0, HEAD_BYTES));
-  if (steps === undefined) return refuse(response, 400, 'The request does not say how many pages to read');
-  const message = scriptedAnswer(occurrences(body, RESULT), steps);
-  if (body.includes(STREAMED)) stream(response, message);
+  const message = answerTo(body);
+  if (message === undefined) refuse(response, 400, 'The request does not say how many pages to read');
+  else if (body.includes(STREAMED)) stream(response, message);
   else whole(response, message);
 }
 
@@ -68,12 +64,6 @@ function send(response: ServerResponse, fields: object): void {
 
 function refuse(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }));
-}
-
-function occurrences(text: Buffer, part: Buffer): number {
-  let count = 0;
-  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) count += 1;
-  return count;
 }
 
 server.keepAliveTimeout = ONE_HOUR_MS;

@@ -9,7 +9,7 @@ import { serveSide } from '../side-process.ts';
 const TASK_QUEUE = 'bench-ai-sdk';
 
 await serveSide(async ({ address, namespace, baseURL, resultChars }, clock) => {
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'ERROR' } } });
   const client = new Client({ connection: await Connection.connect({ address }), namespace });
   const worker = await Worker.create({
     connection: await NativeConnection.connect({ address }),

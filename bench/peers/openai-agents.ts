@@ -10,7 +10,7 @@ import { serveSide } from '../side-process.ts';
 const TASK_QUEUE = 'bench-openai-agents';
 
 await serveSide(async ({ address, namespace, baseURL, resultChars }, clock) => {
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'ERROR' } } });
   setTracingDisabled(true);
   const plugin = new OpenAIAgentsPlugin({
     modelProvider: new OpenAIProvider({ baseURL, apiKey: 'unused', useResponses: false }),

@@ -1,0 +1,41 @@
+import type { LatencyFigures } from './latency.ts';
+import type { Ending } from './peer-samples.ts';
+import type { SideName } from './peer-sides.ts';
+import type { Codec } from './side.ts';
+
+/** Figures of the sides that were measured. */
+export type BySide<Figures> = Partial<Record<SideName, Figures>>;
+
+/** What a run stores: medians over the rounds. */
+export interface StoredFigures {
+  ending: Ending;
+  /** Executions of the chain: more than one where the run continued as new. */
+  executions: number;
+  events: number;
+  historyBytes: number;
+  contentBytes: number;
+  amplification: number;
+  bytesPerStepFirst20: number;
+  bytesPerStepLast20: number;
+}
+
+/** Longhaul's history with a codec, or with longer results. */
+export interface StoredVariant extends StoredFigures {
+  resultChars: number;
+  codec: Codec;
+}
+
+/** How long the calls of a run alone take: medians over the rounds. */
+export interface TimedFigures extends LatencyFigures {
+  ending: Ending;
+  /** The last 20 steps over the first 20. */
+  growth: number;
+  cpuMsPerCall: number;
+}
+
+/** Many runs at once. */
+export interface AtOnceFigures {
+  callsPerSecond: number;
+  /** CPU time of the side's process per call. */
+  cpuMsPerCall: number;
+}
