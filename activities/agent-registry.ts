@@ -16,9 +16,10 @@ export class AgentRegistry {
     for (const agent of agents) {
       if (this.#agents.has(agent.name)) throw new UsageError(`two agents are named "${agent.name}": give each its own name`);
       this.#agents.set(agent.name, agent);
-      if (!this.#providers.has(providerOf(agent.model))) {
+      for (const model of [agent.model, agent.window.summaryModel ?? agent.model]) {
+        if (this.#providers.has(providerOf(model))) continue;
         throw new UsageError(
-          `agent "${agent.name}" uses model "${agent.model}", but the worker has no provider "${providerOf(agent.model)}" (it has: ${list(this.#providers)}): add it to "providers"`,
+          `agent "${agent.name}" uses model "${model}", but the worker has no provider "${providerOf(model)}" (it has: ${list(this.#providers)}): add it to "providers"`,
         );
       }
     }

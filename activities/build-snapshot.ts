@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AgentSnapshot, OutputSnapshot } from '../src/domain/agent-snapshot.ts';
+import type { ContinueAsNewThresholds } from '../src/domain/continue-as-new.ts';
 import { canonicalJson, type JsonValue } from '../src/domain/json.ts';
 import type { ModelCapabilities } from '../src/domain/model.ts';
+import { windowPolicy } from './window-policy.ts';
 
 /** What a snapshot needs beside the agent's definition. */
 export interface SnapshotCircumstances {
@@ -13,13 +15,15 @@ export interface SnapshotCircumstances {
   heartbeatMs: number;
   /** The namespace has Longhaul's search attributes. */
   searchAttributes: boolean;
+  /** Where the worker sets its own. */
+  continueAsNew?: ContinueAsNewThresholds | undefined;
   /** Overrides the agent's step limit. */
   maxIterations?: number | undefined;
 }
 
 /** The agent as plain JSON, pinned for one run. Its digest names the same content wherever it is computed. */
 export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstances): AgentSnapshot {
-  const { instructions, capabilities, heartbeatMs, searchAttributes, maxIterations } = circumstances;
+  const { instructions, capabilities, heartbeatMs, searchAttributes, maxIterations, continueAsNew } = circumstances;
   const output = outputSnapshot(agent, capabilities);
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
@@ -42,6 +46,8 @@ export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstan
     ...(output === undefined ? {} : { output }),
     limits: maxIterations === undefined ? agent.limits : { ...agent.limits, maxIterations },
     timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts },
+    window: windowPolicy(agent, capabilities),
+    ...(continueAsNew === undefined ? {} : { continueAsNew }),
     searchAttributes,
   };
   return { ...content, digest: snapshotDigest(content) };

@@ -4,6 +4,7 @@ import { callModelActivity } from './call-model.ts';
 import { readResult } from './read-result.ts';
 import { resolveAgentActivity } from './resolve-agent.ts';
 import { runToolActivity } from './run-tool.ts';
+import { summariseActivity } from './summarise.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
 /** Activities by name, as a Temporal worker takes them. */
@@ -15,6 +16,7 @@ export function createActivities(runtime: ActivityRuntime): Activities {
   const own: Activities = {
     [ACTIVITIES.resolveAgent]: resolveAgentActivity(runtime),
     [ACTIVITIES.callModel]: callModelActivity(runtime),
+    [ACTIVITIES.summarise]: summariseActivity(runtime),
     [ACTIVITIES.readResult]: readResult,
   };
   for (const name of runtime.registry.toolNames) {

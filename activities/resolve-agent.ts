@@ -20,6 +20,7 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
       heartbeatMs: runtime.heartbeatMs,
       searchAttributes: await runtime.searchAttributes(),
       maxIterations: input.maxIterations,
+      continueAsNew: runtime.continueAsNew,
     });
     checkSnapshotSize(snapshot);
     runtime.snapshots.add(snapshot);

@@ -1,3 +1,4 @@
+import type { ContinueAsNewThresholds } from '../src/domain/continue-as-new.ts';
 import type { Resources } from '../src/define/run-context.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { AbortRegistry } from './abort-registry.ts';
@@ -14,6 +15,8 @@ export interface ActivityRuntime {
   transcripts: TranscriptCache;
   snapshots: SnapshotCache;
   aborts: AbortRegistry;
+  /** When runs continue as new, where the worker says something else than the default. */
+  continueAsNew: ContinueAsNewThresholds | undefined;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
   /** Whether the namespace has Longhaul's search attributes, once the worker knows. */

@@ -1,5 +1,5 @@
 import { SimplePlugin } from '@temporalio/plugin';
-import type { BundleOptions, InjectedSinks, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
+import type { BundleOptions, InjectedSinks, ReplayWorkerOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { Runtime } from '@temporalio/worker';
 import { AbortRegistry } from '../activities/abort-registry.ts';
 import { AgentRegistry } from '../activities/agent-registry.ts';
@@ -10,7 +10,9 @@ import { TranscriptCache } from '../activities/transcript.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import { FAILURE_CONVERTER_PATH, withCodec } from '../src/codec/with-codec.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
+import { requireKnown, wholeNumber } from '../src/define/option-checks.ts';
 import type { Resources } from '../src/define/run-context.ts';
+import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/domain/continue-as-new.ts';
 import { UsageError } from '../src/domain/error.ts';
 import type { ModelClient } from '../src/domain/model.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
@@ -18,6 +20,7 @@ import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
 import { CANCELLATION_MODULE, combinedWorkflows, resolveSdk } from './combined-workflows.ts';
 import { requireEncodedFailures } from './encoded-failures.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
+import { deploymentOptions, requireSupport, type SystemInfoAccess, type Versioning } from './versioning.ts';
 
 /** What a worker needs in order to run agents. */
 export interface LonghaulPluginOptions {
@@ -30,6 +33,10 @@ export interface LonghaulPluginOptions {
   payloadStore?: PayloadStore;
   /** Compression and encryption of what is stored; the clients need the same. What is encoded is read in any case. */
   codec?: CodecOptions;
+  /** Ties the worker to one build of your code, and says what becomes of runs in flight when there is another. Default: no versions. */
+  versioning?: Versioning;
+  /** When a run goes on in a new execution: what one execution may hold. Default: 3,600 events, 3,400,000 bytes, 1,000 Updates; what the server suggests counts in any case. */
+  continueAsNew?: Partial<ContinueAsNewThresholds>;
   /** Milliseconds between two heartbeats of a call in flight: the time a cancellation takes to reach it from another process. Default 5,000. */
   heartbeatMs?: number;
   /** Characters of conversation that this process keeps in memory. Default 64 million. */
@@ -43,13 +50,16 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
  * Adds Longhaul to a Worker that a team already has: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`.
  * It brings the `agentRun` workflow beside the worker's own, the activities, and the fast way of a cancellation.
  * A bundle built ahead needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`.
- * Throws a UsageError for a codec that cannot be used, duplicate agents, missing providers, a tool that spills without a payload store, and tools
- * named like an activity that exists.
+ * Throws a UsageError for a codec that cannot be used, duplicate agents, missing providers, a tool that
+ * spills without a payload store, tools named like an activity that exists, and versioning that the server lacks (where the
+ * worker is run).
  */
 export class LonghaulPlugin extends SimplePlugin {
   readonly #runtime: ActivityRuntime;
   readonly #heartbeatMs: number;
   readonly #encrypts: boolean;
+  readonly #versioning: Versioning | undefined;
+  #connection: SystemInfoAccess | undefined;
   #searchAttributes: Promise<boolean> | undefined;
 
   constructor(options: LonghaulPluginOptions) {
@@ -58,6 +68,8 @@ export class LonghaulPlugin extends SimplePlugin {
     withCodec({}, options.codec);
     this.#encrypts = options.codec?.encryption !== undefined;
     requireStore(options);
+    this.#versioning = options.versioning;
+    if (options.versioning !== undefined) deploymentOptions(options.versioning, {});
     this.#heartbeatMs = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS;
     this.#runtime = {
       registry: new AgentRegistry(options.agents, options.providers),
@@ -66,6 +78,7 @@ export class LonghaulPlugin extends SimplePlugin {
       transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
       snapshots: new SnapshotCache(),
       aborts: new AbortRegistry(),
+      continueAsNew: thresholds(options.continueAsNew),
       heartbeatMs: this.#heartbeatMs,
       searchAttributes: () => this.#searchAttributes ?? Promise.resolve(false),
     };
@@ -77,6 +90,7 @@ export class LonghaulPlugin extends SimplePlugin {
     const taken = Object.keys(options.activities ?? {}).filter((name) => Object.hasOwn(own, name));
     if (taken.length > 0)
       throw new UsageError(`the worker has an activity "${taken[0]}" already, and so has Longhaul: rename the tool or the activity`);
+    this.#connection = options.connection;
     if (options.connection !== undefined)
       this.#searchAttributes = this.#ensureSearchAttributes(options.connection, options.namespace ?? 'default');
     return {
@@ -84,9 +98,15 @@ export class LonghaulPlugin extends SimplePlugin {
       ...(options.workflowBundle === undefined ? this.#workflows(options) : {}),
       activities: { ...options.activities, ...own },
       sinks: { ...options.sinks, ...this.#sinks() },
+      ...(this.#versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(this.#versioning, options) }),
       // The SDK would otherwise hold a heartbeat back for up to 0.8 of the heartbeat time-out.
       maxHeartbeatThrottleInterval: options.maxHeartbeatThrottleInterval ?? this.#heartbeatMs,
     };
+  }
+
+  override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
+    if (this.#versioning !== undefined && this.#connection !== undefined) await requireSupport(this.#connection, this.#versioning);
+    await super.runWorker(worker, next);
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
@@ -128,6 +148,14 @@ export class LonghaulPlugin extends SimplePlugin {
   async #ensureSearchAttributes(connection: SearchAttributeAccess, namespace: string): Promise<boolean> {
     return ensureSearchAttributes(connection, namespace, (line) => Runtime.instance().logger.warn(line));
   }
+}
+
+/** Every threshold of a run, where one is set. Throws a UsageError for one that is no whole number of at least 1. */
+function thresholds(given: Partial<ContinueAsNewThresholds> | undefined): ContinueAsNewThresholds | undefined {
+  if (given === undefined) return undefined;
+  requireKnown('the worker: "continueAsNew"', given, Object.keys(DEFAULT_THRESHOLDS));
+  for (const [name, value] of Object.entries(given)) wholeNumber(`the worker: "continueAsNew.${name}"`, value, 1);
+  return { ...DEFAULT_THRESHOLDS, ...given };
 }
 
 /** Found out when a result is too large, the lack of a store would cost the result. */

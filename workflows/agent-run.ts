@@ -40,7 +40,7 @@ export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunRe
   const end = await executeRun(run, checked.start, observer(run));
   if (end.type === 'continue') return continueAsNew(end.carry);
   if (run.snapshot !== undefined) publishStatus(run.snapshot, end.result.status);
-  return close(end.result);
+  return close(end.result, run.inbox.cancelReason);
 }
 
 /** Makes the run visible in the Temporal UI: search attributes where the status changes, current details with every record. */

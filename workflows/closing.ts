@@ -13,9 +13,10 @@ const CLOSING_ERROR_BYTES = 4_000;
 /**
  * Closes the run truthfully: `completed` and `max_iterations_reached` return and close as Completed, `error` throws
  * and closes as Failed, `cancelled` throws and closes as Canceled. Each leaves the result, without its steps, where
- * it can be read with no worker running: the return value, the details of the failure, the memo.
+ * it can be read with no worker running: the return value, the details of the failure, the memo. `announced` is the
+ * reason of a cancellation whose request has none.
  */
-export function close(result: RunResultFields): RunResultFields {
+export function close(result: RunResultFields, announced?: string): RunResultFields {
   const closing = compact(result);
   switch (closing.status) {
     case 'completed':
@@ -29,7 +30,7 @@ export function close(result: RunResultFields): RunResultFields {
         details: [closing],
       });
     case 'cancelled': {
-      const reason = cancelReason();
+      const reason = cancelReason() ?? announced;
       const cancelled = reason === undefined ? closing : { ...closing, cancelReason: reason };
       upsertMemo({ [RESULT_MEMO]: cancelled });
       throw new CancelledFailure(reason ?? 'The run was cancelled');

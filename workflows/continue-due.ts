@@ -1,10 +1,7 @@
 import { patched, workflowInfo } from '@temporalio/workflow';
-import type { ContinueAsNewThresholds } from '../src/domain/agent-snapshot.ts';
+import { DEFAULT_THRESHOLDS } from '../src/domain/continue-as-new.ts';
 import type { Growth } from '../src/loop/ports.ts';
 import type { LiveRun } from './live-run.ts';
-
-/** Below what the server suggests (4,096 events, 4 MiB, 1,800 Updates), so that a step that has begun still fits. */
-const DEFAULT_THRESHOLDS: ContinueAsNewThresholds = { events: 3_600, bytes: 3_400_000, updates: 1_000 };
 
 /**
  * True where this execution should not take on the growth. Never before it has done something: a run whose carry is

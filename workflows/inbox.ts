@@ -17,6 +17,8 @@ export class Inbox {
   /** Everything that has come to this execution. */
   arrivals = 0;
   paused: boolean;
+  /** Why the run is about to be cancelled, where that was said ahead of the request. */
+  cancelReason: string | undefined;
   /** The run takes nothing more: its end is decided. */
   closed = false;
   #messages: QueuedMessage[];
@@ -26,6 +28,7 @@ export class Inbox {
     this.#messages = carried.messages;
     this.#seen = new Set(carried.seen);
     this.paused = carried.paused;
+    this.cancelReason = carried.cancelReason;
   }
 
   /** Messages that wait to be taken in. */
@@ -71,6 +74,8 @@ export class Inbox {
   }
 
   carried(): CarriedInbox {
-    return { messages: this.#messages, seen: [...this.#seen].slice(-REMEMBERED_IDS), paused: this.paused };
+    const { paused, cancelReason } = this;
+    const seen = [...this.#seen].slice(-REMEMBERED_IDS);
+    return { messages: this.#messages, seen, paused, ...(cancelReason === undefined ? {} : { cancelReason }) };
   }
 }

@@ -1,7 +1,15 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { defineSignal, defineUpdate, log, setHandler } from '@temporalio/workflow';
 import type { ErrorCode } from '../src/domain/error.ts';
-import { type MessageReceipt, type PauseReceipt, scopedName, type SendInput, SIGNALS, UPDATES } from '../src/protocol.ts';
+import {
+  type CancelReasonInput,
+  type MessageReceipt,
+  type PauseReceipt,
+  scopedName,
+  type SendInput,
+  SIGNALS,
+  UPDATES,
+} from '../src/protocol.ts';
 import { messageProblem } from '../src/schema/message-schema.ts';
 import type { LiveRun } from './live-run.ts';
 
@@ -33,6 +41,9 @@ export function registerMessages(run: LiveRun): void {
   setHandler(defineSignal<[SendInput]>(scopedName(SIGNALS.send, key)), (input) => receiveSignal(run, input), {
     description: 'A message to the run, for callers that can only signal: {"id": "your own", "content": "text"}',
   });
+  setHandler(defineSignal<[CancelReasonInput?]>(scopedName(SIGNALS.cancelReason, key)), (input) => receiveReason(run, input), {
+    description: 'Why the run is about to be cancelled, where the request must not say it in clear text: {"reason": "text"}',
+  });
 }
 
 function receive({ inbox }: LiveRun, { id, content }: SendInput): MessageReceipt {
@@ -47,6 +58,11 @@ function receiveSignal(run: LiveRun, input: SendInput): void {
   const refused = sendRefusal(run, input);
   if (refused === undefined) run.inbox.add({ id: input.id, content: input.content, timestamp: Date.now() / 1000 });
   else log.warn(`A message by signal was dropped: ${refused.message}`, { runId: run.runId, code: refused.code });
+}
+
+function receiveReason({ inbox }: LiveRun, input: CancelReasonInput | undefined): void {
+  inbox.arrivals += 1;
+  if (typeof input?.reason === 'string' && input.reason !== '') inbox.cancelReason = input.reason;
 }
 
 function sendRefusal(run: LiveRun, input: unknown): Refusal | undefined {

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ModelSettings, RunLimits } from '../domain/agent-snapshot.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { AnyTool } from './tool-definition.ts';
+import type { WindowOptions } from './window-options.ts';
 
 /** Instructions: text, several texts (each becomes a system message), or a function of the run's deps, called once per run in an activity. */
 export type Instructions<Deps> =
@@ -36,6 +37,7 @@ export interface AgentDefinition<Output = unknown, Deps = never> {
   readonly deps?: z.ZodType;
   readonly output?: OutputDefinition;
   readonly settings: ModelSettings;
+  readonly window: WindowOptions;
   readonly limits: RunLimits;
   readonly parallel: boolean;
   readonly modelTimeoutMs: number;

@@ -5,6 +5,7 @@ import type { DefaultOutput } from '../domain/run-result.ts';
 import type { Instructions } from './agent-definition.ts';
 import type { Duration } from './duration.ts';
 import type { ToolDefinition } from './tool-definition.ts';
+import type { WindowOptions } from './window-options.ts';
 
 /** What an agent answers: what its output schema gives, or text (or parts, where media is involved) without one. */
 export type OutputFor<Output extends z.ZodType> = [Output] extends [never] ? DefaultOutput : z.output<Output>;
@@ -31,6 +32,8 @@ export interface AgentOptions<Output extends z.ZodType, Deps extends z.ZodType> 
   /** How often an answer that does not fit goes back to the model. Default 2. */
   outputRetries?: number;
   settings?: ModelSettings;
+  /** How far the conversation may grow before its older part is compacted. */
+  window?: WindowOptions;
   /** Steps that a run may take. Default 10. */
   maxIterations?: number;
   /** After the last step, ask once more for the best answer, without tools. Default false. */

@@ -8,6 +8,7 @@ import { checkSettings } from './model-settings.ts';
 import { nonEmpty, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
 import { defineOutput } from './output-definition.ts';
 import type { AnyTool } from './tool-definition.ts';
+import { checkWindow } from './window-options.ts';
 
 const OPTIONS = [
   'name',
@@ -19,6 +20,7 @@ const OPTIONS = [
   'outputMode',
   'outputRetries',
   'settings',
+  'window',
   'maxIterations',
   'finalAttempt',
   'parallel',
@@ -61,6 +63,7 @@ export function defineAgent<Output extends z.ZodType = never, Deps extends z.Zod
     ...(options.deps === undefined ? {} : { deps: options.deps }),
     ...(output === undefined ? {} : { output }),
     settings: checkSettings(owner, options.settings ?? {}, { tools: tools.map((tool) => tool.name), output }),
+    window: checkWindow(owner, options.window ?? {}),
     limits: {
       maxIterations: wholeNumber(`${owner}: "maxIterations"`, options.maxIterations ?? 10, 1),
       finalAttempt: options.finalAttempt ?? false,

@@ -1,4 +1,5 @@
 import type { WindowPolicy } from './compaction.ts';
+import type { ContinueAsNewThresholds } from './continue-as-new.ts';
 import type { JsonObject } from './json.ts';
 
 /** What a model is told about a tool. `parameters` is the JSON Schema sent to the provider. */
@@ -65,16 +66,6 @@ export interface ActivityTiming {
   modelTimeoutMs: number;
   /** Attempts of a model call in all, the first one included. */
   modelMaxAttempts: number;
-}
-
-/** When a run continues as new, at the latest: what one execution may hold. Server-side suggestions come on top. */
-export interface ContinueAsNewThresholds {
-  /** Events of history. */
-  events: number;
-  /** Bytes of history. */
-  bytes: number;
-  /** Updates that one execution accepts. */
-  updates: number;
 }
 
 /** The agent as plain JSON, resolved by the run's first activity and pinned for the whole run. */

@@ -23,6 +23,8 @@ export const BYTE_BUDGETS = {
   queue: 200_000,
   /** What a model says beside the arguments of its calls: text, structured value, the provider's items, names and ids. */
   modelText: 400_000,
+  /** The summary of the older part of a conversation. */
+  summary: 32_000,
   /** The arguments of one tool call. */
   toolArguments: 400_000,
   /** A whole model response as it is recorded: room for 200 calls with 5 kB of arguments each. */

@@ -62,6 +62,8 @@ export interface ModelCallContext {
 export interface ModelCapabilities {
   /** Takes a JSON Schema for the answer. Without it, structured answers come through a `final_answer` tool. */
   structuredOutput: boolean;
+  /** Tokens of input that its models take. Left out: known by the name of the model, or assumed. */
+  contextTokens?: number;
 }
 
 /**

@@ -43,7 +43,7 @@ const POSITION: JsonObject = {
 
 const INBOX: JsonObject = {
   type: 'object',
-  properties: { messages: OBJECTS, seen: { type: 'array', items: TEXT }, paused: { type: 'boolean' } },
+  properties: { messages: OBJECTS, seen: { type: 'array', items: TEXT }, paused: { type: 'boolean' }, cancelReason: TEXT },
   required: ['messages', 'seen', 'paused'],
 };
 

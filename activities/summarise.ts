@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
+import { cutText } from '../src/domain/cut-content.ts';
+import { LonghaulError } from '../src/domain/error.ts';
+import type { Window, WindowEvent } from '../src/domain/window.ts';
+import type { SummariseInput, SummariseOutput } from '../src/protocol.ts';
+import { attempt } from './attempt.ts';
+import { fetchTranscript } from './call-model.ts';
+import { failingAs } from './failure.ts';
+import { runKey } from './run-access.ts';
+import type { ActivityRuntime } from './runtime.ts';
+import { summaryRequest } from './summary-request.ts';
+
+/** Summarises the older part of a conversation by one model call. */
+export function summariseActivity(runtime: ActivityRuntime): (input: SummariseInput) => Promise<SummariseOutput> {
+  return failingAs('model_error', (input) => summarise(runtime, input));
+}
+
+async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promise<SummariseOutput> {
+  const snapshot = await runtime.snapshots.load(input, input.agent);
+  const window = await runtime.transcripts.load(runKey(input), input, fetchTranscript(input));
+  const model = snapshot.window?.summaryModel ?? snapshot.model;
+  const request = summaryRequest(model, between(window, input), snapshot.window);
+  const client = runtime.registry.provider(model);
+  return attempt(runtime.aborts, snapshot.timing.heartbeatMs, async ({ signal }) => {
+    const { content, usage } = await client.call(request, { signal });
+    if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
+    return { id: randomUUID(), text: cutText(content.toWellFormed(), BYTE_BUDGETS.summary), usage };
+  });
+}
+
+/** The events of the window between two that stay. */
+function between({ events }: Window, { head, tail }: SummariseInput): WindowEvent[] {
+  const from = events.findIndex(({ offset }) => offset === head) + 1;
+  const to = tail === null ? events.length : events.findIndex(({ offset }) => offset === tail);
+  return events.slice(from, to);
+}
