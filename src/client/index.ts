@@ -4,6 +4,8 @@ export type { FollowOptions } from './follow-events.ts';
 export type { ListFilter, RunListEntry } from './list-runs.ts';
 export { LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
 export { RunHandle } from './run-handle.ts';
+export type { UpdateOptions } from './run-update.ts';
+export type { SendOptions } from './send-message.ts';
 export type { StartOptions } from './start-run.ts';
 export type { WaitOptions } from './waiting.ts';
 export { fileStore, type FileStoreOptions } from '../payload-store/file-store.ts';
@@ -11,4 +13,4 @@ export type { PayloadStore, StoredRun } from '../payload-store/payload-store.ts'
 export type { SpilledContent } from '../domain/content.ts';
 export { RunResult, type RunResultFields } from '../domain/run-result.ts';
 export { LonghaulError, type ErrorCode } from '../domain/error.ts';
-export type { ContextPage, RunInput, StatusView } from '../protocol.ts';
+export type { ContextPage, RunInput, StatusView, MessageReceipt, PauseReceipt } from '../protocol.ts';

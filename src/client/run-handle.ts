@@ -1,16 +1,26 @@
 import type { Client } from '@temporalio/client';
-import { randomUUID } from 'node:crypto';
+import type { ContentPart } from '../domain/content.ts';
 import type { Event } from '../domain/event.ts';
 import { type DefaultOutput, RunResult, type RunResultFields } from '../domain/run-result.ts';
 import { isTerminal } from '../domain/run-status.ts';
 import type { StepResult } from '../domain/step.ts';
-import { type ContextPage, QUERIES, type StatusView, type StepsPage } from '../protocol.ts';
+import {
+  type ContextPage,
+  type MessageReceipt,
+  type PauseReceipt,
+  QUERIES,
+  type StatusView,
+  type StepsPage,
+  UPDATES,
+} from '../protocol.ts';
 import { followEvents, type FollowOptions } from './follow-events.ts';
-import { GRPC, grpcCode } from './grpc-code.ts';
 import { type ReadBackRun, readBack } from './read-back.ts';
 import { recordedRun } from './recorded-run.ts';
+import { requestCancel } from './request-cancel.ts';
 import { runNotFound, runOutcome } from './run-outcome.ts';
 import { queryRun } from './run-queries.ts';
+import { updateRun, type UpdateOptions } from './run-update.ts';
+import { sendMessage, type SendOptions } from './send-message.ts';
 import { contextFrom, statusFrom, statusOf, stepsFrom } from './views.ts';
 import { type WaitOptions, waitEnded, waitSignal } from './waiting.ts';
 
@@ -67,25 +77,32 @@ export class RunHandle<Output = DefaultOutput> {
   }
 
   /**
+   * Sends a message to the running run: the model reads it before its next call. It is accepted once for each id and
+   * never lost, across switches to another execution. Throws `run_ended`, `queue_full`, `payload_too_large`,
+   * `invalid_input`, `wait_timeout`.
+   */
+  async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
+    return sendMessage(this.#client, this.runId, content, options);
+  }
+
+  /** After the current step the run begins nothing new, until it is resumed. Waiting costs nothing. */
+  async pause(options: UpdateOptions = {}): Promise<PauseReceipt> {
+    return updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.pause, args: [] }, options);
+  }
+
+  /** Lets a paused run go on. */
+  async resume(options: UpdateOptions = {}): Promise<PauseReceipt> {
+    return updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.resume, args: [] }, options);
+  }
+
+  /**
    * Cancels the run: calls in flight are aborted, and it closes as Canceled with what it has recorded. The reason is
    * kept in the run's history and result. Returns `already_ended` where there is nothing left to cancel.
    */
   async cancel(reason: string): Promise<'requested' | 'already_ended'> {
     // Asked first: some servers accept a request to cancel what has closed, and do nothing.
     if ((await this.#describe()).closed) return 'already_ended';
-    try {
-      await this.#client.workflowService.requestCancelWorkflowExecution({
-        namespace: this.#client.options.namespace,
-        workflowExecution: { workflowId: this.runId },
-        identity: this.#client.options.identity,
-        requestId: randomUUID(),
-        reason,
-      });
-      return 'requested';
-    } catch (error) {
-      if (grpcCode(error) === GRPC.notFound) return 'already_ended';
-      throw error;
-    }
+    return requestCancel(this.#client, this.runId, reason);
   }
 
   async #describe(): Promise<{ status: string; closed: boolean }> {

@@ -1,0 +1,93 @@
+import { type Client, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
+import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { randomUUID } from 'node:crypto';
+import { errorMessage, isErrorCode, LonghaulError } from '../domain/error.ts';
+import { GRPC, grpcCode } from './grpc-code.ts';
+import { runNotFound } from './run-outcome.ts';
+import { pause } from './waiting.ts';
+
+/** How long an Update is tried, where the caller says nothing. */
+const DEFAULT_PATIENCE_MS = 30_000;
+const SHORTEST_PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 1_000;
+
+/** Refusals that pass: the run is about to continue in its next execution, or to work on its queue. */
+const PASSING_REFUSALS = new Set<string | null | undefined>(['busy', 'queue_full', 'AcceptedUpdateCompletedWorkflow']);
+
+/** How an Update is sent. */
+export interface UpdateOptions {
+  /** Milliseconds after which it is given up. Default 30,000. */
+  timeoutMs?: number;
+}
+
+/** One Update to a run. */
+export interface RunUpdate {
+  name: string;
+  args: unknown[];
+  /** Identifies the Update within one execution. */
+  updateId?: string;
+}
+
+/**
+ * Sends an Update to the newest execution of a run, again and again while what hinders it passes: the switch to the
+ * next execution, a full queue, a server that is busy. The run takes what it has taken before only once, by the ids in
+ * the arguments, so that trying again is safe. Throws `run_not_found`, `run_ended`, the refusal of the run, `wait_timeout`.
+ */
+export async function updateRun<Answer>(client: Client, runId: string, update: RunUpdate, options: UpdateOptions = {}): Promise<Answer> {
+  const deadline = Date.now() + (options.timeoutMs ?? DEFAULT_PATIENCE_MS);
+  const { name, args, updateId = randomUUID() } = update;
+  // Without a run id: each attempt goes to the execution that is the newest then.
+  const handle = client.workflow.getHandle(runId);
+  let wait = SHORTEST_PAUSE_MS;
+  for (;;) {
+    try {
+      return await client.withDeadline(deadline, () => handle.executeUpdate<Answer, unknown[]>(name, { args, updateId }));
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) throw await goneError(client, runId);
+      if (!isPassing(error)) throw refusal(error);
+      if (Date.now() + wait > deadline) throw gaveUp(runId, name, error);
+    }
+    await pause(wait);
+    wait = Math.min(wait * 2, LONGEST_PAUSE_MS);
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return true;
+  if (error instanceof WorkflowUpdateFailedError)
+    return error.cause instanceof ApplicationFailure && PASSING_REFUSALS.has(error.cause.type);
+  const code = grpcCode(error);
+  if (code === GRPC.resourceExhausted || code === GRPC.unavailable || code === GRPC.deadlineExceeded) return true;
+  // The task that should have answered failed; whether it applied the Update is not known.
+  return code === GRPC.failedPrecondition && errorText(error).includes('unexpected workflow task failure');
+}
+
+function errorText(error: unknown): string {
+  return error instanceof Error && error.cause !== undefined ? `${error.message} ${errorMessage(error.cause)}` : errorMessage(error);
+}
+
+/** The run's own refusal with its code; anything else as it is. */
+function refusal(error: unknown): unknown {
+  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return error;
+  const { type, message } = error.cause;
+  return isErrorCode(type) ? new LonghaulError(type, message, { cause: error }) : error;
+}
+
+/** Temporal says "not found" of a workflow that has closed, too. */
+async function goneError(client: Client, runId: string): Promise<LonghaulError> {
+  try {
+    await client.workflow.getHandle(runId).describe();
+    return new LonghaulError('run_ended', `Run "${runId}" has ended: start a new one`);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return runNotFound(client, runId);
+    throw error;
+  }
+}
+
+function gaveUp(runId: string, name: string, cause: unknown): LonghaulError {
+  return new LonghaulError(
+    'wait_timeout',
+    `Run "${runId}" did not take the Update "${name}" in time (${errorMessage(cause)}): is a worker running? Send it again with the same id`,
+    { cause },
+  );
+}
