@@ -41,7 +41,7 @@ export const QUERIES = {
 export const UPDATES = { send: 'send', pause: 'pause', resume: 'resume' } as const;
 
 /** The names of the Signals that a run takes, for callers that can only signal. */
-export const SIGNALS = { send: 'send' } as const;
+export const SIGNALS = { send: 'send', cancelReason: 'cancelReason' } as const;
 
 /** The names of Longhaul's own activities; every other activity of a run bears the name of its tool. */
 export const ACTIVITIES = {
@@ -134,6 +134,11 @@ export interface SendInput {
   /** The caller's own, at most 64 characters: a message of the same id is taken once. */
   id: string;
   content: string | ContentPart[];
+}
+
+/** Argument of the Signal `cancelReason`, which goes ahead of a request to cancel whose own reason would be clear text. */
+export interface CancelReasonInput {
+  reason: string;
 }
 
 /** Answer of the Update `send`. */

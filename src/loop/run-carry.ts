@@ -53,6 +53,8 @@ export interface CarriedInbox {
   /** Ids of messages that were accepted, the newest last: one of them sent again is not a new one. */
   seen: string[];
   paused: boolean;
+  /** Why the run is about to be cancelled, where that was said ahead of the request. */
+  cancelReason?: string;
 }
 
 /** What the loop does not know of a run, and its next execution needs. */
