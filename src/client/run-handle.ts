@@ -87,12 +87,12 @@ export class RunHandle<Output = DefaultOutput> {
 
   /** After the current step the run begins nothing new, until it is resumed. Waiting costs nothing. */
   async pause(options: UpdateOptions = {}): Promise<PauseReceipt> {
-    return updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.pause, args: [] }, options);
+    return updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.pause }, options);
   }
 
   /** Lets a paused run go on. */
   async resume(options: UpdateOptions = {}): Promise<PauseReceipt> {
-    return updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.resume, args: [] }, options);
+    return updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.resume }, options);
   }
 
   /**

@@ -23,7 +23,7 @@ export interface UpdateOptions {
 /** One Update to a run. */
 export interface RunUpdate {
   name: string;
-  args: unknown[];
+  argument?: unknown;
   /** Identifies the Update within one execution. */
   updateId?: string;
 }
@@ -35,13 +35,13 @@ export interface RunUpdate {
  */
 export async function updateRun<Answer>(client: Client, runId: string, update: RunUpdate, options: UpdateOptions = {}): Promise<Answer> {
   const deadline = Date.now() + (options.timeoutMs ?? DEFAULT_PATIENCE_MS);
-  const { name, args, updateId = randomUUID() } = update;
+  const { name, argument = null, updateId = randomUUID() } = update;
   // Without a run id: each attempt goes to the execution that is the newest then.
   const handle = client.workflow.getHandle(runId);
   let wait = SHORTEST_PAUSE_MS;
   for (;;) {
     try {
-      return await client.withDeadline(deadline, () => handle.executeUpdate<Answer, unknown[]>(name, { args, updateId }));
+      return await client.withDeadline(deadline, () => handle.executeUpdate<Answer, [unknown]>(name, { args: [argument], updateId }));
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw await goneError(client, runId);
       if (!isPassing(error)) throw refusal(error);
