@@ -25,9 +25,14 @@ export interface StoredVariant extends StoredFigures {
   codec: Codec;
 }
 
+/** The lowest and the highest value of the rounds. */
+export type Range = [low: number, high: number];
+
 /** How long the calls of a run alone take: medians over the rounds. */
 export interface TimedFigures extends LatencyFigures {
   ending: Ending;
+  /** Of `msPerCallP50`. */
+  msPerCallRange: Range;
   /** The last 20 steps over the first 20. */
   growth: number;
   cpuMsPerCall: number;
@@ -36,6 +41,7 @@ export interface TimedFigures extends LatencyFigures {
 /** Many runs at once. */
 export interface AtOnceFigures {
   callsPerSecond: number;
+  callsPerSecondRange: Range;
   /** CPU time of the side's process per call. */
   cpuMsPerCall: number;
 }

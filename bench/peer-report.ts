@@ -2,7 +2,7 @@ import { edges } from './encoded-history.ts';
 import { middle } from './latency.ts';
 import type { Machine } from './machine.ts';
 import { type Bound, boundsOf } from './peer-bounds.ts';
-import type { AtOnceFigures, BySide, StoredFigures, StoredVariant, TimedFigures } from './peer-figures.ts';
+import type { AtOnceFigures, BySide, Range, StoredFigures, StoredVariant, TimedFigures } from './peer-figures.ts';
 import type { PhaseName } from './peer-phases.ts';
 import type { Ending, PhaseSamples, Sample, StoredHistory } from './peer-samples.ts';
 import { SIDE_NAMES } from './peer-sides.ts';
@@ -98,16 +98,23 @@ function timedFigures(samples: readonly Sample[]): TimedFigures {
   return {
     ...middle(samples.map(({ latency }) => latency)),
     ending: endingOf(samples),
+    msPerCallRange: rangeOf(samples.map(({ latency }) => latency.msPerCallP50)),
     growth: rounded(median(growth), 2),
     cpuMsPerCall: rounded(median(samples.map(({ cpuMsPerCall }) => cpuMsPerCall)), 2),
   };
 }
 
 function atOnceFigures(samples: readonly Sample[]): AtOnceFigures {
+  const rates = samples.map(({ latency }) => latency.callsPerSecond);
   return {
-    callsPerSecond: median(samples.map(({ latency }) => latency.callsPerSecond)),
+    callsPerSecond: median(rates),
+    callsPerSecondRange: rangeOf(rates),
     cpuMsPerCall: rounded(median(samples.map(({ cpuMsPerCall }) => cpuMsPerCall)), 2),
   };
+}
+
+function rangeOf(values: readonly number[]): Range {
+  return [Math.min(...values), Math.max(...values)];
 }
 
 function endingOf(samples: readonly Sample[]): Ending {

@@ -1,5 +1,5 @@
 import type { Bound } from './peer-bounds.ts';
-import type { StoredFigures, TimedFigures } from './peer-figures.ts';
+import type { Range, StoredFigures, TimedFigures } from './peer-figures.ts';
 import type { PeersReport } from './peer-report.ts';
 import type { Ending } from './peer-samples.ts';
 import { PEER_SIDES, SIDE_NAMES, type SideName } from './peer-sides.ts';
@@ -31,7 +31,7 @@ export function peerTable(report: PeersReport): string {
 
 function intro({ rounds, machine, codec, retries }: PeersReport): string {
   const { cores, cpu, memoryGiB, system, node, sdk, server } = machine;
-  return `\`npm run bench -- peers\` writes this page; \`README.md\` says what is compared, and how. Medians of ${rounds} rounds.
+  return `\`npm run bench -- peers\` writes this page; \`README.md\` says what is compared, and how. Medians of ${rounds} rounds, with the lowest and the highest in brackets.
 Measured on ${cores} cores (${cpu}, ${system}) with ${memoryGiB} GiB, Node ${node.replace(/^v/, '')}, SDK ${sdk} (the plugins: 1.23.0),
 ${server}. Codec of Longhaul, where nothing else is said: ${codec}. Activities tried again: ${retries}.`;
 }
@@ -68,13 +68,20 @@ function timedTable({ latency, shortLatency, resultChars, shortResultChars }: Pe
 
 function timedCells(figures: TimedFigures | undefined): string[] {
   if (figures === undefined) return ['', '', ''];
-  const { msPerCallP50, msPerCallFirst20, msPerCallLast20, growth, ending } = figures;
+  const { msPerCallP50, msPerCallRange, msPerCallFirst20, msPerCallLast20, growth, ending } = figures;
   const end = ending.type === 'killed' ? `, ${ended(ending)}` : '';
-  return [`**${msPerCallP50.toFixed(2)}**`, msPerCallFirst20.toFixed(2), `${msPerCallLast20.toFixed(2)} (× ${growth.toFixed(2)}${end})`];
+  return [
+    `**${msPerCallP50.toFixed(2)}** ${range(msPerCallRange)}`,
+    msPerCallFirst20.toFixed(2),
+    `${msPerCallLast20.toFixed(2)} (× ${growth.toFixed(2)}${end})`,
+  ];
 }
 
 function atOnceTable({ atOnce }: PeersReport): string {
-  const cells = rows(atOnce, ({ callsPerSecond, cpuMsPerCall }) => [callsPerSecond.toFixed(1), cpuMsPerCall.toFixed(2)]);
+  const cells = rows(atOnce, ({ callsPerSecond, callsPerSecondRange, cpuMsPerCall }) => [
+    `**${callsPerSecond.toFixed(1)}** ${range(callsPerSecondRange)}`,
+    `**${cpuMsPerCall.toFixed(2)}**`,
+  ]);
   return table(['', 'calls per second', 'CPU ms per call'], cells);
 }
 
@@ -99,6 +106,10 @@ function table(head: readonly string[], cells: readonly string[][]): string {
 
 function ended(ending: Ending): string {
   return ending.type === 'completed' ? 'with its answer' : `killed at step ${ending.step}`;
+}
+
+function range([low, high]: Range): string {
+  return `(${low.toFixed(1)}–${high.toFixed(1)})`;
 }
 
 function count(value: number): string {

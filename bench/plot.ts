@@ -27,13 +27,14 @@ export interface Axis {
   format: (value: number) => string;
 }
 
-const WIDTH = 860;
+const WIDTH = 880;
 const HEIGHT = 460;
 const LEFT = 78;
-const RIGHT = 226;
+const RIGHT = 246;
 const TOP = 64;
 const BOTTOM = 56;
 const LEGEND_LINE = 26;
+const LEGEND_NOTE = 15;
 const INK = '#1f2328';
 const PALE_INK = '#59636e';
 const GRID = '#e4e7eb';
@@ -55,7 +56,7 @@ export function svgPlot(plot: Plot): string {
     ...yAxis(plot.y),
     ...(plot.level === undefined ? [] : level(plot.level, plot.y)),
     ...series.toReversed().flatMap((one) => line(one, plot)),
-    ...byHeight.flatMap(legend),
+    ...legend(byHeight),
     '</svg>',
   ].join('\n')}\n`;
 }
@@ -99,15 +100,15 @@ function line({ color, points, end }: Series, { x, y }: Plot): string[] {
   return [path, `<path d="${cross}" stroke="${color}" stroke-width="2.6" fill="none"/>`];
 }
 
-function legend({ label, color, end }: Series, index: number): string[] {
-  const y = TOP + 8 + index * LEGEND_LINE;
+function legend(series: readonly Series[]): string[] {
   const x = across(1) + 18;
-  const note = end === undefined ? '' : ` (${end})`;
-  return [
-    `<path d="M${point(x, y)}h20" stroke="${color}" stroke-width="3" fill="none"/>`,
-    text({ x: x + 27, y: y + 4 }, label),
-    ...(note === '' ? [] : [text({ x: x + 27, y: y + 18, size: 11, fill: color }, `✕ ${end}`)]),
-  ];
+  let y = TOP + 8;
+  return series.flatMap(({ label, color, end }) => {
+    const lines = [`<path d="M${point(x, y)}h20" stroke="${color}" stroke-width="3" fill="none"/>`, text({ x: x + 27, y: y + 4 }, label)];
+    if (end !== undefined) lines.push(text({ x: x + 27, y: (y += LEGEND_NOTE) + 4, size: 11, fill: color }, `✕ ${end}`));
+    y += LEGEND_LINE;
+    return lines;
+  });
 }
 
 interface TextStyle {

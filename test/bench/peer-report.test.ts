@@ -18,9 +18,9 @@ const report = reportOf([long, short, together, compressed]);
 
 describe('the report of the comparison', () => {
   it('takes medians over the rounds', () => {
-    expect(report.latency.longhaul).toMatchObject({ msPerCallP50: 8, growth: 1.05, cpuMsPerCall: 4 });
+    expect(report.latency.longhaul).toMatchObject({ msPerCallP50: 8, msPerCallRange: [7, 9], growth: 1.05, cpuMsPerCall: 4 });
     expect(report.latency['ai-sdk']).toMatchObject({ msPerCallP50: 15 });
-    expect(report.atOnce.longhaul).toEqual({ callsPerSecond: 250, cpuMsPerCall: 2 });
+    expect(report.atOnce.longhaul).toEqual({ callsPerSecond: 250, callsPerSecondRange: [250, 250], cpuMsPerCall: 2 });
   });
 
   it('weighs a history against the content of the steps that the run finished', () => {
