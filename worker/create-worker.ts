@@ -4,6 +4,7 @@ import { DEFAULT_TASK_QUEUE } from '../src/protocol.ts';
 import { unreachable } from '../src/client/connect.ts';
 import { resolveServer } from '../src/client/server-address.ts';
 import { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
+import { requireSupport } from './versioning.ts';
 
 /** What a worker is made of: the agents it runs, where it connects, and what else of Temporal it is to serve. */
 export interface CreateWorkerOptions extends LonghaulPluginOptions {
@@ -42,26 +43,22 @@ const DEFAULT_GRACE_MS = 300_000;
 const FORCE_AFTER_GRACE_MS = 30_000;
 
 /**
- * Creates a worker for agents. Throws a UsageError for agents or tools that contradict each other, and
- * `server_unreachable` with the address where no server answers.
+ * Creates a worker for agents. Throws a UsageError for agents or tools that contradict each other and for versioning
+ * that the server lacks, and `server_unreachable` with the address where no server answers.
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<LonghaulWorker> {
   const plugin = new LonghaulPlugin(options);
-  const server = resolveServer(options);
-  const connection = options.connection ?? (await connect(server.connection));
+  const { connection: server, namespace } = resolveServer(options);
   const taskQueue = options.taskQueue ?? DEFAULT_TASK_QUEUE;
-  const { namespace } = server;
-  const graceMs = options.shutdownGraceMs ?? DEFAULT_GRACE_MS;
-  const worker = await Worker.create({
-    ...options.worker,
-    connection,
-    namespace,
-    taskQueue,
-    ...(options.workflowsPath === undefined ? {} : { workflowsPath: options.workflowsPath }),
-    shutdownGraceTime: graceMs,
-    shutdownForceTime: graceMs + FORCE_AFTER_GRACE_MS,
-    plugins: [...(options.worker?.plugins ?? []), plugin],
-  });
+  const connection = options.connection ?? (await connect(server));
+  let worker: Worker;
+  try {
+    if (options.versioning !== undefined) await requireSupport(connection, options.versioning);
+    worker = await Worker.create(workerOptions(options, { connection, namespace, taskQueue, plugin }));
+  } catch (error) {
+    if (options.connection === undefined) await connection.close();
+    throw error;
+  }
   return {
     taskQueue,
     namespace,
@@ -76,6 +73,27 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Longha
     shutdown: () => {
       if (worker.getState() === 'RUNNING') worker.shutdown();
     },
+  };
+}
+
+/** Where a worker polls, and what makes it one for agents. */
+interface WorkerPlace {
+  connection: NativeConnection;
+  namespace: string;
+  taskQueue: string;
+  plugin: LonghaulPlugin;
+}
+
+function workerOptions({ worker = {}, workflowsPath, shutdownGraceMs }: CreateWorkerOptions, place: WorkerPlace): WorkerOptions {
+  const { plugin, ...rest } = place;
+  const graceMs = shutdownGraceMs ?? DEFAULT_GRACE_MS;
+  return {
+    ...worker,
+    ...rest,
+    ...(workflowsPath === undefined ? {} : { workflowsPath }),
+    shutdownGraceTime: graceMs,
+    shutdownForceTime: graceMs + FORCE_AFTER_GRACE_MS,
+    plugins: [...(worker.plugins ?? []), plugin],
   };
 }
 

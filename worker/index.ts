@@ -6,3 +6,4 @@ export type { PayloadStore, StoredRun } from '../src/payload-store/payload-store
 export { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
 export { COMMAND_RECORDER_MODULE, Replayer, type ReplayerOptions, type ReplayVerdict } from './replayer.ts';
 export type { Divergence } from './replay-divergence.ts';
+export type { Versioning, VersioningBehavior } from './versioning.ts';

@@ -17,8 +17,14 @@ export interface Mutation {
   needs?: string;
 }
 
-/** Bundles the workflows as they would be with a change: a copy of both sides of the project that workflows come from. */
-export async function bundleMutated({ file, find, replace, needs = '' }: Mutation): Promise<WorkflowBundleWithSourceMap> {
+/**
+ * Bundles the workflows as they would be with a change: a copy of what workflows come from. `modules` are further
+ * interceptors, from the root of the project.
+ */
+export async function bundleMutated(
+  { file, find, replace, needs = '' }: Mutation,
+  modules: readonly string[] = [],
+): Promise<WorkflowBundleWithSourceMap> {
   const copy = mkdtempSync(join(tmpdir(), 'longhaul-mutated-'));
   try {
     for (const folder of ['src', 'workflows', 'test/server']) cpSync(join(ROOT, folder), join(copy, folder), { recursive: true });
@@ -32,7 +38,7 @@ export async function bundleMutated({ file, find, replace, needs = '' }: Mutatio
     writeFileSync(entry, "export * from './workflows/agent-run.ts';\nexport * from './test/server/host-workflows.ts';\n");
     return await bundleWorkflowCode({
       workflowsPath: entry,
-      workflowInterceptorModules: [join(copy, 'workflows/cancellation.ts'), join(copy, 'workflows/command-recorder.ts')],
+      workflowInterceptorModules: ['workflows/cancellation.ts', ...modules].map((module) => join(copy, module)),
       logger: new DefaultLogger('ERROR'),
     });
   } finally {

@@ -1,0 +1,70 @@
+import type { WorkerOptions } from '@temporalio/worker';
+import { LonghaulError, UsageError, errorMessage } from '../src/domain/error.ts';
+
+/**
+ * What becomes of runs in flight when another build becomes the current version of its deployment.
+ * `PINNED`: they end on the build that they began with, which has to stay up as long. `AUTO_UPGRADE`: they move to the
+ * current build with their next task, so a change of workflow code sits behind `patched`.
+ * `UPGRADE_ON_CONTINUE_AS_NEW`: pinned, and they move where they continue as new; not every server can.
+ */
+export type VersioningBehavior = 'PINNED' | 'AUTO_UPGRADE' | 'UPGRADE_ON_CONTINUE_AS_NEW';
+
+/** Which build of which deployment a worker runs. */
+export interface Versioning {
+  /** The same for all builds of a worker, such as the name of your service. */
+  deploymentName: string;
+  /** Another one for each build, such as the commit. */
+  buildId: string;
+  behavior: VersioningBehavior;
+}
+
+/** The part of a connection that is asked what the server is. */
+export interface SystemInfoAccess {
+  workflowService: { getSystemInfo(request: object): Promise<{ serverVersion?: string | null }> };
+}
+
+const BEHAVIORS: readonly string[] = ['PINNED', 'AUTO_UPGRADE', 'UPGRADE_ON_CONTINUE_AS_NEW'] satisfies VersioningBehavior[];
+
+/** The first server that moves a pinned run where it continues as new. Older ones take the wish, and leave the run where it is. */
+const UPGRADES_ON_CONTINUE_AS_NEW = [1, 31] as const;
+
+/** What the Temporal Worker is told. Throws a UsageError for names that Temporal does not take, and for options of the worker that say the same. */
+export function deploymentOptions(
+  { deploymentName, buildId, behavior }: Versioning,
+  worker: Pick<WorkerOptions, 'workerDeploymentOptions'>,
+): NonNullable<WorkerOptions['workerDeploymentOptions']> {
+  if (worker.workerDeploymentOptions !== undefined)
+    throw new UsageError('Both "versioning" and "workerDeploymentOptions" are given: leave one of them out');
+  if (!/^[^.:]+$/.test(deploymentName))
+    throw new UsageError(`The deployment name "${deploymentName}" is empty or has a dot or a colon in it: choose another one`);
+  if (buildId === '')
+    throw new UsageError(`The build id of deployment "${deploymentName}" is empty: take the commit of the build, or its version`);
+  if (!BEHAVIORS.includes(behavior)) throw new UsageError(`The versioning behavior "${behavior}" is none of ${BEHAVIORS.join(', ')}`);
+  return {
+    version: { deploymentName, buildId },
+    useWorkerVersioning: true,
+    defaultVersioningBehavior: behavior === 'AUTO_UPGRADE' ? 'AUTO_UPGRADE' : 'PINNED',
+  };
+}
+
+/** Throws a UsageError where the server would ignore what the versioning asks for: its version decides. */
+export async function requireSupport(connection: SystemInfoAccess, { behavior }: Versioning): Promise<void> {
+  if (behavior !== 'UPGRADE_ON_CONTINUE_AS_NEW') return;
+  const version = await serverVersion(connection);
+  const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10) || 0);
+  const [neededMajor, neededMinor] = UPGRADES_ON_CONTINUE_AS_NEW;
+  if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) return;
+  throw new UsageError(
+    `Versioning behavior "UPGRADE_ON_CONTINUE_AS_NEW" needs Temporal server ${UPGRADES_ON_CONTINUE_AS_NEW.join('.')} or newer, ` +
+      `and this one is "${version || 'unknown'}", where such runs would stay on their build: choose PINNED or AUTO_UPGRADE`,
+  );
+}
+
+async function serverVersion({ workflowService }: SystemInfoAccess): Promise<string> {
+  try {
+    const { serverVersion: version } = await workflowService.getSystemInfo({});
+    return version ?? '';
+  } catch (error) {
+    throw new LonghaulError('server_unreachable', `The Temporal server does not say what it is (${errorMessage(error)})`, { cause: error });
+  }
+}
