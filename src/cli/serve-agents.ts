@@ -6,7 +6,10 @@ import { defaultProviders } from './default-providers.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 
 /** What a worker of a command needs: its agents, and where it polls. */
-export interface ServeOptions extends Pick<CreateWorkerOptions, 'connection' | 'address' | 'namespace' | 'taskQueue' | 'codec'> {
+export interface ServeOptions extends Pick<
+  CreateWorkerOptions,
+  'connection' | 'address' | 'namespace' | 'taskQueue' | 'codec' | 'versioning'
+> {
   agentsModule: AgentsModule;
   graceMs: number;
   /** Called when the worker polls. */

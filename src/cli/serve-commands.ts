@@ -1,8 +1,9 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { port, seconds } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
 import type { CodecServerFlags } from './codec-server.ts';
 import type { DevFlags } from './dev.ts';
+import { VERSIONING_CHOICES } from './versioning-choice.ts';
 import type { WorkerFlags } from './worker.ts';
 
 const AGENTS_HELP = `
@@ -28,6 +29,11 @@ export function addServeCommands(program: Command, run: RunCommand): void {
     .action(async (_options: unknown, command: Command) => {
       await run(async () => (await import('./dev.ts')).dev, command.optsWithGlobals<DevFlags>());
     });
+  addWorker(program, run);
+  addCodecServer(program, run);
+}
+
+function addWorker(program: Command, run: RunCommand): void {
   program
     .command('worker')
     .summary('run a worker with your agents')
@@ -37,11 +43,15 @@ export function addServeCommands(program: Command, run: RunCommand): void {
     )
     .requiredOption('-a, --agents <module>', 'the module of your agents')
     .option('--grace <seconds>', 'how long calls in flight may go on after SIGTERM (default: 300)', seconds)
+    .option('--deployment <name>', 'the worker deployment that this worker is a build of')
+    .option('--build-id <id>', 'the build, such as the commit')
+    .addOption(
+      new Option('--versioning <behavior>', 'what runs in flight do when there is another build').choices(Object.keys(VERSIONING_CHOICES)),
+    )
     .addHelpText('after', AGENTS_HELP)
     .action(async (_options: unknown, command: Command) => {
       await run(async () => (await import('./worker.ts')).worker, command.optsWithGlobals<WorkerFlags>());
     });
-  addCodecServer(program, run);
 }
 
 function addCodecServer(program: Command, run: RunCommand): void {

@@ -4,9 +4,10 @@ import { chosenCodec } from './codec-choice.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
 import { serveAgents } from './serve-agents.ts';
+import { chosenVersioning, type VersioningFlags } from './versioning-choice.ts';
 
 /** The options of `longhaul worker`. */
-export interface WorkerFlags extends ServerFlags {
+export interface WorkerFlags extends ServerFlags, VersioningFlags {
   agents: string;
   /** Milliseconds. */
   grace?: number;
@@ -17,6 +18,7 @@ const DEFAULT_GRACE_MS = 300_000;
 /** Runs a worker until SIGTERM or Ctrl-C, and drains it. */
 export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number> {
   const { output } = io;
+  const versioning = chosenVersioning(flags);
   const agentsModule = await loadAgentsModule(flags.agents);
   const server = await checkNamespace(io, flags);
   await installQuietRuntime(output);
@@ -25,6 +27,7 @@ export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number>
     ...server,
     codec: chosenCodec(flags, io.terminal.env),
     ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
+    ...(versioning === undefined ? {} : { versioning }),
     graceMs: flags.grace ?? DEFAULT_GRACE_MS,
     ready: (taskQueue) => {
       const agents = agentsModule.agents.map((agent) => agent.name);

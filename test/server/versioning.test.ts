@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { errorMessage } from '../../src/domain/error.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { callTool, say, scriptedModel, type ScriptEntry } from '../../src/testing/index.ts';
 import type { CreateWorkerOptions, VersioningBehavior } from '../../worker/index.ts';
@@ -122,7 +123,6 @@ test('moving where a run continues as new is refused with the version of a serve
   const { serverVersion } = await testbed.client.temporal.workflowService.getSystemInfo({});
   const [major = 0, minor = 0] = (serverVersion ?? '').split('.').map(Number);
   const versioning = { deploymentName: 'd', buildId: 'b', behavior: 'UPGRADE_ON_CONTINUE_AS_NEW' } as const;
-  const work = testbed.work({ agents: [], providers: {}, versioning });
-  if (major === 1 && minor < 31) await expect(work).rejects.toThrow(`"${serverVersion}"`);
-  else await expect(work).resolves.toBeDefined();
+  const outcome = await testbed.work({ agents: [], providers: {}, versioning }).then(() => 'accepted', errorMessage);
+  expect(outcome).toContain(major > 1 || minor >= 31 ? 'accepted' : `this one is "${serverVersion}"`);
 });
