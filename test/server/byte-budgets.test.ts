@@ -2,10 +2,11 @@ import type { Payload } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { BYTE_BUDGETS } from '../../src/domain/byte-budget.ts';
-import { jsonBytes } from '../../src/domain/payload-limit.ts';
+import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/domain/payload-limit.ts';
 import { defineAgent, defineTool, type RunResult } from '../../src/index.ts';
 import { callTool, say, scriptedModel, together, type ScriptEntry } from '../../src/testing/index.ts';
 import type { HistoryEvent } from '../../src/client/run-history.ts';
+import type { ContextPage } from '../../src/protocol.ts';
 import { historyOf, Testbed } from './testbed.ts';
 
 /** What happens at each limit, one byte below it, at it and one byte above it: how the run ends, and that nothing was tried again on the way there. */
@@ -261,6 +262,51 @@ describe('what a run begins with', () => {
     );
     assertNothingRepeated(await historyOf(testbed, runId));
   });
+});
+
+test('a run at its limits can be asked for all it knows: no page of an answer is over a payload', async () => {
+  await using testbed = await Testbed.open();
+  const calls = [1, 2, 3].map(() => callTool('store', { body: text(390_000) }));
+  const scripted = scriptedModel([
+    callTool('remember', { characters: BYTE_BUDGETS.state - 100 }),
+    together(say(''), ...calls),
+    say('They were stored.'),
+    say('x'.repeat(BYTE_BUDGETS.modelText - 1_000)),
+  ]);
+  await testbed.work({ agents: [agent], providers: { scripted } });
+  const deps = { note: 'x'.repeat(BYTE_BUDGETS.deps - 100) };
+  const { runId, status, error } = await testbed.client.run('sizes', { input: 'Q', deps, taskQueue: testbed.taskQueue });
+  expect({ status, error }).toEqual({ status: 'completed', error: null });
+  assertNothingRepeated(await historyOf(testbed, runId));
+
+  const handle = testbed.client.temporal.workflow.getHandle(runId);
+  const sizes: number[] = [];
+  for (let from = 0, total = 1; from < total;) {
+    const page = await handle.query<ContextPage, [{ from: number }]>('context', { from });
+    expect(page.events).not.toEqual([]);
+    sizes.push(jsonBytes(page));
+    from = page.from + page.events.length;
+    total = page.total;
+  }
+  // The page with the three calls has state and final result beside them.
+  expect(Math.max(...sizes)).toBeGreaterThan(1_700_000);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
+});
+
+test('a workflow of the user that starts an agent with too much gets an error, and its task does not fail for ever', async () => {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([]) } });
+  const workflow = await testbed.client.temporal.workflow.start('report', {
+    workflowId: `host-${testbed.taskQueue}`,
+    taskQueue: testbed.taskQueue,
+    args: ['x'.repeat(1_900_000)],
+  });
+  await expect(workflow.result()).rejects.toMatchObject({
+    cause: { type: 'payload_too_large', message: expect.stringContaining('Agent "researcher" cannot start: input: 1900012 bytes of JSON') },
+  });
+  const history = await historyOf(testbed, workflow.workflowId);
+  assertNothingRepeated(history);
+  expect(history.filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes)).toEqual([]);
 });
 
 test('failures with huge messages are cut: of a model, and of instructions', async () => {
