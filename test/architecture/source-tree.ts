@@ -15,8 +15,9 @@ export const ALL_FOLDERS = [...PRODUCT_FOLDERS, 'test', 'bench', 'examples'];
 export function readTree(root: string, folders: readonly string[]): SourceTree {
   const paths = folders
     .filter((folder) => existsSync(join(root, folder)))
-    .flatMap((folder) => globSync('**/*.ts', { cwd: join(root, folder) }).map((path) => [folder, ...path.split(sep)].join('/')))
-    .filter((path) => !path.includes('node_modules/'));
+    .flatMap((folder) =>
+      globSync('**/*.ts', { cwd: join(root, folder), exclude: ['**/node_modules'] }).map((path) => [folder, ...path.split(sep)].join('/')),
+    );
   return parseTree(Object.fromEntries(paths.map((path) => [path, readFileSync(join(root, path), 'utf8')])));
 }
 
