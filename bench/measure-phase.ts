@@ -17,6 +17,8 @@ interface Stage {
   handles: Map<SideName, SideHandle>;
 }
 
+const MODEL_CLIENT = 'Chat Completions: streamed by Longhaul and the loops, whole by the plugins';
+
 /** Runs that are not measured: they load and compile code, and open connections. */
 const WARM_UP_TURNS = 4;
 const WARM_UP_STEPS = 50;
@@ -37,7 +39,7 @@ export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples
       const setting = { address, namespace, baseURL: provider.baseURL, resultChars, codec, calls: callsMadeBy(side) };
       handles.set(side, await SideHandle.start(PEER_SIDES[side].program, setting));
     }
-    const machine = await describeMachine(client.temporal);
+    const machine = { ...(await describeMachine(client.temporal)), codec: phase.codec, modelClient: MODEL_CLIENT };
     const stage = { client, handles };
     if (phase.timed) await warmUp(phase, stage);
     return { phase, machine, ...(await measureRounds(phase, stage, say)) };
