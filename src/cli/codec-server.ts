@@ -30,6 +30,7 @@ export async function codecServer({ terminal, output }: CommandIo, flags: CodecS
     token,
     port: flags.port ?? USUAL_CODEC_PORT,
     allowsOrigin: (origin) => origins.includes(origin),
+    onRefusal: refusals((line) => output.note(line)),
     ...(flags.host === undefined ? {} : { host: flags.host }),
   });
   try {
@@ -48,4 +49,13 @@ export async function codecServer({ terminal, output }: CommandIo, flags: CodecS
   } finally {
     await server.stop();
   }
+}
+
+/** Says why requests were refused, and not again while it is the same: the Temporal CLI tries again and again. */
+export function refusals(say: (line: string) => void): (line: string) => void {
+  let last = '';
+  return (line) => {
+    if (line !== last) say(`The codec server has refused a request (${line})`);
+    last = line;
+  };
 }

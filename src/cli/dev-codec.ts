@@ -1,6 +1,7 @@
 import { type CodecServer, startCodecServer } from '../codec/codec-server.ts';
 import type { CodecOptions } from '../codec/codec-options.ts';
 import { encodes } from './codec-choice.ts';
+import { refusals } from './codec-server.ts';
 
 /** The codec server that `dev` runs for the Temporal UI; without an endpoint where nothing is encoded. */
 export interface DevCodecServer {
@@ -11,10 +12,17 @@ export interface DevCodecServer {
 }
 
 /** Starts a codec server on this machine where the codec encodes anything. Pages may call once their address is allowed. */
-export async function startDevCodecServer(codec: CodecOptions, port: () => Promise<number | undefined>): Promise<DevCodecServer> {
+export async function startDevCodecServer(
+  codec: CodecOptions,
+  port: () => Promise<number | undefined>,
+  say: (line: string) => void,
+): Promise<DevCodecServer> {
   const origins = new Set<string>();
   let server: CodecServer | undefined;
-  if (encodes(codec)) server = await startCodecServer({ codec, port: await port(), allowsOrigin: (origin) => origins.has(origin) });
+  if (encodes(codec)) {
+    const allowsOrigin = (origin: string): boolean => origins.has(origin);
+    server = await startCodecServer({ codec, port: await port(), allowsOrigin, onRefusal: refusals(say) });
+  }
   return {
     endpoint: server?.url,
     allow: (uiUrl) => {

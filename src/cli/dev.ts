@@ -35,7 +35,7 @@ const DEFAULT_GRACE_MS = 10_000;
 export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
   const agentsModule = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents);
   const codec = chosenCodec(flags, io.terminal.env);
-  const codecServer = await startDevCodecServer(codec, () => usualPort(USUAL_CODEC_PORT, dimly(io)));
+  const codecServer = await startDevCodecServer(codec, () => usualPort(USUAL_CODEC_PORT, dimly(io)), dimly(io));
   try {
     const server = await provideServer(io, flags, codecServer);
     try {

@@ -10,6 +10,7 @@ export interface AnswerOptions {
   token: string | undefined;
   allowsOrigin: (origin: string) => boolean;
   maxBodyBytes: number;
+  onRefusal: (line: string) => void;
 }
 
 interface Answer {
@@ -27,6 +28,7 @@ export function answerer(options: AnswerOptions): RequestListener {
   return (request, response) => {
     const headers = { 'cache-control': 'no-store', vary: 'origin', ...originHeaders(request.headers, options) };
     const send = ({ status, body, headers: own }: Answer): void => {
+      if (status >= 400) options.onRefusal(`${status}: ${body}`);
       response.writeHead(status, { ...headers, 'content-type': 'text/plain; charset=utf-8', ...own }).end(body);
     };
     answer(request, options).then(send, (error: unknown) => send({ status: 400, body: errorMessage(error) }));

@@ -17,6 +17,8 @@ export interface CodecServerOptions {
   allowsOrigin?: (origin: string) => boolean;
   /** Bytes that the body of a request may have. Default 64 MiB. */
   maxBodyBytes?: number;
+  /** Told why a request was refused: the Temporal CLI does not say it. Never holds content or a token. */
+  onRefusal?: (line: string) => void;
 }
 
 /** A codec server that listens. */
@@ -36,12 +38,12 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024;
  * token, and for one that cannot be listened on.
  */
 export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
-  const { host = '127.0.0.1', token, allowsOrigin = () => false, maxBodyBytes = MAX_BODY_BYTES } = options;
+  const { host = '127.0.0.1', token, allowsOrigin = () => false, maxBodyBytes = MAX_BODY_BYTES, onRefusal = () => undefined } = options;
   if (token === undefined && !LOOPBACK.includes(host)) {
     throw new UsageError(`A codec server at "${host}" would show clear text to everyone who reaches it: give it a token`);
   }
   const codecs = createCodecs(options.codec);
-  const server = createServer(answerer({ codecs, token, allowsOrigin, maxBodyBytes }));
+  const server = createServer(answerer({ codecs, token, allowsOrigin, maxBodyBytes, onRefusal }));
   const port = await listen(server, host, options.port ?? 0);
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
