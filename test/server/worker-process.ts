@@ -14,6 +14,7 @@ const {
   TEST_MODEL_URL = '',
   TEST_TOOL_URL = '',
   TEST_HEARTBEAT_MS = '500',
+  TEST_GRACE_MS = '20000',
 } = process.env;
 
 const work = defineTool({
@@ -34,7 +35,7 @@ const worker = await createWorker({
   agents: [agent],
   providers: { fake: openai({ baseURL: TEST_MODEL_URL, apiKey: 'test', api: 'chat' }) },
   heartbeatMs: Number(TEST_HEARTBEAT_MS),
-  shutdownGraceMs: 20_000,
+  shutdownGraceMs: Number(TEST_GRACE_MS),
   // A workflow task for a worker that is dead waits this long on that worker's own queue.
   worker: { stickyQueueScheduleToStartTimeout: 1_000, workflowBundle: { codePath: TEST_BUNDLE } },
 });
