@@ -9,8 +9,14 @@ import type { HistoryEvent } from '../../src/client/run-history.ts';
 import type { ContextPage } from '../../src/protocol.ts';
 import { historyOf, Testbed } from './testbed.ts';
 
-/** What happens at each limit, one byte below it, at it and one byte above it: how the run ends, and that nothing was tried again on the way there. */
-const AROUND = [-1, 0, 1];
+/** What is expected one byte below a limit, at it, and one byte above it. */
+function around<Fits, Over>(fits: Fits, over: Over): [more: number, expected: Fits | Over][] {
+  return [
+    [-1, fits],
+    [0, fits],
+    [1, over],
+  ];
+}
 
 /** Refused by Temporal, a payload fails the task or the attempt that brought it, which is then tried again. */
 function assertNothingRepeated(history: HistoryEvent[]): void {
@@ -98,6 +104,12 @@ function activityResults(history: HistoryEvent[]): unknown[] {
   return history.flatMap(({ activityTaskCompletedEventAttributes: done }) => (done ? [decoded(done.result?.payloads)] : []));
 }
 
+/** The first response of a model as history has it. */
+async function recordedResponse(script: ScriptEntry[]): Promise<unknown> {
+  const [, called] = activityResults((await run(script)).history) as { response?: unknown }[];
+  return called?.response;
+}
+
 /** The first result in the steps of a run. */
 function firstCall({ result }: Outcome): { result: string; isError: boolean } | undefined {
   return result.steps?.flatMap((step) => step.toolCalls)[0];
@@ -105,119 +117,102 @@ function firstCall({ result }: Outcome): { result: string; isError: boolean } | 
 
 describe('around each limit nothing is tried again', () => {
   test('a tool result: above its budget it is cut, and the run completes', async () => {
-    for (const more of AROUND) {
+    const cut = /^x+\n\[Cut: \d+ of 399997 bytes of this result are missing\. Ask for less, or for a part\.\]$/;
+    for (const [more, expected] of around(/^x+$/, cut)) {
       const characters = BYTE_BUDGETS.maxToolResult - '[""]'.length + more;
       const outcome = await run([callTool('fetch_page', { characters }), say('done')]);
       expect(outcome.result).toMatchObject({ status: 'completed', output: 'done' });
       const call = firstCall(outcome);
-      expect(call?.isError).toBe(false);
+      expect(call).toMatchObject({ isError: false, result: expect.stringMatching(expected) });
       expect(jsonBytes([call?.result])).toBeLessThanOrEqual(BYTE_BUDGETS.maxToolResult);
-      const isCut = /\n\[Cut: \d+ of 399997 bytes of this result are missing\. Ask for less, or for a part\.\]$/;
-      if (more > 0) expect(call?.result).toMatch(isCut);
-      else expect(call?.result).toHaveLength(characters);
     }
   }, 60_000);
 
   test('the message of a tool that fails: above the budget of its results it is cut, and the run completes', async () => {
-    for (const more of AROUND) {
+    for (const [more, expected] of around(/^y+$/, /^y+\n\[Cut: /)) {
       const characters = BYTE_BUDGETS.maxToolResult - '[""]'.length + more;
       const outcome = await run([callTool('fetch_page', { characters, fail: true }), say('done')]);
       expect(outcome.result.status).toBe('completed');
-      expect(firstCall(outcome)).toMatchObject({ isError: true, result: expect.stringMatching(more > 0 ? /^y+\n\[Cut: / : /^y+$/) });
+      expect(firstCall(outcome)).toMatchObject({ isError: true, result: expect.stringMatching(expected) });
     }
   }, 60_000);
 
   test('tool arguments: above their budget the call is answered with an error, and the run completes', async () => {
-    for (const more of AROUND) {
+    const answers = { isError: false, result: expect.stringMatching(/^\d+ characters$/) };
+    const refused = {
+      isError: true,
+      arguments: {},
+      result: expect.stringContaining("The arguments of 'store' are too large: 400001 bytes of JSON"),
+    };
+    for (const [more, expected] of around(answers, refused)) {
       const args = { body: text(BYTE_BUDGETS.toolArguments - '{"body":}'.length + more) };
       const outcome = await run([callTool('store', args), say('done')]);
       expect(outcome.result).toMatchObject({ status: 'completed', output: 'done' });
-      expect(firstCall(outcome)).toMatchObject(
-        more > 0
-          ? {
-              isError: true,
-              arguments: {},
-              result: expect.stringContaining("The arguments of 'store' are too large: 400001 bytes of JSON"),
-            }
-          : { isError: false, arguments: args, result: `${args.body.length} characters` },
-      );
+      expect(firstCall(outcome)).toMatchObject(expected);
     }
   }, 60_000);
 
   test('all arguments of a response: above its budget the last calls are answered with an error', async () => {
-    const calls = (last: number): ScriptEntry =>
+    const script = (last: number): ScriptEntry[] => [
       together(
         callTool('store', { body: text(390_000) }),
         callTool('store', { body: text(390_000) }),
         callTool('store', { body: text(390_000) }),
         callTool('store', { body: text(last) }),
-      );
-    const probe = await run([calls(10), say('done')]);
-    const recorded = activityResults(probe.history)[1] as { response: unknown };
-    for (const more of AROUND) {
-      const outcome = await run([calls(BYTE_BUDGETS.modelResponse - jsonBytes(recorded.response) + 10 + more), say('done')]);
-      expect(outcome.result.status).toBe('completed');
-      const isError = outcome.result.steps?.[0]?.toolCalls.map((call) => call.isError);
-      expect(isError).toEqual([false, false, false, more > 0]);
+      ),
+      say('A summary, because the calls are more than the window of the agent takes.'),
+      say('done'),
+    ];
+    const rest = BYTE_BUDGETS.modelResponse - jsonBytes(await recordedResponse(script(10))) + 10;
+    for (const [more, expected] of around([false, false, false, false], [false, false, false, true])) {
+      const { result } = await run(script(rest + more));
+      expect(result.status).toBe('completed');
+      expect(result.steps?.[0]?.toolCalls.map((call) => call.isError)).toEqual(expected);
     }
   }, 60_000);
 
   test('model output: above its budget the run ends with an error that names the model', async () => {
-    const probe = await run([say('')]);
-    const recorded = activityResults(probe.history)[1] as { response: unknown };
-    const room = BYTE_BUDGETS.modelText - jsonBytes(recorded.response);
-    for (const more of AROUND) {
-      const { result } = await run([say('x'.repeat(room + more))]);
-      expect(result).toMatchObject(
-        more > 0
-          ? {
-              status: 'error',
-              errorCode: 'payload_too_large',
-              error: expect.stringContaining('The answer of model "scripted/model-1" is 400001'),
-            }
-          : { status: 'completed', output: expect.stringMatching(/^x+$/) },
-      );
+    const room = BYTE_BUDGETS.modelText - jsonBytes(await recordedResponse([say('')]));
+    const whole = { status: 'completed', output: expect.stringMatching(/^x+$/) };
+    const ended = {
+      status: 'error',
+      errorCode: 'payload_too_large',
+      error: expect.stringContaining('The answer of model "scripted/model-1" is 400001'),
+    };
+    for (const [more, expected] of around(whole, ended)) {
+      expect((await run([say('x'.repeat(room + more))])).result).toMatchObject(expected);
     }
   }, 60_000);
 
   test('the agent: above its budget the run ends with an error that names what is large', async () => {
     const { history } = await run([say('done')]);
     const room = BYTE_BUDGETS.snapshot - jsonBytes(activityResults(history)[0]);
-    for (const more of AROUND) {
-      const { result } = await run(more > 0 ? [] : [say('done')], { deps: { long: room + more } });
-      expect(result).toMatchObject(
-        more > 0
-          ? { status: 'error', errorCode: 'payload_too_large', error: expect.stringContaining('most of it is its instructions') }
-          : { status: 'completed' },
-      );
+    const runs = { script: [say('done')], status: 'completed', error: null };
+    const ended = { script: [], status: 'error', error: expect.stringContaining('most of it is its instructions') };
+    for (const [more, { script, ...expected }] of around(runs, ended)) {
+      expect((await run(script, { deps: { long: room + more } })).result).toMatchObject(expected);
     }
   }, 60_000);
 
   test('state: above its budget the call is answered with an error, and nothing is set', async () => {
-    const frame = '{"note":""}'.length;
-    for (const more of AROUND) {
-      const outcome = await run([
-        callTool('remember', { characters: BYTE_BUDGETS.state - frame + more }),
-        callTool('remember', { characters: 1 }),
-        say('done'),
-      ]);
+    const room = BYTE_BUDGETS.state - '{"note":""}'.length;
+    const kept = { isError: false, result: 'kept' };
+    const refused = {
+      isError: true,
+      result: expect.stringContaining('Tool \'remember\' keeps too much. The field "state" would be 150001 bytes of JSON'),
+    };
+    for (const [more, { set, ...expected }] of around({ ...kept, set: true }, { ...refused, set: false })) {
+      const outcome = await run([callTool('remember', { characters: room + more }), say('done')]);
       expect(outcome.result.status).toBe('completed');
-      expect(firstCall(outcome)).toMatchObject(
-        more > 0
-          ? {
-              isError: true,
-              result: expect.stringContaining(`Tool 'remember' keeps too much. The field "state" would be 150001 bytes of JSON`),
-            }
-          : { isError: false, result: 'kept' },
-      );
-      const [, , set] = activityResults(outcome.history) as { state?: unknown }[];
-      expect(set === undefined ? 'no result' : jsonBytes(set.state ?? {})).toBe(more > 0 ? '{}'.length : BYTE_BUDGETS.state + more);
+      expect(firstCall(outcome)).toMatchObject(expected);
+      const [, , output] = activityResults(outcome.history) as { state?: unknown }[];
+      expect(output?.state !== undefined).toBe(set);
     }
   }, 60_000);
 
   test('the details of a heartbeat: above their budget they are left out, and the call goes on', async () => {
-    for (const bytes of [...AROUND.map((more) => BYTE_BUDGETS.heartbeat + more), 3_000_000]) {
-      const outcome = await run([callTool('beat', { bytes }), say('done')]);
+    for (const more of [-1, 0, 1, 3_000_000]) {
+      const outcome = await run([callTool('beat', { bytes: BYTE_BUDGETS.heartbeat + more }), say('done')]);
       expect(outcome.result.status).toBe('completed');
       expect(firstCall(outcome)).toMatchObject({ isError: false, result: 'done' });
     }
@@ -225,42 +220,43 @@ describe('around each limit nothing is tried again', () => {
 });
 
 describe('what a run begins with', () => {
-  const frame = '{"note":""}'.length;
-  const cases = AROUND.flatMap((more) => [
-    { field: 'input', more, start: { input: text(BYTE_BUDGETS.startInput + more) } },
-    { field: 'deps', more, start: { input: 'Q', deps: { note: 'x'.repeat(BYTE_BUDGETS.deps - frame + more) } } },
-  ]);
+  const start = (field: string, more: number): { input: string; deps?: Record<string, unknown> } =>
+    field === 'input'
+      ? { input: text(BYTE_BUDGETS.startInput + more) }
+      : { input: 'Q', deps: { note: 'x'.repeat(BYTE_BUDGETS.deps - '{"note":""}'.length + more) } };
 
-  test.each(cases)('the client: $field, $more bytes above its budget', async ({ field, more, start }) => {
-    if (more <= 0) {
-      const { result } = await run([say('done')], start);
-      expect(result).toMatchObject({ status: 'completed', output: 'done' });
-      return;
-    }
-    await using testbed = await Testbed.open();
-    const runId = `refused-${field}`;
-    await expect(testbed.client.start('sizes', { ...start, runId, taskQueue: testbed.taskQueue })).rejects.toMatchObject({
-      code: 'payload_too_large',
-      message: expect.stringContaining(`The run cannot start: ${field}: `),
+  describe.each(['input', 'deps'])('%s', (field) => {
+    test('up to the budget the run begins', async () => {
+      for (const more of [-1, 0]) {
+        const { result } = await run([say('done')], start(field, more));
+        expect(result).toMatchObject({ status: 'completed', output: 'done' });
+      }
     });
-    await expect(testbed.client.handle(runId).status()).rejects.toMatchObject({ code: 'run_not_found' });
-  });
 
-  test.each(cases)('Temporal itself: $field, $more bytes above its budget', async ({ field, more, start }) => {
-    await using testbed = await Testbed.open();
-    await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([say('done')]) } });
-    const { workflowId: runId } = await testbed.client.temporal.workflow.start('agentRun', {
-      workflowId: `from-temporal-${testbed.taskQueue}`,
-      taskQueue: testbed.taskQueue,
-      args: [{ agent: 'sizes', ...start }],
+    test('above the budget the client refuses it before anything is sent', async () => {
+      await using testbed = await Testbed.open();
+      const runId = `refused-${field}-${testbed.taskQueue}`;
+      await expect(testbed.client.start('sizes', { ...start(field, 1), runId, taskQueue: testbed.taskQueue })).rejects.toMatchObject({
+        code: 'payload_too_large',
+        message: expect.stringContaining(`The run cannot start: ${field}: `),
+      });
+      await expect(testbed.client.handle(runId).status()).rejects.toMatchObject({ code: 'run_not_found' });
     });
-    const result = await testbed.client.handle(runId).result();
-    expect(result).toMatchObject(
-      more > 0
-        ? { status: 'error', errorCode: 'payload_too_large', error: expect.stringContaining(`${field}: `) }
-        : { status: 'completed' },
-    );
-    assertNothingRepeated(await historyOf(testbed, runId));
+
+    test('a start that no client of ours has checked ends above the budget, and not below', async () => {
+      await using testbed = await Testbed.open();
+      await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([say('done')], { repeatLast: true }) } });
+      const ended = { status: 'error', errorCode: 'payload_too_large', error: expect.stringContaining(`${field}: `) };
+      for (const [more, expected] of around({ status: 'completed' }, ended)) {
+        const { workflowId: runId } = await testbed.client.temporal.workflow.start('agentRun', {
+          workflowId: `from-temporal${more}-${testbed.taskQueue}`,
+          taskQueue: testbed.taskQueue,
+          args: [{ agent: 'sizes', ...start(field, more) }],
+        });
+        expect(await testbed.client.handle(runId).result()).toMatchObject(expected);
+        assertNothingRepeated(await historyOf(testbed, runId));
+      }
+    });
   });
 });
 
