@@ -7,7 +7,7 @@ import type { ContentPart } from '../domain/content.ts';
 import { LonghaulError } from '../domain/error.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
 import { outputText } from '../domain/output-text.ts';
-import { oneLine } from '../domain/text.ts';
+import { summaryText } from '../domain/summary-text.ts';
 import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../protocol.ts';
 import { checkRunInput } from '../schema/run-input-schema.ts';
 
@@ -43,7 +43,7 @@ export async function startRun(
       args: [input],
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
-      staticSummary: oneLine(`${name}: ${outputText(input.input)}`, 300),
+      staticSummary: summaryText(`${name}: ${outputText(input.input)}`),
     });
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;

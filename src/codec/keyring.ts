@@ -4,8 +4,8 @@ import type { EncryptionKey, EncryptionOptions } from './codec-options.ts';
 
 const KEY_BYTES = 32;
 
-/** The id is stored with every payload. */
-const MAX_KEY_ID_CHARACTERS = 64;
+/** The id is stored with every payload: the summaries of the Temporal UI have little room. */
+const KEY_ID_PATTERN = /^[\x21-\x7e]{1,64}$/;
 
 /** The keys of a process: one to encrypt with, and those that older payloads need. */
 export class Keyring {
@@ -15,8 +15,8 @@ export class Keyring {
 
   /** Throws a UsageError for keys in hand that cannot be used. What a function gives is checked when it is needed. */
   constructor({ activeKeyId, keys }: EncryptionOptions) {
-    if (activeKeyId === '' || activeKeyId.length > MAX_KEY_ID_CHARACTERS)
-      throw new UsageError(`codec.encryption.activeKeyId is "${activeKeyId}": give an id of 1 to ${MAX_KEY_ID_CHARACTERS} characters`);
+    if (!KEY_ID_PATTERN.test(activeKeyId))
+      throw new UsageError(`codec.encryption.activeKeyId is "${activeKeyId}": give an id of 1 to 64 ASCII characters without spaces`);
     this.activeKeyId = activeKeyId;
     if (typeof keys === 'function') {
       this.#load = async (keyId) => keys(keyId);

@@ -138,7 +138,7 @@ describe('keys', () => {
   test('in hand are checked when the codec is made', () => {
     expect(() => codecOf('k2', { k1: key(1) })).toThrow('codec.encryption.keys has no key "k2"');
     expect(() => codecOf('k1', { k1: key(1), k0: new Uint8Array(31) })).toThrow('The encryption key "k0" has 31 bytes');
-    expect(() => codecOf('', { '': key(1) })).toThrow('activeKeyId');
+    for (const keyId of ['', 'a b', 'schlüssel', 'k'.repeat(65)]) expect(() => codecOf(keyId, { [keyId]: key(1) })).toThrow('activeKeyId');
     expect(() => codecOf('toString', { k1: key(1) })).toThrow('has no key "toString"');
   });
 });
