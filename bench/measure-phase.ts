@@ -20,7 +20,7 @@ interface Stage {
 const MODEL_CLIENT = 'Chat Completions: streamed by Longhaul and the loops, whole by the plugins';
 
 /** Runs that are not measured: they load and compile code, and open connections. */
-const WARM_UP_TURNS = 4;
+const WARM_UP_RUNS = 4;
 const WARM_UP_STEPS = 50;
 
 /**
@@ -52,7 +52,7 @@ export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples
 }
 
 async function warmUp({ steps, sides, atOnce }: Phase, stage: Stage): Promise<void> {
-  for (let turn = 0; turn < WARM_UP_TURNS; turn += 1) {
+  for (let runs = 0; runs < WARM_UP_RUNS; runs += atOnce) {
     for (const side of sides) await turnOf(stage, { side, steps: Math.min(steps, WARM_UP_STEPS), atOnce });
   }
 }
