@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { PayloadStore } from '../../worker/index.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import type { Resources } from '../define/run-context.ts';
 import { UsageError } from '../domain/error.ts';
@@ -13,6 +14,8 @@ export interface AgentsModule {
   /** Undefined where the module leaves the providers to us. */
   providers: Record<string, ModelClient> | undefined;
   resources: Resources;
+  /** Where tools spill results to. Undefined where the module has none. */
+  payloadStore: PayloadStore | undefined;
 }
 
 /** Loads the module that the user named. Throws a UsageError that says what is wrong with it. */
@@ -41,7 +44,12 @@ function readExports(path: string, exported: Record<string, unknown>): AgentsMod
         'write export const agents = [...], with agents made by defineAgent',
     );
   }
-  return { agents, providers: providersIn(path, exported['providers']), resources: resourcesIn(path, exported['resources']) };
+  return {
+    agents,
+    providers: providersIn(path, exported['providers']),
+    resources: resourcesIn(path, exported['resources']),
+    payloadStore: payloadStoreIn(path, exported['payloadStore']),
+  };
 }
 
 /** `agents` says it all; otherwise every agent that is exported, alone or in the default list, counts. */
@@ -84,6 +92,20 @@ function resourcesIn(path: string, resources: unknown): Resources {
   if (resources === undefined) return {};
   if (isObject(resources)) return resources;
   throw new UsageError(`"resources" of the agents module "${path}" is not an object: write export const resources = { pool }`);
+}
+
+function payloadStoreIn(path: string, store: unknown): PayloadStore | undefined {
+  if (store === undefined) return undefined;
+  if (isPayloadStore(store)) return store;
+  throw new UsageError(
+    `"payloadStore" of the agents module "${path}" is not a payload store: write export const payloadStore = fileStore({ directory })`,
+  );
+}
+
+function isPayloadStore(value: unknown): value is PayloadStore {
+  return (
+    isObject(value) && typeof value['name'] === 'string' && typeof value['store'] === 'function' && typeof value['deleteRun'] === 'function'
+  );
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -58,14 +58,16 @@ describe('agents are found', () => {
   });
 });
 
-test('providers and resources come along; without providers they are left to the command', async () => {
+test('providers, resources and a payload store come along; without providers they are left to the command', async () => {
   const whole = await loadAgentsModule(
     await write(`export const agents = [${AGENT('a')}]; export const providers = { p: ${CLIENT} }; export const resources = { pool: 1 };`),
   );
   expect(Object.keys(whole.providers ?? {})).toEqual(['p']);
   expect(whole.resources).toEqual({ pool: 1 });
+  const withStore = `export const payloadStore = { name: 's', store() {}, retrieve() {}, deleteRun() {} };`;
+  expect((await loadAgentsModule(await write(`export const agents = [${AGENT('a')}]; ${withStore}`))).payloadStore?.name).toBe('s');
   const bare = await loadAgentsModule(await write(`export const agents = [${AGENT('a')}];`));
-  expect(bare).toMatchObject({ providers: undefined, resources: {} });
+  expect(bare).toMatchObject({ providers: undefined, resources: {}, payloadStore: undefined });
 });
 
 describe('a module that cannot serve is refused with the reason', () => {
@@ -91,7 +93,7 @@ describe('a module that cannot serve is refused with the reason', () => {
     );
   });
 
-  test('its providers or resources are something else', async () => {
+  test('its providers, resources or payload store are something else', async () => {
     expect(await problem(`export const agents = [${AGENT('a')}]; export const providers = [];`)).toContain(
       '"providers" of the agents module',
     );
@@ -100,6 +102,9 @@ describe('a module that cannot serve is refused with the reason', () => {
     );
     expect(await problem(`export const agents = [${AGENT('a')}]; export const resources = 3;`)).toContain(
       '"resources" of the agents module',
+    );
+    expect(await problem(`export const agents = [${AGENT('a')}]; export const payloadStore = { name: 's' };`)).toContain(
+      '"payloadStore" of the agents module "PATH" is not a payload store',
     );
   });
 
