@@ -15,6 +15,6 @@ export function continueDue(run: LiveRun, growth: Growth): boolean {
     continueAsNewSuggested ||
     historyLength + growth.events > limit.events ||
     historySize + growth.bytes > limit.bytes ||
-    run.inbox.updates >= limit.updates;
+    run.inbox.updates + Math.max(1, run.recentUpdates) > limit.updates;
   return due && patched('continue-as-new');
 }

@@ -17,6 +17,8 @@ export interface LiveRun {
   inbox: Inbox;
   /** Activities that have ended in this execution: without any it must not continue as new. */
   activitiesEnded: number;
+  /** Updates that came during the last activity: as many may come during the next. */
+  recentUpdates: number;
   snapshot?: AgentSnapshot;
   state?: RunState;
 }

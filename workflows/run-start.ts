@@ -15,7 +15,7 @@ export type RunIdentity = Pick<LiveRun, 'runId' | 'startedAt' | 'key'>;
 
 /** Checks the input of an execution: of the first one from whatever client, of a later one from the execution before. */
 export function checkStart(raw: RunInput | CarriedInput | undefined, identity: RunIdentity): CheckedStart {
-  const blank = { ...identity, agentName: '', deps: {}, executions: 1, inbox: new Inbox(), activitiesEnded: 0 };
+  const blank = { ...identity, agentName: '', deps: {}, executions: 1, inbox: new Inbox(), activitiesEnded: 0, recentUpdates: 0 };
   if (isJsonObject(raw) && 'carry' in raw) {
     const checked = checkRunCarry(raw['carry']);
     if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot go on: ${checked.problem}` };

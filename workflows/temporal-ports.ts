@@ -11,8 +11,10 @@ export function temporalPorts(run: ResolvedRun, recorded: (state: RunState) => v
   const { inbox } = run;
   const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
   const counted = async <Outcome>(work: Promise<Outcome>): Promise<Outcome> => {
+    const before = inbox.updates;
     const outcome = await work;
     run.activitiesEnded += 1;
+    run.recentUpdates = inbox.updates - before;
     return outcome;
   };
   return {

@@ -39,13 +39,16 @@ export async function updateRun<Answer>(client: Client, runId: string, update: R
   // Without a run id: each attempt goes to the execution that is the newest then.
   const handle = client.workflow.getHandle(runId);
   let wait = SHORTEST_PAUSE_MS;
+  let hindrance: unknown;
   for (;;) {
     try {
       return await client.withDeadline(deadline, () => handle.executeUpdate<Answer, [unknown]>(name, { args: [argument], updateId }));
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw await goneError(client, runId);
       if (!isPassing(error)) throw refusal(error);
-      if (Date.now() + wait > deadline) throw gaveUp(runId, name, error);
+      // That the time is over says less than what it was spent on.
+      if (hindrance === undefined || error instanceof WorkflowUpdateFailedError) hindrance = error;
+      if (Date.now() + wait > deadline) throw gaveUp(runId, name, hindrance);
     }
     await pause(wait);
     wait = Math.min(wait * 2, LONGEST_PAUSE_MS);
@@ -85,9 +88,8 @@ async function goneError(client: Client, runId: string): Promise<LonghaulError> 
 }
 
 function gaveUp(runId: string, name: string, cause: unknown): LonghaulError {
-  return new LonghaulError(
-    'wait_timeout',
-    `Run "${runId}" did not take the Update "${name}" in time (${errorMessage(cause)}): is a worker running? Send it again with the same id`,
-    { cause },
-  );
+  const why = cause instanceof WorkflowUpdateFailedError ? errorMessage(cause.cause) : `${errorMessage(cause)}; is a worker running?`;
+  return new LonghaulError('wait_timeout', `Run "${runId}" did not take "${name}" in time (${why}). Send it again with the same id`, {
+    cause,
+  });
 }

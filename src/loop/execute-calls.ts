@@ -29,7 +29,7 @@ function runsInSequence(state: RunState, prepared: PreparedCall[]): boolean {
 async function executeInSequence(state: RunState, ports: RunPorts, prepared: PreparedCall[], outcomes: Outcomes): Promise<Outcomes> {
   for (const [place, one] of prepared.entries()) {
     if (outcomes[place] !== null) continue;
-    if (place > 0 && continueBeforeTool(ports, outcomes)) return outcomes;
+    if (continueBeforeTool(ports, outcomes)) return outcomes;
     const outcome: ToolOutcome = ports.cancelRequested() ? { type: 'cancelled' } : await execute(one, ports);
     applyState(state, outcome);
     outcomes[place] = outcome;
@@ -58,8 +58,7 @@ async function startInTurn(ports: RunPorts, prepared: PreparedCall[], outcomes: 
     }
     const bytes = bytesInFlight(one.invocation);
     while (!calls.hasRoomFor(bytes) && ports.allows('bounded-fan-out')) await calls.one();
-    // Asked once others have ended: at the start nothing has happened that could have filled the history.
-    if (outcomes.some((outcome) => outcome?.type === 'result') && continueBeforeTool(ports, outcomes)) break;
+    if (continueBeforeTool(ports, outcomes)) break;
     calls.add(bytes, note(outcomes, place, ports.runTool(one.invocation)));
   }
   await calls.all();

@@ -1,4 +1,5 @@
-import { runAgent } from '../../workflows/index.ts';
+import { continueAsNew } from '@temporalio/workflow';
+import { runAgent, type RunCarry } from '../../workflows/index.ts';
 
 /** Two agents in one workflow: the second writes about what the first found. */
 export async function report(topic: string): Promise<{ text: string; statuses: string[]; tokens: number }> {
@@ -11,4 +12,31 @@ export async function report(topic: string): Promise<{ text: string; statuses: s
 export async function outcome(runId: string): Promise<{ status: string; error: string | null; cancelReason: string | undefined }> {
   const { status, error, cancelReason } = await runAgent('researcher', 'Q', { runId });
   return { status, error, cancelReason };
+}
+
+/** What a host with two agents in its own history has so far: of each an answer, or what to carry on. */
+interface Inline {
+  first?: string | RunCarry;
+  second?: string | RunCarry;
+  executions?: number;
+}
+
+/** Two agents at once in the history of their host, which continues as new for both. */
+export async function inlineReport({ first, second, executions = 1 }: Inline = {}): Promise<{ texts: string[]; executions: number }> {
+  const [facts, text] = await Promise.all([goOn('researcher', first), goOn('writer', second)]);
+  if (typeof facts === 'string' && typeof text === 'string') return { texts: [facts, text], executions };
+  return continueAsNew<typeof inlineReport>({ first: facts, second: text, executions: executions + 1 });
+}
+
+async function goOn(agent: string, so: string | RunCarry | undefined): Promise<string | RunCarry> {
+  if (typeof so === 'string') return so;
+  const end = await runAgent(agent, 'Q', { inline: true, ...(so === undefined ? {} : { carry: so }) });
+  return end.type === 'finished' ? end.result.outputText : end.carry;
+}
+
+/** One agent inline, under a key. */
+export async function inlineOutcome(key: string): Promise<{ status: string; runId: string; output: unknown }> {
+  const end = await runAgent('researcher', 'Q', { inline: true, key });
+  if (end.type === 'continue') throw new Error('the threshold was not meant to be reached');
+  return { status: end.result.status, runId: end.result.runId, output: end.result.output };
 }

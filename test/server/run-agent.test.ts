@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest';
-import { hang, say, scriptedModel, failWith } from '../../src/testing/index.ts';
+import { callTool, hang, say, scriptedModel, failWith } from '../../src/testing/index.ts';
 import { defineAgent } from '../../src/index.ts';
+import { search } from './agents.ts';
 import { executionStatus, Testbed, until } from './testbed.ts';
 
 const researcher = defineAgent({ name: 'researcher', model: 'scripted/r', instructions: 'Research.' });
 const writer = defineAgent({ name: 'writer', model: 'writing/w', instructions: 'Write.' });
+
+/** The same two with a tool. */
+const seeker = defineAgent({ name: 'researcher', model: 'scripted/r', tools: [search] });
+const author = defineAgent({ name: 'writer', model: 'writing/w', tools: [search] });
 
 test('a workflow of the user runs two agents, one on the result of the other', async () => {
   await using testbed = await Testbed.open();
@@ -54,4 +59,50 @@ test('cancelling the workflow cancels the agent that it runs', async () => {
   expect(await executionStatus(testbed, testbed.taskQueue)).toBe('CANCELLED');
   expect(await executionStatus(testbed, child)).toBe('CANCELLED');
   expect(await testbed.client.handle(child).result()).toMatchObject({ status: 'cancelled' });
+});
+
+test('two agents run inline at once, in the history of their host, and their conversations stay apart', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([callTool('search', { query: 'r' }), say('facts')]);
+  const writing = scriptedModel([callTool('search', { query: 'w' }), callTool('search', { query: 'x'.repeat(3_000) }), say('a text')]);
+  await testbed.work({ agents: [seeker, author], providers: { scripted, writing } });
+  const { workflow } = testbed.client.temporal;
+  const report = await workflow.execute('inlineReport', { args: [{}], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue });
+  expect(report).toEqual({ texts: ['facts', 'a text'], executions: 1 });
+  expect(JSON.stringify(scripted.requests)).not.toContain('found: w');
+  expect(JSON.stringify(writing.requests)).not.toContain('found: r');
+  expect(JSON.stringify(writing.requests[2]?.conversation)).toContain(`found: ${'x'.repeat(3_000)}`);
+});
+
+test('inline agents past the threshold are carried by their host, and end as they would have', async () => {
+  await using testbed = await Testbed.open();
+  const steps = 5;
+  const script = (answer: string) => [
+    ...Array.from({ length: steps }, (_, index) => callTool('search', { query: `${answer} ${index}` })),
+    say(answer),
+  ];
+  const [scripted, writing] = [scriptedModel(script('facts')), scriptedModel(script('a text'))];
+  await testbed.work({ agents: [seeker, author], providers: { scripted, writing }, continueAsNew: { events: 40 } });
+  const { workflow } = testbed.client.temporal;
+  const report = await workflow.execute('inlineReport', { args: [{}], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue });
+  expect(report).toMatchObject({ texts: ['facts', 'a text'] });
+  expect((report as { executions: number }).executions).toBeGreaterThan(1);
+  for (const { requests } of [scripted, writing]) {
+    expect(requests).toHaveLength(steps + 1);
+    expect(requests.at(-1)?.conversation).toHaveLength(1 + 2 * steps);
+  }
+});
+
+test('an inline agent is asked and cancelled through its host', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([hang('half')]);
+  await testbed.work({ agents: [researcher], providers: { scripted }, heartbeatMs: 200 });
+  const { workflow } = testbed.client.temporal;
+  const host = await workflow.start('inlineOutcome', { args: ['facts'], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue });
+  await until(() => scripted.requests.length === 1, 'the agent to think');
+  expect(await host.query('facts.status')).toMatchObject({ runId: `${testbed.taskQueue}/facts`, status: 'running', events: 1 });
+  await host.executeUpdate('facts.send', { args: [{ id: 'm1', content: 'more' }] });
+  await host.cancel();
+  await expect(host.result()).rejects.toThrow('Workflow execution cancelled');
+  expect(await host.query('facts.context')).toMatchObject({ total: 3, status: 'cancelled' });
 });
