@@ -1,12 +1,11 @@
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { type InjectedSinks, type ReplayResult, type ReplayWorkerOptions, Worker } from '@temporalio/worker';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { HistoryEvent } from '../src/client/run-history.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import { errorMessage } from '../src/domain/error.ts';
 import type { RecordedCommand, ReplaySinks } from '../workflows/command-recorder.ts';
 import { LonghaulPlugin } from './plugin.ts';
+import { bundleForReplay } from './replay-bundle.ts';
 import { type Divergence, firstDivergence, lastStep } from './replay-divergence.ts';
 import { historyTasks, workflowTypeOf } from './replay-history.ts';
 
@@ -29,42 +28,28 @@ export type ReplayVerdict =
   /** It could not be replayed: the code throws, or has no such workflow, or the history is none. `step` is where it came to. */
   | { type: 'failed'; message: string; step: number | null };
 
-/**
- * The module to add to the interceptors of a bundle built ahead, so that a divergence can be told by its commands.
- * Where a Replayer bundles by itself, it is added.
- */
-export const COMMAND_RECORDER_MODULE = fileURLToPath(new URL(`../workflows/command-recorder${extname(import.meta.url)}`, import.meta.url));
-
 /** Replays histories, one after the other, with the workflow code as it is: a dress rehearsal of a deploy. Needs no server. */
 export class Replayer {
-  readonly #results: AsyncIterableIterator<ReplayResult>;
+  readonly #options: ReplayerOptions;
+  #results: AsyncIterableIterator<ReplayResult> | undefined;
   #next: { history: { events: HistoryEvent[] }; workflowId: string } | undefined;
   #commands = new Map<number, RecordedCommand[]>();
 
   /** Bundles nothing yet: the first replay does. */
-  constructor({ workflowsPath, codec, worker = {} }: ReplayerOptions = {}) {
-    const { interceptors, sinks, plugins } = worker;
-    const bundled = worker.workflowBundle !== undefined;
-    this.#results = Worker.runReplayHistories(
-      {
-        ...worker,
-        ...(workflowsPath === undefined || bundled ? {} : { workflowsPath }),
-        interceptors: bundled
-          ? { ...interceptors }
-          : { ...interceptors, workflowModules: [...(interceptors?.workflowModules ?? []), COMMAND_RECORDER_MODULE] },
-        sinks: { ...sinks, ...this.#sinks() },
-        plugins: [...(plugins ?? []), new LonghaulPlugin({ agents: [], providers: {}, ...(codec === undefined ? {} : { codec }) })],
-      },
-      this.#histories(),
-    );
+  constructor(options: ReplayerOptions = {}) {
+    this.#options = options;
   }
 
-  /** Replays one execution: its events as the server gives them, or the JSON of a history file. Call it again only when it has resolved. */
+  /**
+   * Replays one execution: its events as the server gives them, or the JSON of a history file. Call it again only when
+   * it has resolved. Throws a UsageError where the workflows cannot be bundled.
+   */
   async replay(workflowId: string, history: unknown): Promise<ReplayVerdict> {
     const events = eventsOf(history);
     if (typeof events === 'string') return { type: 'failed', message: events, step: null };
     this.#commands = new Map();
     this.#next = { history: { events }, workflowId };
+    this.#results ??= await this.#open();
     const { value, done } = await this.#results.next();
     if (done) throw new Error('The replay worker has ended');
     return this.#verdict(events, value.error);
@@ -72,7 +57,17 @@ export class Replayer {
 
   /** Ends the worker underneath. */
   async close(): Promise<void> {
-    await this.#results.return?.(undefined);
+    await this.#results?.return?.(undefined);
+  }
+
+  async #open(): Promise<AsyncIterableIterator<ReplayResult>> {
+    const { workflowsPath, codec, worker = {} } = this.#options;
+    const plugin = new LonghaulPlugin({ agents: [], providers: {}, ...(codec === undefined ? {} : { codec }) });
+    const plugins = [...(worker.plugins ?? []), plugin];
+    const workflowBundle = worker.workflowBundle ?? (await bundleForReplay(workflowsPath, { ...worker, plugins }));
+    const { interceptors: { workflowModules: _bundled, ...interceptors } = {}, bundlerOptions: _options, ...options } = worker;
+    const sinks = { ...worker.sinks, ...this.#sinks() };
+    return Worker.runReplayHistories({ ...options, interceptors, workflowBundle, sinks, plugins }, this.#histories());
   }
 
   /** The SDK asks for the next history only when somebody asks for the next result, and by then it is there. */

@@ -67,7 +67,7 @@ export function reportLines(report: ReplayReport, output: Pick<Output, 'look'>):
 
 function place({ executions }: ReplayReport, { execution, executionId, step }: ReplayProblem): string {
   const where = executions > 1 ? `execution ${execution} of ${executions}${executionId === undefined ? '' : ` (${executionId})`}, ` : '';
-  return `${where}${step === null ? 'before the first model call' : `step ${step}`}`;
+  return `${where}${step === null ? 'before any step' : `step ${step}`}`;
 }
 
 function difference({ eventId, expected, actual, message }: ReplayProblem): string {

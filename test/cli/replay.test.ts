@@ -67,6 +67,15 @@ test('for machines each run is an object on a line', async () => {
   expect(exitCode).toBe(9);
 });
 
+test('workflows that cannot be bundled are a usage error with the reason', async () => {
+  const workflows = join(folder, 'workflows.ts');
+  await writeFile(workflows, "import { readFileSync } from 'node:fs';\nexport const report = async () => readFileSync('a');\n");
+  const { exitCode, stderr } = await callCli(['replay', foreign, '--workflows', workflows]);
+  expect(stderr).toContain(`The workflows "${workflows}" cannot be bundled: ERROR in node:fs`);
+  expect(stderr).not.toContain('    at ');
+  expect(exitCode).toBe(2);
+});
+
 test('a run of a workflow that the code does not have says so', async () => {
   const { exitCode, stdout } = await callCli(['replay', join(HISTORIES, 'two-agents-in-a-workflow.json')]);
   expect(stdout).toContain('The code has no workflow of type "report"');
