@@ -3,6 +3,7 @@ import { freePorts } from '../dev-server/free-port.ts';
 import { UsageError } from '../domain/error.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES } from '../protocol.ts';
 import type { CodecOptions } from '../codec/codec-options.ts';
+import { KEYS_VARIABLE } from '../codec/environment-keys.ts';
 import { type AgentsModule, loadAgentsModule } from './agents-module.ts';
 import { checkNamespace } from './check-namespace.ts';
 import { chosenCodec } from './codec-choice.ts';
@@ -146,7 +147,8 @@ async function announce({ terminal, output }: CommandIo, { server, codecServer, 
   ] as const;
   for (const [name, value] of facts) output.print(`${output.look('dim', name.padEnd(11))} ${value}`);
   const [first] = agents;
-  if (first !== undefined) output.print(`\nIn another terminal:\n  longhaul start ${first} "…" --wait${await addressFlag(address)}`);
+  const keys = terminal.env[KEYS_VARIABLE] ? `, with the same ${KEYS_VARIABLE}` : '';
+  if (first !== undefined) output.print(`\nIn another terminal${keys}:\n  longhaul start ${first} "…" --wait${await addressFlag(address)}`);
   output.print('\nCtrl-C ends it.');
 }
 

@@ -4,7 +4,7 @@ import { callCli } from './call-cli.ts';
 test('help goes to stdout, names every command, and holds the exit codes', async () => {
   const { exitCode, stdout, stderr } = await callCli(['--help']);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  for (const command of ['dev', 'worker', 'start', 'show', 'events', 'result', 'cancel', 'list']) {
+  for (const command of ['dev', 'worker', 'start', 'show', 'events', 'result', 'cancel', 'list', 'codec-server']) {
     expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
   }
   expect(stdout).toContain('7    no Temporal server answers');

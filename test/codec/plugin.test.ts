@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { connect } from '../../src/client/index.ts';
+import { BUNDLE_MARK } from '../../src/codec/failure-converter.ts';
+import { FAILURE_CONVERTER_PATH } from '../../src/codec/with-codec.ts';
+import { createWorker, LonghaulPlugin } from '../../worker/index.ts';
+import { key } from './payloads.ts';
+
+const codec = { encryption: { activeKeyId: 'k1', keys: { k1: key(1) } } };
+const plugin = new LonghaulPlugin({ agents: [], providers: {}, codec });
+const encoding = { payloadCodecs: [expect.anything(), expect.anything()], failureConverterPath: FAILURE_CONVERTER_PATH };
+
+test('a plugin gives its codec to worker, replay worker, client and bundle', () => {
+  expect(plugin.configureWorker({ taskQueue: 'q' }).dataConverter).toMatchObject(encoding);
+  expect(plugin.configureReplayWorker({}).dataConverter).toMatchObject(encoding);
+  expect(plugin.configureClient({}).dataConverter).toMatchObject(encoding);
+  expect(plugin.configureBundler({ workflowsPath: '/w.js' }).failureConverterPath).toBe(FAILURE_CONVERTER_PATH);
+});
+
+test('a plugin without encryption leaves failures as they are', () => {
+  const plain = new LonghaulPlugin({ agents: [], providers: {}, codec: { compression: true } });
+  expect(plain.configureWorker({ taskQueue: 'q', workflowBundle: { code: '' } }).dataConverter).not.toHaveProperty('failureConverterPath');
+  expect(plain.configureBundler({ workflowsPath: '/w.js' })).not.toHaveProperty('failureConverterPath');
+});
+
+test('a bundle is taken by a worker that encrypts only with the converter of failures in it', () => {
+  expect(() => plugin.configureWorker({ taskQueue: 'q', workflowBundle: { code: 'workflows' } })).toThrow(
+    'bundleWorkflowCode({…, plugins: [plugin]})',
+  );
+  expect(plugin.configureWorker({ taskQueue: 'q', workflowBundle: { code: `workflows // ${BUNDLE_MARK}` } })).toHaveProperty(
+    'workflowBundle',
+  );
+});
+
+test('a codec that cannot be used is refused before anything is connected', async () => {
+  const bad = { compression: { threshold: -1 } };
+  const message = 'codec.compression.threshold is "-1"';
+  expect(() => new LonghaulPlugin({ agents: [], providers: {}, codec: bad })).toThrow(message);
+  await expect(connect({ address: '127.0.0.1:1', codec: bad })).rejects.toThrow(message);
+  await expect(createWorker({ address: '127.0.0.1:1', agents: [], providers: {}, codec: bad })).rejects.toThrow(message);
+});
