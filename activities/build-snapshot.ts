@@ -17,13 +17,15 @@ export interface SnapshotCircumstances {
   searchAttributes: boolean;
   /** Where the worker sets its own. */
   continueAsNew?: ContinueAsNewThresholds | undefined;
+  /** The run moves to the current build of its worker where it continues as new. */
+  upgradeOnContinueAsNew?: boolean;
   /** Overrides the agent's step limit. */
   maxIterations?: number | undefined;
 }
 
 /** The agent as plain JSON, pinned for one run. Its digest names the same content wherever it is computed. */
 export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstances): AgentSnapshot {
-  const { instructions, capabilities, heartbeatMs, searchAttributes, maxIterations, continueAsNew } = circumstances;
+  const { instructions, capabilities, heartbeatMs, searchAttributes, maxIterations, continueAsNew, upgradeOnContinueAsNew } = circumstances;
   const output = outputSnapshot(agent, capabilities);
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
@@ -48,6 +50,7 @@ export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstan
     timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts },
     window: windowPolicy(agent, capabilities),
     ...(continueAsNew === undefined ? {} : { continueAsNew }),
+    ...(upgradeOnContinueAsNew ? { upgradeOnContinueAsNew: true as const } : {}),
     searchAttributes,
   };
   return { ...content, digest: snapshotDigest(content) };

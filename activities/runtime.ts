@@ -17,6 +17,8 @@ export interface ActivityRuntime {
   aborts: AbortRegistry;
   /** When runs continue as new, where the worker says something else than the default. */
   continueAsNew: ContinueAsNewThresholds | undefined;
+  /** Runs are pinned to the worker's build, and move to the current one where they continue as new. */
+  upgradeOnContinueAsNew: boolean;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
   /** Whether the namespace has Longhaul's search attributes, once the worker knows. */

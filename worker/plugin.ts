@@ -79,6 +79,7 @@ export class LonghaulPlugin extends SimplePlugin {
       snapshots: new SnapshotCache(),
       aborts: new AbortRegistry(),
       continueAsNew: thresholds(options.continueAsNew),
+      upgradeOnContinueAsNew: options.versioning?.behavior === 'UPGRADE_ON_CONTINUE_AS_NEW',
       heartbeatMs: this.#heartbeatMs,
       searchAttributes: () => this.#searchAttributes ?? Promise.resolve(false),
     };

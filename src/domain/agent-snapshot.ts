@@ -86,6 +86,8 @@ export interface AgentSnapshot {
   window?: WindowPolicy;
   /** Absent: the defaults. */
   continueAsNew?: ContinueAsNewThresholds;
+  /** The worker was tied to a build that runs leave where they continue as new, for the current one. */
+  upgradeOnContinueAsNew?: true;
   /** The worker has an archive: events are handed to it as the run leaves them behind. */
   archive?: boolean;
   /** The namespace has the search attributes; upserting one that is missing would block the run. */
