@@ -1,10 +1,12 @@
+import { BYTE_BUDGETS } from '../domain/byte-budget.ts';
 import type { ContentItem } from '../domain/content.ts';
+import { windowEventBytes } from '../domain/window.ts';
 import { cancelled, failed } from './endings.ts';
 import type { NextStep } from './next-step.ts';
-import { planEviction, planSummary } from './plan-compaction.ts';
+import { planEviction, planSummary, planUnseenEviction } from './plan-compaction.ts';
 import type { RunPorts } from './ports.ts';
 import { recordEvent, recordUsage, type RunState } from './run-state.ts';
-import { windowFullness } from './window-limit.ts';
+import { windowLimit } from './window-limit.ts';
 
 /** Compaction begins at a full window and ends at this part of it, so that many steps pass before the next. */
 const GOAL = 0.5;
@@ -12,61 +14,95 @@ const GOAL = 0.5;
 /** Where eviction alone leaves more than this, the older part is summarised as well. */
 const ENOUGH = 0.75;
 
-/** The part of the limit that the newest events may take beside a summary. */
+/** The part of the limit that the newest events may take beside a summary, whatever they are. */
 const TAIL = 0.25;
+
+/** The part of the limit that a summary may take, and the least that is enough for one. */
+const SUMMARY = 0.125;
+const LEAST_SUMMARY_BYTES = 200;
+
+/** What stands in the event of a summary beside its text. */
+const SUMMARY_EVENT_BYTES = 100;
 
 /**
  * Keeps the window within its bounds: evicts old tool results, then summarises the older part of the conversation.
  * Each is an event of the record. Gives the end of the run where even that is not enough.
  */
 export async function compactIfNeeded(state: RunState, ports: RunPorts): Promise<NextStep | undefined> {
-  const fullness = windowFullness(state);
-  if (fullness === undefined || fullness.ratio <= 1 || !ports.allows('compaction')) return undefined;
-  const ended = await compact(state, ports, fullness.limitBytes);
+  const limit = windowLimit(state);
+  if (limit === undefined || state.window.bytes <= limit || !ports.allows('compaction')) return undefined;
+  const ended = await compact(state, ports, limit);
   if (ended !== undefined) return ended;
-  const after = windowFullness(state);
-  if (after === undefined || after.ratio <= 1) return undefined;
-  return failed(
-    state,
-    'context_length_exceeded',
-    `The conversation of run "${state.runId}" does not fit the window of agent "${state.snapshot.name}" (${Math.ceil(after.limitBytes)} bytes), ` +
-      'even without its tool results: raise "window", or ask for less at a time',
-  );
+  const left = windowLimit(state) ?? limit;
+  return state.window.bytes <= left ? undefined : failed(state, 'context_length_exceeded', doesNotFit(state, left));
 }
 
-/** After the model has said that the conversation is too long: compacts it as if the window were as large as what it refused. Undefined where nothing could be taken out. */
+function doesNotFit({ runId, snapshot, window }: RunState, limit: number): string {
+  const agent = `agent "${snapshot.name}"`;
+  return limit <= 0
+    ? `The instructions and tools of ${agent} leave no room for the conversation of run "${runId}": raise "window", or shorten them`
+    : `The conversation of run "${runId}" does not fit the window of ${agent}: ${window.bytes} bytes, over ${limit}, and nothing more can be taken out. ` +
+        'Raise "window", or ask for less at a time';
+}
+
+/**
+ * After the model has said that the conversation is too long: compacts it as if the window were well below what it
+ * refused. Undefined where nothing could be taken out.
+ */
 export async function shorten(state: RunState, ports: RunPorts): Promise<'shortened' | NextStep | undefined> {
   if (state.snapshot.window === undefined || !ports.allows('compaction')) return undefined;
   const { bytes } = state.window;
-  const ended = await compact(state, ports, bytes);
+  const ended = await compact(state, ports, Math.floor(bytes * ENOUGH));
   return ended ?? (state.window.bytes < bytes ? 'shortened' : undefined);
 }
 
-async function compact(state: RunState, ports: RunPorts, limitBytes: number): Promise<NextStep | undefined> {
+/** What the model has not seen goes last, and only where it would not fit beside a summary of all the rest. */
+async function compact(state: RunState, ports: RunPorts, limit: number): Promise<NextStep | undefined> {
   const policy = state.snapshot.window;
   if (policy === undefined) return undefined;
-  const goal = { bytes: limitBytes * GOAL, keepResults: policy.keepResults };
-  evict(state, ports, goal);
-  if (state.window.bytes <= limitBytes * ENOUGH) return undefined;
+  const { keepResults } = policy;
+  evict(state, ports, planEviction(state.window, { bytes: limit * GOAL, keepResults, keepFrom: state.seenEvents }));
   if (policy.summarise) {
-    const ended = await summarise(state, ports, limitBytes * TAIL);
+    const bounds = { mostBytes: roomBeside(state, limit), goalBytes: limit * GOAL };
+    evict(state, ports, planUnseenEviction(state.window, state.seenEvents, bounds));
+    const ended = state.window.bytes <= limit * ENOUGH ? undefined : await summarise(state, ports, limit);
     if (ended !== undefined) return ended;
   }
-  // The newest results go last: the model has not read them yet.
-  if (state.window.bytes > limitBytes * ENOUGH) evict(state, ports, { ...goal, keepResults: 0 });
+  if (state.window.bytes > limit) {
+    evict(state, ports, planEviction(state.window, { bytes: limit * ENOUGH, keepResults: 0, keepFrom: Infinity }));
+  }
   return undefined;
 }
 
-function evict(state: RunState, ports: RunPorts, goal: Parameters<typeof planEviction>[1]): void {
-  const evicted = planEviction(state.window, goal);
+function evict(state: RunState, ports: RunPorts, evicted: ReturnType<typeof planEviction>): void {
   if (evicted.length > 0) recordCompaction(state, ports, { content: [], compaction: { evicted } });
 }
 
-async function summarise(state: RunState, ports: RunPorts, tailBytes: number): Promise<NextStep | undefined> {
-  const range = planSummary(state.window, tailBytes);
+/** Bytes that are left of `limit` beside the first message and a summary. */
+function roomBeside({ window }: RunState, limit: number): number {
+  const [head] = window.events;
+  return limit - (head === undefined ? 0 : windowEventBytes(head)) - summaryBytes(limit) - SUMMARY_EVENT_BYTES;
+}
+
+/** Bytes that the text of a summary may have. */
+function summaryBytes(limit: number): number {
+  return Math.min(BYTE_BUDGETS.summary, Math.max(LEAST_SUMMARY_BYTES, Math.floor(limit * SUMMARY)));
+}
+
+async function summarise(state: RunState, ports: RunPorts, limit: number): Promise<NextStep | undefined> {
+  const maxBytes = summaryBytes(limit);
+  const keptBytes = roomBeside(state, limit * ENOUGH);
+  const range = planSummary(state.window, {
+    tailBytes: Math.min(limit * TAIL, keptBytes),
+    keptBytes,
+    keepResults: state.snapshot.window?.keepResults ?? 0,
+    unseenBytes: roomBeside(state, limit),
+    unseenFrom: state.seenEvents,
+    leastBytes: maxBytes + SUMMARY_EVENT_BYTES,
+  });
   if (range === undefined) return undefined;
   const { through, lastEventId } = state.window;
-  const outcome = await ports.summarise({ through, lastEventId, ...range });
+  const outcome = await ports.summarise({ through, lastEventId, ...range, maxBytes });
   if (outcome.type === 'cancelled') return cancelled(state);
   if (outcome.type === 'failed') return failed(state, outcome.code, `The conversation could not be summarised: ${outcome.message}`);
   recordUsage(state, outcome.usage);

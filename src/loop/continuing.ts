@@ -1,12 +1,12 @@
 import { jsonBytes } from '../domain/payload-limit.ts';
-import type { NextStep, Position } from './next-step.ts';
-import type { Growth, RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
+import type { NextStep, Position, ToolsPosition } from './next-step.ts';
+import type { Growth, RunPorts, ToolInvocation } from './ports.ts';
 
 /** An activity alone: three events of its own and three of the workflow task, and what stands in them beside its content. */
 const ACTIVITY: Growth = { events: 6, bytes: 3_000 };
 
-/** Bytes that the results of calls may take when a run continues in the middle of a response. */
-const CARRIED_OUTCOMES_BYTES = 100_000;
+/** Bytes that a response (without its content, which is in the window) and the results of its calls may take when a run continues in the middle of it. */
+const CARRIED_TOOLS_BYTES = 100_000;
 
 /** Before a model call the run goes on in the next execution where this one is full. */
 export function continueBeforeModelCall(ports: RunPorts, position: Position): NextStep | undefined {
@@ -14,8 +14,8 @@ export function continueBeforeModelCall(ports: RunPorts, position: Position): Ne
 }
 
 /** True where a tool call belongs into the next execution: this one is full, and what the calls before it gave can be carried. */
-export function continueBeforeTool(ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): boolean {
-  return ports.continueDue(ACTIVITY) && jsonBytes(outcomes) <= CARRIED_OUTCOMES_BYTES;
+export function continueBeforeTool(ports: RunPorts, { response, outcomes }: Pick<ToolsPosition, 'response' | 'outcomes'>): boolean {
+  return ports.continueDue(ACTIVITY) && jsonBytes({ ...response, content: [], outcomes }) <= CARRIED_TOOLS_BYTES;
 }
 
 /** Bytes that a call brings into history and into memory at most, while it runs. */

@@ -1,6 +1,9 @@
 import { setState } from '../domain/execution-context.ts';
+import type { RecordedResponse } from '../domain/recorded-response.ts';
+import { stateProblem } from '../domain/state-problem.ts';
 import { bytesInFlight, continueBeforeTool } from './continuing.ts';
 import { InFlight } from './in-flight.ts';
+import type { ToolsPosition } from './next-step.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import type { RunState } from './run-state.ts';
 
@@ -10,15 +13,21 @@ export type PreparedCall = { type: 'execute'; invocation: ToolInvocation } | { t
 /** What has come of each call, by its place; null for a call that has not started. */
 type Outcomes = (ToolOutcome | null)[];
 
+/** The calls of a response, and what has come of them. */
+interface Batch {
+  response: RecordedResponse;
+  prepared: PreparedCall[];
+  outcomes: Outcomes;
+}
+
 /**
  * Executes the calls that have no outcome yet, and gives all outcomes by place. Null is left for the calls that have
  * to wait for the next execution, because the history of this one is full.
  */
-export async function executeCalls(state: RunState, ports: RunPorts, prepared: PreparedCall[], known: Outcomes): Promise<Outcomes> {
-  const outcomes = prepared.map((_, place) => known[place] ?? null);
-  return runsInSequence(state, prepared)
-    ? executeInSequence(state, ports, prepared, outcomes)
-    : executeTogether(state, ports, prepared, outcomes);
+export async function executeCalls(state: RunState, ports: RunPorts, prepared: PreparedCall[], position: ToolsPosition): Promise<Outcomes> {
+  const outcomes = prepared.map((_, place) => position.outcomes[place] ?? null);
+  const batch = { prepared, outcomes, response: position.response };
+  return runsInSequence(state, prepared) ? executeInSequence(state, ports, batch) : executeTogether(state, ports, batch);
 }
 
 function runsInSequence(state: RunState, prepared: PreparedCall[]): boolean {
@@ -26,29 +35,31 @@ function runsInSequence(state: RunState, prepared: PreparedCall[]): boolean {
 }
 
 /** Calls that run one after the other see what the calls before them changed. */
-async function executeInSequence(state: RunState, ports: RunPorts, prepared: PreparedCall[], outcomes: Outcomes): Promise<Outcomes> {
+async function executeInSequence(state: RunState, ports: RunPorts, batch: Batch): Promise<Outcomes> {
+  const { prepared, outcomes } = batch;
   for (const [place, one] of prepared.entries()) {
     if (outcomes[place] !== null) continue;
-    if (continueBeforeTool(ports, outcomes)) return outcomes;
+    if (continueBeforeTool(ports, batch)) return outcomes;
     const outcome: ToolOutcome = ports.cancelRequested() ? { type: 'cancelled' } : await execute(one, ports);
-    applyState(state, outcome);
-    outcomes[place] = outcome;
+    outcomes[place] = withState(state, one, outcome);
   }
   return outcomes;
 }
 
 /** Calls that overlap all see the state as the response found it; their changes are applied in call order, never in completion order. */
-async function executeTogether(state: RunState, ports: RunPorts, prepared: PreparedCall[], outcomes: Outcomes): Promise<Outcomes> {
+async function executeTogether(state: RunState, ports: RunPorts, batch: Batch): Promise<Outcomes> {
+  const { prepared, outcomes } = batch;
   while (outcomes.includes(null)) {
-    await startInTurn(ports, prepared, outcomes);
-    if (continueBeforeTool(ports, outcomes)) break;
+    await startInTurn(ports, batch);
+    if (continueBeforeTool(ports, batch)) break;
   }
-  if (!outcomes.includes(null)) for (const outcome of outcomes) applyState(state, outcome);
-  return outcomes;
+  if (outcomes.includes(null)) return outcomes;
+  return prepared.map((one, place) => withState(state, one, outcomes[place] ?? { type: 'cancelled' }));
 }
 
 /** Starts calls in their order as long as their bytes allow, waits for one to end where they do not, and for all at the end. */
-async function startInTurn(ports: RunPorts, prepared: PreparedCall[], outcomes: Outcomes): Promise<void> {
+async function startInTurn(ports: RunPorts, batch: Batch): Promise<void> {
+  const { prepared, outcomes } = batch;
   const calls = new InFlight();
   for (const [place, one] of prepared.entries()) {
     if (outcomes[place] !== null) continue;
@@ -58,7 +69,7 @@ async function startInTurn(ports: RunPorts, prepared: PreparedCall[], outcomes: 
     }
     const bytes = bytesInFlight(one.invocation);
     while (!calls.hasRoomFor(bytes) && ports.allows('bounded-fan-out')) await calls.one();
-    if (continueBeforeTool(ports, outcomes)) break;
+    if (continueBeforeTool(ports, batch)) break;
     calls.add(bytes, note(outcomes, place, ports.runTool(one.invocation)));
   }
   await calls.all();
@@ -73,7 +84,17 @@ function execute(prepared: PreparedCall, ports: RunPorts): ToolOutcome | Promise
   return prepared.type === 'immediate' ? prepared.outcome : ports.runTool(prepared.invocation);
 }
 
-function applyState(state: RunState, outcome: ToolOutcome | null): void {
-  if (outcome?.type !== 'result') return;
-  for (const [key, value] of Object.entries(outcome.state ?? {})) setState(state.context, key, value);
+/**
+ * Applies what a call changes of the state. Calls that overlap may each keep within its budget and break it together:
+ * the one that breaks it becomes an error result, and changes nothing.
+ */
+function withState(state: RunState, prepared: PreparedCall, outcome: ToolOutcome): ToolOutcome {
+  if (outcome.type !== 'result' || outcome.state === undefined || prepared.type !== 'execute') return outcome;
+  const problem = stateProblem(state.context.state, outcome.state);
+  if (problem !== undefined) {
+    const { name } = prepared.invocation.call;
+    return { type: 'result', status: 'error', content: [`Tool '${name}' keeps too much. ${problem}`], durationMs: outcome.durationMs };
+  }
+  for (const [key, value] of Object.entries(outcome.state)) setState(state.context, key, value);
+  return outcome;
 }

@@ -18,6 +18,9 @@ export type Position =
   /** `outcomes`: of the calls that have ended already, by their place among the calls of the response. */
   | { type: 'run_tools'; response: RecordedResponse; final: boolean; outcomes: (ToolOutcome | null)[] };
 
+/** Where the loop stands among the calls of a response. */
+export type ToolsPosition = Extract<Position, { type: 'run_tools' }>;
+
 /** What the loop does next. Each phase returns one of these: the type is the set of legal successors. */
 export type NextStep =
   | Position

@@ -71,6 +71,8 @@ export interface SummaryRequest extends Conversation {
   tail: number | null;
   /** How many events that is. */
   events: number;
+  /** Bytes of JSON that the text of the summary may have. */
+  maxBytes: number;
 }
 
 /** How a summary ended. */

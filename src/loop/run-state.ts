@@ -109,8 +109,16 @@ export function recordUsage(state: RunState, usage: UsageStats | null): void {
   state.usage = addUsage(state.usage, usage);
 }
 
+/** Names that a run counts by themselves. Models invent names, and all of them are carried on. */
+const COUNTED_NAMES = 300;
+
+/** What calls by further names are counted under. */
+const OTHER_NAMES = '(other)';
+
 /** Counts a tool call, whatever comes of it. */
-export function tally(state: RunState, record: ToolCallRecord): void {
+export function tally(state: RunState, { toolName }: ToolCallRecord): void {
+  const { toolCallsByName } = state;
+  const name = toolCallsByName.has(toolName) || toolCallsByName.size < COUNTED_NAMES ? toolName : OTHER_NAMES;
   state.toolCallsTotal += 1;
-  state.toolCallsByName.set(record.toolName, (state.toolCallsByName.get(record.toolName) ?? 0) + 1);
+  toolCallsByName.set(name, (toolCallsByName.get(name) ?? 0) + 1);
 }

@@ -6,12 +6,10 @@ import { FINAL_ANSWER, INTERRUPTED_CALL, resultText, unknownTool } from '../doma
 import { finish, mayRetryOutput } from './answer.ts';
 import { cancelled, failed, reachedLimit } from './endings.ts';
 import { executeCalls, type PreparedCall } from './execute-calls.ts';
-import type { NextStep, Position } from './next-step.ts';
+import type { NextStep, ToolsPosition } from './next-step.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { recordEvent, recordStep, tally, type RunState } from './run-state.ts';
 import { thoughtOf } from './thought.ts';
-
-type ToolsPosition = Extract<Position, { type: 'run_tools' }>;
 
 /** One acting phase: the answer that asks for calls, and where it stands. */
 interface Acting {
@@ -34,7 +32,7 @@ export async function runTools(state: RunState, ports: RunPorts, position: Tools
   const calls = response.content.filter(isToolCall);
   const acting: Acting = { state, response, calls, offset: state.window.through - 1, final };
   const prepared = calls.map((call) => prepare(acting, call));
-  const outcomes = await executeCalls(state, ports, prepared, position.outcomes);
+  const outcomes = await executeCalls(state, ports, prepared, position);
   if (outcomes.some((outcome) => outcome === null)) return { type: 'continue', position: { ...position, outcomes } };
   recordOutcomes(acting, ports, outcomes);
 

@@ -3,35 +3,47 @@ import { BYTE_BUDGETS } from '../domain/byte-budget.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../domain/payload-limit.ts';
 import type { RunState } from './run-state.ts';
 
-/** What a run carries on beside window, snapshot and state: deps, queue, ids of messages, outcomes of calls, last texts, numbers. */
+/** What a run carries on beside what is counted here: deps, the queue, ids of messages, last texts, numbers. */
 const CARRIED_BESIDE_BYTES = BYTE_BUDGETS.deps + BYTE_BUDGETS.queue + 350_000;
+
+/** What stands in a carry beside the content of an event and the name of its author: offset, id, names of fields. */
+const EVENT_BYTES = 120;
 
 /** Text has about four bytes to a token. The provider's own count corrects it where there is one. */
 const BYTES_PER_TOKEN = 4;
 
-/** How full the window is: 1 is the limit that the agent or the size of a payload sets, whichever is nearer. */
-export interface Fullness {
-  ratio: number;
-  /** Bytes of the window at which the ratio would be 1. */
-  limitBytes: number;
-}
-
-/** Undefined where the run has no bounds (see `AgentSnapshot.window`). */
-export function windowFullness(state: RunState): Fullness | undefined {
-  const { snapshot, window } = state;
-  const policy = snapshot.window;
+/**
+ * Bytes that the window may have: by its policy, by the tokens that the model takes, and by what a run can carry on in
+ * one payload, whichever is least. Zero or less where there is no room for any conversation. Undefined where the run
+ * has no bounds (see `AgentSnapshot.window`).
+ */
+export function windowLimit(state: RunState): number | undefined {
+  const policy = state.snapshot.window;
   if (policy === undefined) return undefined;
-  const carried = MAX_PAYLOAD_BYTES - CARRIED_BESIDE_BYTES - sizesOf(snapshot).whole - jsonBytes(state.context.state);
-  const maxBytes = Math.min(policy.maxBytes, carried);
-  const ratio = Math.max(window.bytes / maxBytes, windowTokens(state) / policy.maxTokens);
-  return { ratio, limitBytes: window.bytes / ratio };
+  return Math.floor(Math.min(policy.maxBytes, carriableBytes(state), bytesOfTokens(state, policy.maxTokens)));
 }
 
-/** About how many tokens the next request has: what the provider counted for the last one, or its bytes, whichever is more. */
-export function windowTokens({ snapshot, window, measured }: RunState): number {
-  const estimated = (sizesOf(snapshot).request + window.bytes) / BYTES_PER_TOKEN;
-  const counted = measured === undefined ? 0 : measured.tokens + Math.max(0, window.bytes - measured.bytes) / BYTES_PER_TOKEN;
-  return Math.ceil(Math.max(estimated, counted));
+/** True where the run can be carried on as it stands, with so many bytes of what a response has come to so far. */
+export function isCarriable(state: RunState, bytes = 0): boolean {
+  return state.window.bytes + bytes <= carriableBytes(state);
+}
+
+function carriableBytes({ snapshot, context, window, toolCallsByName, resultIds = [] }: RunState): number {
+  const events = window.events.length * (EVENT_BYTES + jsonBytes(snapshot.name));
+  const counted = sizesOf(snapshot).whole + jsonBytes(context.state) + jsonBytes([[...toolCallsByName], resultIds]) + events;
+  return MAX_PAYLOAD_BYTES - CARRIED_BESIDE_BYTES - counted;
+}
+
+/** The size of a window with which the next request has `maxTokens`: by the provider's count of the last one or by its bytes, whichever is less. */
+function bytesOfTokens({ snapshot, measured }: RunState, maxTokens: number): number {
+  const repeated = sizesOf(snapshot).request / BYTES_PER_TOKEN;
+  const estimated = (maxTokens - repeated) * BYTES_PER_TOKEN;
+  if (measured === undefined) return estimated;
+  const { tokens, bytes } = measured;
+  // What comes on top is estimated; what was counted shrinks in proportion to its bytes.
+  const counted =
+    tokens <= maxTokens ? bytes + (maxTokens - tokens) * BYTES_PER_TOKEN : (bytes * (maxTokens - repeated)) / (tokens - repeated);
+  return Math.min(estimated, counted);
 }
 
 interface SnapshotSizes {
