@@ -1,14 +1,12 @@
 import type { NativeConnection } from '@temporalio/worker';
-import { z } from 'zod';
 import { openai } from '../activities/models/index.ts';
 import type { LonghaulClient } from '../src/client/index.ts';
-import { defineAgent } from '../src/define/define-agent.ts';
-import { defineTool } from '../src/define/define-tool.ts';
 import { ACTIVITIES } from '../src/protocol.ts';
 import { createWorker } from '../worker/index.ts';
 import type { CallClock } from './call-clock.ts';
 import { codecOptions } from './codec-options.ts';
-import { INSTRUCTIONS, pageText, promptFor, TOOL_DESCRIPTION, TOOL_NAME } from './scripted-run.ts';
+import { readerAgent } from './reader-agent.ts';
+import { promptFor, TOOL_NAME } from './scripted-run.ts';
 import type { Side, SideSurroundings } from './side.ts';
 
 const TASK_QUEUE = 'bench-longhaul';
@@ -20,19 +18,7 @@ export async function longhaulSide(
   clock: CallClock,
   { address, namespace, baseURL, resultChars, codec }: SideSurroundings,
 ): Promise<Side> {
-  const reader = defineAgent({
-    name: 'reader',
-    model: 'fake/pages',
-    instructions: INSTRUCTIONS,
-    tools: [
-      defineTool({
-        name: TOOL_NAME,
-        description: TOOL_DESCRIPTION,
-        parameters: z.object({ page: z.number() }),
-        execute: ({ page }) => pageText(page, resultChars),
-      }),
-    ],
-  });
+  const reader = readerAgent(resultChars);
   const worker = await createWorker({
     agents: [reader],
     providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }) },

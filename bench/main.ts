@@ -1,6 +1,7 @@
+import { measureEndless } from './endless.ts';
 import { measureHistories } from './history.ts';
 import { measureLatency } from './latency.ts';
-import { type BenchOptions, parseOptions, type PeersOptions, USAGE } from './options.ts';
+import { type BenchOptions, type EndlessOptions, parseOptions, type PeersOptions, USAGE } from './options.ts';
 import { comparePeers } from './peers.ts';
 import { type Surroundings, withSurroundings } from './surroundings.ts';
 
@@ -11,7 +12,7 @@ function say(line: string): void {
 }
 
 /** The object of the last line: first what later work relies on, then what explains it. */
-async function report(surroundings: Surroundings, options: Exclude<BenchOptions, PeersOptions>): Promise<object> {
+async function report(surroundings: Surroundings, options: Exclude<BenchOptions, PeersOptions | EndlessOptions>): Promise<object> {
   const { rounds, resultChars, steps } = options;
   const { machine, clock } = surroundings;
   const setting = (): object => ({ rounds, resultChars, retries: clock.retries, codec: machine.codec, server: machine.server, machine });
@@ -34,12 +35,15 @@ function readOptions(): BenchOptions {
   }
 }
 
+async function measured(asked: BenchOptions): Promise<object> {
+  if (asked.command === 'peers') return comparePeers(asked, say);
+  if (asked.command === 'endless') return measureEndless(asked, say);
+  return withSurroundings(asked.resultChars, say, (surroundings) => report(surroundings, asked));
+}
+
 const options = readOptions();
 // The worker's own handler would drain it and leave the runs waiting. Server and provider end with this process.
 process.once('SIGINT', () => process.exit(130));
-const figures =
-  options.command === 'peers'
-    ? await comparePeers(options, say)
-    : await withSurroundings(options.resultChars, say, (surroundings) => report(surroundings, options));
+const figures = await measured(options);
 if (!options.quiet) say(JSON.stringify(figures, null, 2));
 process.stdout.write(`${JSON.stringify(figures)}\n`);

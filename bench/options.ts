@@ -6,7 +6,16 @@ import { type Codec, CODECS } from './side.ts';
 export type BenchOptions =
   | { command: 'history'; steps: number; resultChars: number; rounds: number; quiet: boolean }
   | { command: 'latency'; steps: number; runs: number; concurrency: number; resultChars: number; rounds: number; quiet: boolean }
-  | PeersOptions;
+  | PeersOptions
+  | EndlessOptions;
+
+/** What `endless` is asked for. */
+export interface EndlessOptions {
+  command: 'endless';
+  steps: number;
+  resultChars: number;
+  quiet: boolean;
+}
 
 /** What `peers` is asked for. */
 export interface PeersOptions {
@@ -31,7 +40,8 @@ export const USAGE = `Usage:
   npm run bench -- history [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
   npm run bench -- latency [--steps 200] [--runs 5] [--concurrency 1] [--result-chars 200] [--rounds 3] [--json]
   npm run bench -- peers [--steps 200] [--result-chars 2000] [--concurrency 20] [--rounds 3] [--codec none|zstd]
-                         [--sides ${SIDE_NAMES.join(',')}] [--resume] [--out DIR] [--json]`;
+                         [--sides ${SIDE_NAMES.join(',')}] [--resume] [--out DIR] [--json]
+  npm run bench -- endless [--steps 10000] [--result-chars 2000] [--json]`;
 
 const RUNS_AT_ONCE = '20';
 
@@ -44,7 +54,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     args: [...args],
     allowPositionals: true,
     options: {
-      steps: { type: 'string', default: '200' },
+      steps: { type: 'string' },
       'result-chars': { type: 'string' },
       runs: { type: 'string', default: '5' },
       concurrency: { type: 'string' },
@@ -58,7 +68,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   });
   const [command, ...rest] = positionals;
   if (rest.length > 0) throw new Error(`One command is enough: "${rest.join(' ')}" is left over`);
-  const steps = count('steps', values.steps);
+  const steps = command === 'endless' ? count('steps', values.steps ?? '10000', 10) : count('steps', values.steps ?? '200');
   const rounds = count('rounds', values.rounds, MIN_ROUNDS);
   const quiet = values.json;
   switch (command) {
@@ -89,6 +99,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
         out: values.out,
         quiet,
       };
+    case 'endless':
+      return { command, steps, resultChars: count('result-chars', values['result-chars'] ?? '2000'), quiet };
     default:
       throw new Error(command === undefined ? 'Which command?' : `There is no command "${command}"`);
   }

@@ -1,0 +1,62 @@
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { ACTIVITIES } from '../src/protocol.ts';
+import type { MemorySample, StepTimes } from './endless-messages.ts';
+
+/** How often the memory is read: so many times in a run. */
+const SAMPLES = 100;
+
+/** Notes when each step of one run begins, and reads the memory of the process at every hundredth of it. */
+export class EndlessClock {
+  /** Told of each reading. */
+  sampled: (sample: MemorySample) => void = () => undefined;
+  #runId = '';
+  #steps = 0;
+  #starts: number[] = [];
+  #retries = 0;
+  /** Milliseconds spent on reading the memory. */
+  #spent = 0;
+
+  /** Measures the run of this id. */
+  watch(runId: string, steps: number): void {
+    this.#runId = runId;
+    this.#steps = steps;
+    this.#starts = [];
+    this.#retries = 0;
+  }
+
+  /** What was noted. */
+  times(): StepTimes {
+    return { starts: this.#starts, retries: this.#retries };
+  }
+
+  /** To be registered with the worker that is measured. */
+  readonly interceptor: ActivityInterceptorsFactory = ({ info }) => ({
+    inbound: {
+      execute: (input, next) => {
+        if (info.workflowExecution?.workflowId === this.#runId) this.#note(info.activityType, info.attempt);
+        return next(input);
+      },
+    },
+  });
+
+  #note(activity: string, attempt: number): void {
+    if (attempt > 1) this.#retries += 1;
+    else if (activity === ACTIVITIES.callModel) this.#begin();
+  }
+
+  #begin(): void {
+    const step = this.#starts.length;
+    const every = Math.max(1, Math.floor(this.#steps / SAMPLES));
+    if (step > 0 && step % every === 0) this.#sample(step);
+    this.#starts.push(performance.now() - this.#spent);
+  }
+
+  #sample(step: number): void {
+    const start = performance.now();
+    // Garbage that waits for its collection is not what a run costs. The process is started with --expose-gc.
+    globalThis.gc?.();
+    const { rss, heapUsed } = process.memoryUsage();
+    this.sampled({ step, rss, heap: heapUsed });
+    this.#spent += performance.now() - start;
+  }
+}

@@ -1,0 +1,90 @@
+import type { MemorySample, StepTimes } from './endless-messages.ts';
+import { mean, median, rounded } from './statistics.ts';
+
+/** One execution of the run. */
+export interface WeighedExecution {
+  events: number;
+  bytes: number;
+  /** Model calls that summarised the older part of the conversation. */
+  summaries: number;
+}
+
+/** What was seen of an endless run. */
+export interface EndlessRun extends StepTimes {
+  steps: number;
+  /** Oldest first. */
+  executions: readonly WeighedExecution[];
+  samples: readonly MemorySample[];
+}
+
+/** The figures of an endless run: first what later work relies on, then what explains it. Milliseconds, bytes. */
+export interface EndlessFigures {
+  steps: number;
+  executions: number;
+  maxEventsPerExecution: number;
+  maxBytesPerExecution: number;
+  /** The mean over the first tenth of the steps, compaction and continue-as-new included. */
+  msPerStepFirst: number;
+  msPerStepLast: number;
+  /** The median of the readings in the first tenth. */
+  rssFirst: number;
+  rssLast: number;
+  /** `msPerStepLast / msPerStepFirst`. */
+  msPerStepGrowth: number;
+  rssGrowth: number;
+  msPerStepP50First: number;
+  msPerStepP50Last: number;
+  msPerStepByTenth: number[];
+  rssByTenth: number[];
+  /** What the main heap held, collected. */
+  heapByTenth: number[];
+  retries: number;
+}
+
+const PARTS = 10;
+
+/** The figures of a run. Throws where steps or readings are missing: nothing can be said of it then. */
+export function endlessFigures(run: EndlessRun): EndlessFigures {
+  const { steps, executions, starts, samples, retries } = run;
+  if (starts.length !== steps + 1) throw new Error(`The run had ${starts.length - 1} steps, not ${steps}: a call was repeated or left out`);
+  const durations = starts.slice(1).map((start, place) => start - (starts[place] ?? 0));
+  const times = tenths(
+    durations.map((ms, place) => ({ step: place, ms })),
+    steps,
+  );
+  const readings = tenths(samples, steps + 1);
+  const msPerStepByTenth = times.map((tenth) => rounded(mean(tenth.map(({ ms }) => ms)), 2));
+  const rssByTenth = readings.map((tenth) => median(tenth.map(({ rss }) => rss)));
+  const p50 = (tenth: { ms: number }[] = []): number => rounded(median(tenth.map(({ ms }) => ms)), 2);
+  const [msPerStepFirst, msPerStepLast] = ends(msPerStepByTenth);
+  const [rssFirst, rssLast] = ends(rssByTenth);
+  return {
+    steps,
+    executions: executions.length,
+    maxEventsPerExecution: Math.max(...executions.map(({ events }) => events)),
+    maxBytesPerExecution: Math.max(...executions.map(({ bytes }) => bytes)),
+    msPerStepFirst,
+    msPerStepLast,
+    rssFirst,
+    rssLast,
+    msPerStepGrowth: rounded(msPerStepLast / msPerStepFirst, 3),
+    rssGrowth: rounded(rssLast / rssFirst, 3),
+    msPerStepP50First: p50(times[0]),
+    msPerStepP50Last: p50(times.at(-1)),
+    msPerStepByTenth,
+    rssByTenth,
+    heapByTenth: readings.map((tenth) => median(tenth.map(({ heap }) => heap))),
+    retries,
+  };
+}
+
+/** What was seen in each tenth of so many steps. */
+function tenths<Seen extends { step: number }>(seen: readonly Seen[], steps: number): Seen[][] {
+  const parts = Array.from({ length: PARTS }, (): Seen[] => []);
+  for (const one of seen) parts[Math.floor((one.step * PARTS) / steps)]?.push(one);
+  return parts;
+}
+
+function ends(values: readonly number[]): [first: number, last: number] {
+  return [values[0] ?? Number.NaN, values.at(-1) ?? Number.NaN];
+}

@@ -1,0 +1,85 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { EndlessReply, EndlessRequest, EndlessSetting, MemorySample, StepTimes } from './endless-messages.ts';
+
+const PROGRAM = fileURLToPath(new URL('programs/endless.ts', import.meta.url));
+const STOP_WITHIN_MS = 15_000;
+
+/** The worker of the endless run, in a process of its own. */
+export class EndlessWorker {
+  /** The readings of its memory since the last `watch`. */
+  readonly samples: MemorySample[] = [];
+  /** Rejects once the process has ended. */
+  readonly died: Promise<never>;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    this.died = once(child, 'exit').then(() => {
+      throw new Error('The process of the worker ended: see its output above');
+    });
+    this.died.catch(() => undefined);
+  }
+
+  /** Starts the process and waits until its worker is made. Throws where it ends before that. */
+  static async start(setting: EndlessSetting): Promise<EndlessWorker> {
+    const child = fork(PROGRAM, [JSON.stringify(setting)], {
+      stdio: ['ignore', 2, 2, 'ipc'],
+      execArgv: [...process.execArgv, '--expose-gc'],
+    });
+    const worker = new EndlessWorker(child);
+    await worker.#answer('ready');
+    return worker;
+  }
+
+  /** Measures the run of this id. `sampled` is told of every reading of the memory. */
+  async watch(runId: string, steps: number, sampled: (sample: MemorySample) => void): Promise<void> {
+    this.samples.length = 0;
+    this.#child.on('message', (reply: EndlessReply) => {
+      if (reply.type !== 'sampled') return;
+      const { step, rss, heap } = reply;
+      this.samples.push({ step, rss, heap });
+      sampled({ step, rss, heap });
+    });
+    await this.#ask({ type: 'watch', runId, steps }, 'watching');
+  }
+
+  /** When the steps of the run began. */
+  async times(): Promise<StepTimes> {
+    return this.#ask({ type: 'report' }, 'report');
+  }
+
+  /** Drains the worker and ends the process, by force where it takes too long. */
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    const force = setTimeout(() => this.#child.kill('SIGKILL'), STOP_WITHIN_MS);
+    if (this.#child.connected) this.#child.send({ type: 'stop' } satisfies EndlessRequest);
+    await ended;
+    clearTimeout(force);
+  }
+
+  async #ask<Type extends EndlessReply['type']>(request: EndlessRequest, type: Type): Promise<Extract<EndlessReply, { type: Type }>> {
+    const answer = this.#answer(type);
+    this.#child.send(request);
+    return answer;
+  }
+
+  async #answer<Type extends EndlessReply['type']>(type: Type): Promise<Extract<EndlessReply, { type: Type }>> {
+    const answered = Promise.withResolvers<Extract<EndlessReply, { type: Type }>>();
+    const listen = (reply: EndlessReply): void => {
+      if (isReply(reply, type)) answered.resolve(reply);
+    };
+    this.#child.on('message', listen);
+    try {
+      return await Promise.race([answered.promise, this.died]);
+    } finally {
+      this.#child.off('message', listen);
+    }
+  }
+}
+
+function isReply<Type extends EndlessReply['type']>(reply: EndlessReply, type: Type): reply is Extract<EndlessReply, { type: Type }> {
+  return reply.type === type;
+}
