@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
 import { cutText } from '../src/domain/cut-content.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import type { Window, WindowEvent } from '../src/domain/window.ts';
+import { contextTokens } from '../src/model/context-tokens.ts';
 import type { SummariseInput, SummariseOutput } from '../src/protocol.ts';
 import { attempt } from './attempt.ts';
 import { fetchTranscript } from './call-model.ts';
@@ -20,12 +20,13 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promi
   const snapshot = await runtime.snapshots.load(input, input.agent);
   const window = await runtime.transcripts.load(runKey(input), input, fetchTranscript(input));
   const model = snapshot.window?.summaryModel ?? snapshot.model;
-  const request = summaryRequest(model, between(window, input), snapshot.window);
   const client = runtime.registry.provider(model);
+  const tokens = client.capabilities.contextTokens ?? contextTokens(model);
+  const request = summaryRequest(model, between(window, input), { tokens, maxBytes: input.maxBytes });
   return attempt(runtime.aborts, snapshot.timing.heartbeatMs, async ({ signal }) => {
     const { content, usage } = await client.call(request, { signal });
     if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
-    return { id: randomUUID(), text: cutText(content.toWellFormed(), BYTE_BUDGETS.summary), usage };
+    return { id: randomUUID(), text: cutText(content.toWellFormed(), input.maxBytes), usage };
   });
 }
 

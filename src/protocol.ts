@@ -113,6 +113,8 @@ export interface SummariseInput extends OfRun {
   lastEventId: string;
   head: number;
   tail: number | null;
+  /** Bytes of JSON that the text may have. */
+  maxBytes: number;
 }
 
 /** Result of `summarise`. */
