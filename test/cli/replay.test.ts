@@ -2,7 +2,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { recordedHistories } from '../replay/histories.ts';
 import { callCli } from './call-cli.ts';
 
@@ -70,6 +70,9 @@ test('for machines each run is an object on a line', async () => {
 test('workflows that cannot be bundled are a usage error with the reason', async () => {
   const workflows = join(folder, 'workflows.ts');
   await writeFile(workflows, "import { readFileSync } from 'node:fs';\nexport const report = async () => readFileSync('a');\n");
+
+  // Bundling takes its time on a busy machine.
+  vi.setConfig({ testTimeout: 60_000 });
   const { exitCode, stderr } = await callCli(['replay', foreign, '--workflows', workflows]);
   expect(stderr).toContain(`The workflows "${workflows}" cannot be bundled: ERROR in node:fs`);
   expect(stderr).not.toContain('    at ');

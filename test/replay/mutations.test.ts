@@ -1,9 +1,11 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { installSilentRuntime } from '../../src/cli/silent-runtime.ts';
 import { Replayer, type ReplayVerdict } from '../../worker/index.ts';
 import { recordedHistories } from './histories.ts';
 import { bundleMutated, type Mutation } from './mutated-bundle.ts';
 
+// Bundling takes its time on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
 await installSilentRuntime();
 
 /** A change of the loop without a patch, and where a replay has to stop at it in one of the histories that it breaks. */

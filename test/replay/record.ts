@@ -19,7 +19,8 @@ const typed = defineAgent({ name: 'typed', model: 'scripted/m', output: z.object
 const researcher = defineAgent({ name: 'researcher', model: 'scripted/m' });
 const writer = defineAgent({ name: 'writer', model: 'scripted/m' });
 const lastWords = defineAgent({ name: 'last_words', model: 'scripted/m', tools: [search], maxIterations: 1, finalAttempt: true });
-const agents = [assistant, sequential, typed, researcher, writer, lastWords];
+const compacting = defineAgent({ name: 'compacting', model: 'scripted/m', tools: [search], window: { maxBytes: 6_000, keepResults: 1 } });
+const agents = [assistant, sequential, typed, researcher, writer, lastWords, compacting];
 
 const both = together(say('looking'), callTool('search', { query: 'a' }, 'c1'), callTool('broken', {}, 'c2'), callTool('nope', {}, 'c3'));
 
@@ -28,7 +29,18 @@ interface Scenario {
   script: ScriptEntry[];
   workflowType?: string;
   cancel?: boolean;
+  /** Events of history after which the run continues as new. */
+  continueAt?: number;
+  /** Messages that are sent while the model is asked for the first time. */
+  messages?: string[];
 }
+
+const inSequence = together(
+  callTool('search', { query: 'a' }, 'c1'),
+  callTool('search', { query: 'b' }, 'c2'),
+  callTool('search', { query: 'c' }, 'c3'),
+);
+const long = (text: string) => callTool('search', { query: text.repeat(1_500) });
 
 const scenarios: Record<string, Scenario> = {
   'completed-with-parallel-tools': { agent: 'assistant', script: [both, say('done')] },
@@ -38,6 +50,17 @@ const scenarios: Record<string, Scenario> = {
   'failed-in-a-model-call': { agent: 'assistant', script: [callTool('search', { query: 'a' }, 'c1'), failWith('model_forbidden', 'no')] },
   'failed-with-an-unknown-agent': { agent: 'nobody', script: [] },
   'cancelled-in-a-model-call': { agent: 'assistant', script: [callTool('search', { query: 'a' }, 'c1'), hang('half')], cancel: true },
+  'continued-after-every-step': {
+    agent: 'assistant',
+    script: [both, callTool('search', { query: 'b' }, 'c4'), say('done')],
+    continueAt: 8,
+  },
+  'continued-among-calls': { agent: 'sequential', script: [inSequence, say('done')], continueAt: 8 },
+  'compacted-and-summarised': {
+    agent: 'compacting',
+    script: [long('a'), long('b'), long('c'), long('d'), say('a summary'), say('done'), say('done'), say('done')],
+  },
+  'told-while-it-runs': { agent: 'assistant', script: [callTool('slow', {}, 'c1'), say('done'), say('done')], messages: ['one', 'two'] },
   'two-agents-in-a-workflow': { agent: 'researcher', script: [say('facts'), say('text')], workflowType: 'report' },
 };
 
@@ -45,9 +68,17 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const server = await startDevServer({ say: (line) => console.error(line) });
 const client = await connect(server);
 const workflowsPath = fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url));
-for (const [name, { agent, script, workflowType, cancel }] of Object.entries(scenarios)) {
+for (const [name, { agent, script, workflowType, cancel, continueAt, messages }] of Object.entries(scenarios)) {
   const scripted = scriptedModel(script);
-  const worker = await createWorker({ ...server, taskQueue: name, agents, providers: { scripted }, workflowsPath, shutdownGraceMs: 100 });
+  const worker = await createWorker({
+    ...server,
+    taskQueue: name,
+    agents,
+    providers: { scripted },
+    workflowsPath,
+    shutdownGraceMs: 100,
+    ...(continueAt === undefined ? {} : { continueAsNew: { events: continueAt } }),
+  });
   const running = worker.run();
   const args = workflowType === undefined ? [{ agent, input: 'Q', deps: { user: 1 } }] : ['Q'];
   const handle = await client.temporal.workflow.start(workflowType ?? 'agentRun', { args, taskQueue: name, workflowId: name });

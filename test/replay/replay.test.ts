@@ -1,8 +1,11 @@
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { installSilentRuntime } from '../../src/cli/silent-runtime.ts';
 import { Replayer } from '../../worker/index.ts';
 import { recordedHistories } from './histories.ts';
+
+// Bundling takes its time on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
 
 await installSilentRuntime();
 const replayer = new Replayer({ workflowsPath: fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url)) });

@@ -2,11 +2,14 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { callTool, say, scriptedModel } from '../../src/testing/index.ts';
 import { startCli } from '../cli/cli-process.ts';
 import { assistant } from './agents.ts';
 import { Testbed, until } from './testbed.ts';
+
+// Each call of the command line is a process that bundles.
+vi.setConfig({ testTimeout: 180_000 });
 
 const CHAIN = fileURLToPath(new URL('./chain-workflows.ts', import.meta.url));
 const CHANGED_CHAIN = fileURLToPath(new URL('./changed-chain-workflows.ts', import.meta.url));
