@@ -16,7 +16,7 @@ type CallPosition = Extract<Position, { type: 'call_model' }>;
 /** The thinking phase: checks the limits before paying, calls the model, records one event, and one step where no tools follow. */
 export async function callModel(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
   const early = (await waitWhilePaused(state, ports, position)) ?? (await prepareCall(state, ports, position));
-  if (early !== undefined) return early;
+  if (early !== undefined) return unlessFinal(state, position, early);
 
   const { final } = position;
   const outcome = await ports.callModel(modelCall(state, final));
@@ -27,13 +27,18 @@ export async function callModel(state: RunState, ports: RunPorts, position: Call
     case 'failed':
       if (outcome.code === 'context_length_exceeded' && !position.shortened) {
         const shortened = await shorten(state, ports);
-        if (shortened !== undefined) return shortened === 'shortened' ? { ...position, shortened: true } : shortened;
+        if (shortened === 'shortened') return { ...position, shortened: true };
+        if (shortened !== undefined) return unlessFinal(state, position, shortened);
       }
-      // The limit has ended the run already: a final attempt that fails takes nothing away from what there is.
-      return final ? reachedLimit(state) : failed(state, outcome.code, outcome.message);
+      return unlessFinal(state, position, failed(state, outcome.code, outcome.message));
     case 'response':
       return recordResponse(state, ports, outcome.response, final);
   }
+}
+
+/** The limit has ended the run already: a final attempt that fails takes nothing away from what there is. */
+function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): NextStep {
+  return final && next.type === 'finish' && next.ending.status === 'error' ? reachedLimit(state) : next;
 }
 
 /** What happens between two steps: messages are taken in, the limits checked, the window and the history kept within bounds. */
@@ -44,7 +49,7 @@ async function prepareCall(state: RunState, ports: RunPorts, position: CallPosit
   if (!position.final && state.context.currentStep >= maxIterations) {
     return finalAttempt ? { type: 'call_model', final: true } : reachedLimit(state);
   }
-  return (await compactIfNeeded(state, ports)) ?? continueBeforeModelCall(ports, position);
+  return (await compactIfNeeded(state, ports)) ?? continueBeforeModelCall(state, ports, position);
 }
 
 function modelCall(state: RunState, final: boolean): ModelCall {

@@ -39,7 +39,7 @@ async function executeInSequence(state: RunState, ports: RunPorts, batch: Batch)
   const { prepared, outcomes } = batch;
   for (const [place, one] of prepared.entries()) {
     if (outcomes[place] !== null) continue;
-    if (continueBeforeTool(ports, batch)) return outcomes;
+    if (continueBeforeTool(state, ports, batch)) return outcomes;
     const outcome: ToolOutcome = ports.cancelRequested() ? { type: 'cancelled' } : await execute(one, ports);
     outcomes[place] = withState(state, one, outcome);
   }
@@ -50,15 +50,15 @@ async function executeInSequence(state: RunState, ports: RunPorts, batch: Batch)
 async function executeTogether(state: RunState, ports: RunPorts, batch: Batch): Promise<Outcomes> {
   const { prepared, outcomes } = batch;
   while (outcomes.includes(null)) {
-    await startInTurn(ports, batch);
-    if (continueBeforeTool(ports, batch)) break;
+    await startInTurn(state, ports, batch);
+    if (continueBeforeTool(state, ports, batch)) break;
   }
   if (outcomes.includes(null)) return outcomes;
   return prepared.map((one, place) => withState(state, one, outcomes[place] ?? { type: 'cancelled' }));
 }
 
 /** Starts calls in their order as long as their bytes allow, waits for one to end where they do not, and for all at the end. */
-async function startInTurn(ports: RunPorts, batch: Batch): Promise<void> {
+async function startInTurn(state: RunState, ports: RunPorts, batch: Batch): Promise<void> {
   const { prepared, outcomes } = batch;
   const calls = new InFlight();
   for (const [place, one] of prepared.entries()) {
@@ -69,7 +69,7 @@ async function startInTurn(ports: RunPorts, batch: Batch): Promise<void> {
     }
     const bytes = bytesInFlight(one.invocation);
     while (!calls.hasRoomFor(bytes) && ports.allows('bounded-fan-out')) await calls.one();
-    if (continueBeforeTool(ports, batch)) break;
+    if (continueBeforeTool(state, ports, batch)) break;
     calls.add(bytes, note(outcomes, place, ports.runTool(one.invocation)));
   }
   await calls.all();

@@ -1,6 +1,8 @@
+import { compactIfNeeded } from './compact.ts';
 import type { NextStep, Position } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
 import type { RunState } from './run-state.ts';
+import { isCarriable } from './window-limit.ts';
 
 /** Nothing but messages to the run: its history hardly grows while it waits. */
 const WAITING = { events: 4, bytes: 1_000 };
@@ -15,7 +17,12 @@ export async function waitWhilePaused(state: RunState, ports: RunPorts, position
       state.status = 'paused';
       ports.recorded?.(state);
     }
-    if (ports.continueDue(WAITING)) return { type: 'continue', position };
+    if (ports.continueDue(WAITING)) {
+      // What the last step has brought may be too much to carry: the one thing that a paused run does is to shorten it.
+      const ended = await compactIfNeeded(state, ports);
+      if (ended !== undefined) return ended;
+      if (isCarriable(state)) return { type: 'continue', position };
+    }
     await ports.idle();
   }
   state.status = 'running';

@@ -2,7 +2,7 @@ import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { QueuedMessage } from '../domain/queued-message.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
-import { utf8Prefix } from '../domain/text.ts';
+import { jsonTextPrefix } from '../domain/text.ts';
 import type { AggregatedUsage } from '../domain/usage.ts';
 import type { Window } from '../domain/window.ts';
 import type { Position } from './next-step.ts';
@@ -64,7 +64,7 @@ export interface RunSurroundings {
   inbox: CarriedInbox;
 }
 
-/** The longest text of a step that is carried, for the case that a limit ends the run right after. Bytes. */
+/** The longest text of a step that is carried, for the case that a limit ends the run right after. Bytes of JSON. */
 const THOUGHT_BYTES = 48_000;
 
 /** The carry of a run that stands at `position`. */
@@ -95,7 +95,7 @@ export function toCarry(state: RunState, position: Position, { deps, executions,
 }
 
 function cut(thought: string): string {
-  return utf8Prefix(thought, THOUGHT_BYTES);
+  return jsonTextPrefix(thought, THOUGHT_BYTES);
 }
 
 function carriedPosition(position: Position): CarriedPosition {
