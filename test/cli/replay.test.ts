@@ -6,6 +6,9 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { recordedHistories } from '../replay/histories.ts';
 import { callCli } from './call-cli.ts';
 
+// Bundling takes its time on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
+
 const HISTORIES = fileURLToPath(new URL('../replay/histories/', import.meta.url));
 const WORKFLOWS = fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url));
 
@@ -70,9 +73,6 @@ test('for machines each run is an object on a line', async () => {
 test('workflows that cannot be bundled are a usage error with the reason', async () => {
   const workflows = join(folder, 'workflows.ts');
   await writeFile(workflows, "import { readFileSync } from 'node:fs';\nexport const report = async () => readFileSync('a');\n");
-
-  // Bundling takes its time on a busy machine.
-  vi.setConfig({ testTimeout: 60_000 });
   const { exitCode, stderr } = await callCli(['replay', foreign, '--workflows', workflows]);
   expect(stderr).toContain(`The workflows "${workflows}" cannot be bundled: ERROR in node:fs`);
   expect(stderr).not.toContain('    at ');
