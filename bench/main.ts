@@ -1,7 +1,8 @@
+import { measureCrowd } from './crowd.ts';
 import { measureEndless } from './endless.ts';
 import { measureHistories } from './history.ts';
 import { measureLatency } from './latency.ts';
-import { type BenchOptions, type EndlessOptions, parseOptions, type PeersOptions, USAGE } from './options.ts';
+import { type BenchOptions, parseOptions, USAGE } from './options.ts';
 import { comparePeers } from './peers.ts';
 import { type Surroundings, withSurroundings } from './surroundings.ts';
 
@@ -12,7 +13,7 @@ function say(line: string): void {
 }
 
 /** The object of the last line: first what later work relies on, then what explains it. */
-async function report(surroundings: Surroundings, options: Exclude<BenchOptions, PeersOptions | EndlessOptions>): Promise<object> {
+async function report(surroundings: Surroundings, options: Extract<BenchOptions, { command: 'history' | 'latency' }>): Promise<object> {
   const { rounds, resultChars, steps } = options;
   const { machine, clock } = surroundings;
   const setting = (): object => ({ rounds, resultChars, retries: clock.retries, codec: machine.codec, server: machine.server, machine });
@@ -38,6 +39,7 @@ function readOptions(): BenchOptions {
 async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'peers') return comparePeers(asked, say);
   if (asked.command === 'endless') return measureEndless(asked, say);
+  if (asked.command === 'crowd') return measureCrowd(asked, say);
   return withSurroundings(asked.resultChars, say, (surroundings) => report(surroundings, asked));
 }
 

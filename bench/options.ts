@@ -7,11 +7,24 @@ export type BenchOptions =
   | { command: 'history'; steps: number; resultChars: number; rounds: number; quiet: boolean }
   | { command: 'latency'; steps: number; runs: number; concurrency: number; resultChars: number; rounds: number; quiet: boolean }
   | PeersOptions
-  | EndlessOptions;
+  | EndlessOptions
+  | CrowdOptions;
 
 /** What `endless` is asked for. */
 export interface EndlessOptions {
   command: 'endless';
+  steps: number;
+  resultChars: number;
+  quiet: boolean;
+}
+
+/** What `crowd` is asked for. */
+export interface CrowdOptions {
+  command: 'crowd';
+  /** At once. */
+  runs: number;
+  /** Runs that the worker keeps in memory. */
+  cached: number;
   steps: number;
   resultChars: number;
   quiet: boolean;
@@ -41,45 +54,55 @@ export const USAGE = `Usage:
   npm run bench -- latency [--steps 200] [--runs 5] [--concurrency 1] [--result-chars 200] [--rounds 3] [--json]
   npm run bench -- peers [--steps 200] [--result-chars 2000] [--concurrency 20] [--rounds 3] [--codec none|zstd]
                          [--sides ${SIDE_NAMES.join(',')}] [--resume] [--out DIR] [--json]
-  npm run bench -- endless [--steps 10000] [--result-chars 2000] [--json]`;
+  npm run bench -- endless [--steps 10000] [--result-chars 2000] [--json]
+  npm run bench -- crowd [--runs 200] [--cached 50] [--steps 5] [--result-chars 2000] [--json]`;
 
 const RUNS_AT_ONCE = '20';
 
 /** Three rounds are what a median needs to have a middle. */
 const MIN_ROUNDS = 3;
 
+/** The first and the last tenth of a run are compared. */
+const PARTS_OF_A_RUN = 10;
+
+const FLAGS = {
+  steps: { type: 'string' },
+  'result-chars': { type: 'string' },
+  runs: { type: 'string' },
+  cached: { type: 'string', default: '50' },
+  concurrency: { type: 'string' },
+  rounds: { type: 'string', default: String(MIN_ROUNDS) },
+  codec: { type: 'string', default: 'none' },
+  sides: { type: 'string', default: SIDE_NAMES.join(',') },
+  resume: { type: 'boolean', default: false },
+  out: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+type Values = ReturnType<typeof readFlags>['values'];
+
+function readFlags(args: readonly string[]) {
+  return parseArgs({ args: [...args], allowPositionals: true, options: FLAGS });
+}
+
 /** Reads the command line. Throws an error whose message says what is wrong with it. */
 export function parseOptions(args: readonly string[]): BenchOptions {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      steps: { type: 'string' },
-      'result-chars': { type: 'string' },
-      runs: { type: 'string', default: '5' },
-      concurrency: { type: 'string' },
-      rounds: { type: 'string', default: String(MIN_ROUNDS) },
-      codec: { type: 'string', default: 'none' },
-      sides: { type: 'string', default: SIDE_NAMES.join(',') },
-      resume: { type: 'boolean', default: false },
-      out: { type: 'string' },
-      json: { type: 'boolean', default: false },
-    },
-  });
+  const { values, positionals } = readFlags(args);
   const [command, ...rest] = positionals;
   if (rest.length > 0) throw new Error(`One command is enough: "${rest.join(' ')}" is left over`);
-  const steps = command === 'endless' ? count('steps', values.steps ?? '10000', 10) : count('steps', values.steps ?? '200');
-  const rounds = count('rounds', values.rounds, MIN_ROUNDS);
   const quiet = values.json;
+  const steps = (usual: string, least?: number): number => count('steps', values.steps ?? usual, least);
+  const resultChars = count('result-chars', values['result-chars'] ?? (command === 'latency' ? '200' : '2000'));
+  const rounds = count('rounds', values.rounds, MIN_ROUNDS);
   switch (command) {
     case 'history':
-      return { command, steps, resultChars: count('result-chars', values['result-chars'] ?? '2000'), rounds, quiet };
+      return { command, steps: steps('200'), resultChars, rounds, quiet };
     case 'latency': {
-      const resultChars = count('result-chars', values['result-chars'] ?? '200');
+      const runs = count('runs', values.runs ?? '5');
       return {
         command,
-        steps,
-        runs: count('runs', values.runs),
+        steps: steps('200'),
+        runs,
         concurrency: count('concurrency', values.concurrency ?? '1'),
         resultChars,
         rounds,
@@ -87,23 +110,37 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       };
     }
     case 'peers':
+      return { command, ...peersOptions(values), steps: steps('200'), resultChars, rounds, quiet };
+    case 'endless':
+      return { command, steps: steps('10000', PARTS_OF_A_RUN), resultChars, quiet };
+    case 'crowd':
       return {
         command,
-        sides: values.sides.split(',').map((side) => oneOf('sides', side, SIDE_NAMES)),
-        steps,
-        resultChars: count('result-chars', values['result-chars'] ?? '2000'),
-        rounds,
-        atOnce: count('concurrency', values.concurrency ?? RUNS_AT_ONCE),
-        codec: oneOf('codec', values.codec, CODECS),
-        resume: values.resume,
-        out: values.out,
+        runs: count('runs', values.runs ?? '200'),
+        cached: count('cached', values.cached),
+        steps: steps('5'),
+        resultChars,
         quiet,
       };
-    case 'endless':
-      return { command, steps, resultChars: count('result-chars', values['result-chars'] ?? '2000'), quiet };
     default:
       throw new Error(command === undefined ? 'Which command?' : `There is no command "${command}"`);
   }
+}
+
+function peersOptions({
+  sides,
+  concurrency,
+  codec,
+  resume,
+  out,
+}: Values): Pick<PeersOptions, 'sides' | 'atOnce' | 'codec' | 'resume' | 'out'> {
+  return {
+    sides: sides.split(',').map((side) => oneOf('sides', side, SIDE_NAMES)),
+    atOnce: count('concurrency', concurrency ?? RUNS_AT_ONCE),
+    codec: oneOf('codec', codec, CODECS),
+    resume,
+    out,
+  };
 }
 
 function count(name: string, text: string, least = 1): number {
