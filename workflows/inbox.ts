@@ -3,8 +3,9 @@ import { jsonBytes } from '../src/domain/payload-limit.ts';
 import type { QueuedMessage } from '../src/domain/queued-message.ts';
 import type { CarriedInbox } from '../src/loop/run-carry.ts';
 
-/** Ids that are remembered, in this execution and the next ones: a message is sent again within seconds, not after a thousand others. */
+/** Ids that are remembered in the next executions, and their bytes of JSON: a message is sent again within seconds, not after a thousand others. */
 const REMEMBERED_IDS = 2_000;
+const REMEMBERED_BYTES = 140_000;
 
 /** Updates that the server lets one execution accept, and the part of them after which a run asks its callers to wait. */
 const UPDATES_OF_AN_EXECUTION = 2_000;
@@ -75,7 +76,18 @@ export class Inbox {
 
   carried(): CarriedInbox {
     const { paused, cancelReason } = this;
-    const seen = [...this.#seen].slice(-REMEMBERED_IDS);
-    return { messages: this.#messages, seen, paused, ...(cancelReason === undefined ? {} : { cancelReason }) };
+    return { messages: this.#messages, seen: newest([...this.#seen]), paused, ...(cancelReason === undefined ? {} : { cancelReason }) };
   }
+}
+
+/** As many of the newest ids as are remembered. */
+function newest(ids: string[]): string[] {
+  let bytes = 0;
+  let count = 0;
+  for (const id of ids.toReversed()) {
+    bytes += jsonBytes(id) + ','.length;
+    if (bytes > REMEMBERED_BYTES || count === REMEMBERED_IDS) break;
+    count += 1;
+  }
+  return ids.slice(ids.length - count);
 }

@@ -1,5 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { defineSignal, defineUpdate, log, setHandler } from '@temporalio/workflow';
+import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
+import { cutText } from '../src/domain/cut-content.ts';
 import type { ErrorCode } from '../src/domain/error.ts';
 import {
   type CancelReasonInput,
@@ -62,7 +64,7 @@ function receiveSignal(run: LiveRun, input: SendInput): void {
 
 function receiveReason({ inbox }: LiveRun, input: CancelReasonInput | undefined): void {
   inbox.arrivals += 1;
-  if (typeof input?.reason === 'string' && input.reason !== '') inbox.cancelReason = input.reason;
+  if (typeof input?.reason === 'string' && input.reason !== '') inbox.cancelReason = cutText(input.reason, BYTE_BUDGETS.errorMessage);
 }
 
 function sendRefusal(run: LiveRun, input: unknown): Refusal | undefined {

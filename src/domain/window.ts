@@ -78,17 +78,19 @@ function evict(events: readonly WindowEvent[], evicted: NonNullable<Compaction['
 
 /** The same result with a marker in the place of what it held. Evicting it again changes nothing. */
 export function evictedResult(result: ToolResult): ToolResult {
-  return isEvicted(result)
-    ? result
-    : { ...result, content: [`${EVICTED} the result of "${result.name}", ${jsonBytes(result.content)} bytes]`] };
+  return isEvicted(result) ? result : { ...result, content: [`${markerOf(result)}${jsonBytes(result.content)} bytes]`] };
 }
 
-/** True for a result whose content has been taken out of the window. */
-export function isEvicted({ content }: ToolResult): boolean {
-  return content.length === 1 && typeof content[0] === 'string' && content[0].startsWith(EVICTED);
+/** True for a result whose content has been taken out of the window. A tool may return something that only looks like it. */
+export function isEvicted(result: ToolResult): boolean {
+  const [text, ...others] = result.content;
+  const marker = markerOf(result);
+  return others.length === 0 && typeof text === 'string' && text.startsWith(marker) && /^\d{1,9} bytes\]$/.test(text.slice(marker.length));
 }
 
-const EVICTED = '[removed to save space:';
+function markerOf({ name }: ToolResult): string {
+  return `[removed to save space: the result of "${name}", `;
+}
 
 function isToolResult(item: ContentItem): item is ToolResult {
   return item.type === 'tool_result';
