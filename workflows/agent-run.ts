@@ -59,10 +59,13 @@ function observer(run: LiveRun): RunObserver {
   };
 }
 
-/** The server carries the search attributes on by itself, and the memo only as it was at the start. */
+/** The server carries the search attributes on by itself, and the memo only as it was at the start. A pinned run may move to the current build here. */
 async function continueAsNew(carry: RunCarry): Promise<never> {
   await condition(allHandlersFinished);
-  const next = makeContinueAsNewFunc<typeof agentRun>({ memo: workflowInfo().memo ?? {} });
+  const next = makeContinueAsNewFunc<typeof agentRun>({
+    memo: workflowInfo().memo ?? {},
+    ...(carry.snapshot.upgradeOnContinueAsNew ? { initialVersioningBehavior: 'AUTO_UPGRADE' } : {}),
+  });
   return next({ carry });
 }
 

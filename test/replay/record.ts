@@ -1,98 +1,86 @@
-// Records the histories that the replay test replays: `npm run record-histories`. Run it when a released version
-// changes what a run does, and keep the old files: they stand for the runs that are still going.
+// Records the histories that the replay test replays: `npm run record-histories` records the scenarios that have no
+// file, `npm run record-histories -- <name>...` those that are named. Keep the old files: they stand for the runs
+// that are still going.
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { connect } from '../../src/client/index.ts';
+import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
-import { defineAgent } from '../../src/index.ts';
-import { callTool, failWith, hang, say, scriptedModel, type ScriptEntry, structured, together } from '../../src/testing/index.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
 import { createWorker } from '../../worker/index.ts';
-import { assistant, broken, search } from '../server/agents.ts';
-import { z } from 'zod';
+import { agents, type Scenario, scenarios } from './scenarios.ts';
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
-const sequential = defineAgent({ name: 'sequential', model: 'scripted/m', tools: [search, broken], parallel: false });
-const typed = defineAgent({ name: 'typed', model: 'scripted/m', output: z.object({ answer: z.number() }), maxIterations: 5 });
-const researcher = defineAgent({ name: 'researcher', model: 'scripted/m' });
-const writer = defineAgent({ name: 'writer', model: 'scripted/m' });
-const lastWords = defineAgent({ name: 'last_words', model: 'scripted/m', tools: [search], maxIterations: 1, finalAttempt: true });
-const compacting = defineAgent({ name: 'compacting', model: 'scripted/m', tools: [search], window: { maxBytes: 6_000, keepResults: 1 } });
-const agents = [assistant, sequential, typed, researcher, writer, lastWords, compacting];
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const workflowsPath = fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url));
 
-const both = together(say('looking'), callTool('search', { query: 'a' }, 'c1'), callTool('broken', {}, 'c2'), callTool('nope', {}, 'c3'));
-
-interface Scenario {
-  agent: string;
-  script: ScriptEntry[];
-  workflowType?: string;
-  cancel?: boolean;
-  /** Events of history after which the run continues as new. */
-  continueAt?: number;
-  /** Messages that are sent while the model is asked for the first time. */
-  messages?: string[];
+function fileOf(name: string): URL {
+  return new URL(`./histories/${name}.json`, import.meta.url);
 }
 
-const inSequence = together(
-  callTool('search', { query: 'a' }, 'c1'),
-  callTool('search', { query: 'b' }, 'c2'),
-  callTool('search', { query: 'c' }, 'c3'),
-);
-const long = (text: string) => callTool('search', { query: text.repeat(1_500) });
-
-const scenarios: Record<string, Scenario> = {
-  'completed-with-parallel-tools': { agent: 'assistant', script: [both, say('done')] },
-  'completed-with-tools-in-sequence': { agent: 'sequential', script: [both, say('done')] },
-  'completed-with-structured-output': { agent: 'typed', script: [say('not json'), structured({ answer: 4 })] },
-  'limit-with-final-attempt': { agent: 'last_words', script: [callTool('search', { query: 'a' }, 'c1'), say('the best I have')] },
-  'failed-in-a-model-call': { agent: 'assistant', script: [callTool('search', { query: 'a' }, 'c1'), failWith('model_forbidden', 'no')] },
-  'failed-with-an-unknown-agent': { agent: 'nobody', script: [] },
-  'cancelled-in-a-model-call': { agent: 'assistant', script: [callTool('search', { query: 'a' }, 'c1'), hang('half')], cancel: true },
-  'continued-after-every-step': {
-    agent: 'assistant',
-    script: [both, callTool('search', { query: 'b' }, 'c4'), say('done')],
-    continueAt: 8,
-  },
-  'continued-among-calls': { agent: 'sequential', script: [inSequence, say('done')], continueAt: 8 },
-  'compacted-and-summarised': {
-    agent: 'compacting',
-    script: [long('a'), long('b'), long('c'), long('d'), say('a summary'), say('done'), say('done'), say('done')],
-  },
-  'told-while-it-runs': { agent: 'assistant', script: [callTool('slow', {}, 'c1'), say('done'), say('done')], messages: ['one', 'two'] },
-  'two-agents-in-a-workflow': { agent: 'researcher', script: [say('facts'), say('text')], workflowType: 'report' },
-};
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const server = await startDevServer({ say: (line) => console.error(line) });
-const client = await connect(server);
-const workflowsPath = fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url));
-for (const [name, { agent, script, workflowType, cancel, continueAt, messages }] of Object.entries(scenarios)) {
+/** Runs a scenario to its end. */
+async function play(client: LonghaulClient, server: { address: string }, name: string, scenario: Scenario): Promise<void> {
+  const { agent, script, workflowType, cancel, continueAt, messages } = scenario;
   const scripted = scriptedModel(script);
+  const continueAsNew = continueAt === undefined ? {} : { continueAsNew: { events: continueAt } };
+  const providers = { scripted };
   const worker = await createWorker({
     ...server,
     taskQueue: name,
     agents,
-    providers: { scripted },
+    providers,
     workflowsPath,
     shutdownGraceMs: 100,
-    ...(continueAt === undefined ? {} : { continueAsNew: { events: continueAt } }),
+    ...continueAsNew,
   });
   const running = worker.run();
-  const args = workflowType === undefined ? [{ agent, input: 'Q', deps: { user: 1 } }] : ['Q'];
+  const args = workflowType === undefined ? [{ agent, input: 'Q', deps: { user: 1 } }] : [workflowType === 'report' ? 'Q' : {}];
   const handle = await client.temporal.workflow.start(workflowType ?? 'agentRun', { args, taskQueue: name, workflowId: name });
+  const run = client.handle(name);
+  if (messages !== undefined) {
+    await run.pause();
+    for (const message of messages) await run.send(message, { id: message });
+    await run.resume();
+  }
   if (cancel) {
     while (scripted.requests.length < script.length) await new Promise((resolve) => setTimeout(resolve, 20));
-    await client.handle(name).cancel('recorded');
+    await run.cancel('recorded');
   }
   await handle.result().catch(() => undefined);
-  // Stack traces name files: those of the machine that recorded are of no use to anybody else.
-  const json = historyToJSON(await handle.fetchHistory()).replaceAll(root, '');
-  await writeFile(new URL(`./histories/${name}.json`, import.meta.url), `${json}\n`);
-  console.error(`recorded ${name}`);
   worker.shutdown();
   await running;
+}
+
+/** Writes a file for each execution of a run: the later ones with a number. */
+async function write(client: LonghaulClient, name: string): Promise<void> {
+  let runId = await firstRunId(client, name);
+  for (let execution = 1; runId; execution += 1) {
+    const history = await client.temporal.workflow.getHandle(name, runId).fetchHistory();
+    // Stack traces name files: those of the machine that recorded are of no use to anybody else.
+    await writeFile(fileOf(execution === 1 ? name : `${name}-${execution}`), `${historyToJSON(history).replaceAll(root, '')}\n`);
+    runId = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
+  }
+}
+
+/** The first execution of a run, as its newest names it. */
+async function firstRunId(client: LonghaulClient, name: string): Promise<string | null | undefined> {
+  const { events } = await client.temporal.workflow.getHandle(name).fetchHistory();
+  return events?.[0]?.workflowExecutionStartedEventAttributes?.firstExecutionRunId;
+}
+
+const named = process.argv.slice(2);
+const names = named.length > 0 ? named : Object.keys(scenarios).filter((name) => !existsSync(fileOf(name)));
+const server = await startDevServer({ say: (line) => console.error(line) });
+const client = await connect(server);
+for (const name of names) {
+  const scenario = scenarios[name];
+  if (scenario === undefined) throw new Error(`There is no scenario "${name}": there are ${Object.keys(scenarios).join(', ')}`);
+  await play(client, server, name, scenario);
+  await write(client, name);
+  console.error(`recorded ${name}`);
 }
 await client.close();
 await server.stop();
