@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import { defineAgent } from '../../src/index.ts';
-import { callTool, say, scriptedModel, type ScriptEntry, together } from '../../src/testing/index.ts';
+import { callTool, hang, say, scriptedModel, type ScriptEntry, together } from '../../src/testing/index.ts';
 import { assistant, broken, search } from './agents.ts';
-import { Testbed } from './testbed.ts';
+import { Testbed, until } from './testbed.ts';
 
 /** So low that a run continues as new after every step. */
 const EVERY_STEP = { events: 8 };
@@ -66,16 +66,61 @@ test('calls in sequence that no longer fit an execution are started in the next,
 
 test('a paused run continues as new while it waits, and goes on when it is resumed', async () => {
   await using testbed = await Testbed.open();
-  const scripted = scriptedModel([say('done'), say('answered')]);
-  await testbed.work({ agents: [assistant], providers: { scripted }, continueAsNew: { updates: 5 } });
+  const scripted = scriptedModel([say('done')], { repeatLast: true });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
-  // Before a worker has taken the first step or after: a run is paused between two steps.
-  await run.pause();
-  for (let message = 1; message <= 12; message += 1) await run.send(`message ${message}`, { id: `m${message}` });
-  const { status, executions } = await run.status();
-  if (status === 'paused') expect(executions).toBeGreaterThanOrEqual(2);
+  // Sent before there is a worker: the run is paused before its first step.
+  const paused = run.pause();
+  await testbed.work({ agents: [assistant], providers: { scripted }, continueAsNew: { updates: 5 } });
+  expect(await paused).toEqual({ version: 1, paused: true });
+  const names = Array.from({ length: 12 }, (_, index) => `message ${index}`);
+  for (const name of names) await run.send(name, { id: name });
+  expect(await run.status()).toMatchObject({ status: 'paused', executions: 3, currentStep: 0 });
+  expect(scripted.requests).toHaveLength(0);
   await run.resume();
   expect(await run.result()).toMatchObject({ status: 'completed' });
-  const asked = JSON.stringify(scripted.requests.at(-1)?.conversation);
-  for (let message = 1; message <= 12; message += 1) expect(asked).toContain(`message ${message}"`);
+  const read = scripted.requests[0]?.conversation.flatMap(({ content }) => content) ?? [];
+  expect(read).toEqual(['Q', ...names].map((content) => ({ type: 'message', role: 'user', content })));
+});
+
+test('memo, search attributes, start time and a cancellation reach the newest execution', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([callTool('search', { query: 'one' }), callTool('search', { query: 'two' }), hang('half an answer')]);
+  await testbed.work({ agents: [assistant], providers: { scripted }, continueAsNew: EVERY_STEP });
+  const { workflow } = testbed.client.temporal;
+  const runId = `${testbed.taskQueue}-run`;
+  const first = await workflow.start('agentRun', {
+    args: [{ agent: 'assistant', input: 'Q' }],
+    workflowId: runId,
+    taskQueue: testbed.taskQueue,
+    memo: { ticket: 42 },
+  });
+  const run = testbed.client.handle(runId);
+  await until(() => scripted.requests.length === 3, 'the model is asked in a later execution');
+  const newest = await workflow.getHandle(runId).describe();
+  expect(newest.runId).not.toBe(first.firstExecutionRunId);
+  expect(newest.memo).toMatchObject({ ticket: 42 });
+  expect(newest.typedSearchAttributes.getAll()).toEqual(
+    expect.arrayContaining([expect.objectContaining({ value: 'assistant' }), expect.objectContaining({ value: 'running' })]),
+  );
+  const oldest = await workflow.getHandle(runId, first.firstExecutionRunId).describe();
+  expect((await run.status()).startTime.slice(0, 19)).toBe(oldest.startTime.toISOString().slice(0, 19));
+  expect(await run.cancel('enough')).toBe('requested');
+  expect(await run.result()).toMatchObject({
+    status: 'cancelled',
+    cancelReason: 'enough',
+    stepsUsed: 2,
+    startTime: (await run.status()).startTime,
+  });
+});
+
+test('a carry of an unknown version ends the run with an error that says so', async () => {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
+  const { workflow } = testbed.client.temporal;
+  await workflow.start('agentRun', { args: [{ carry: { version: 99 } }], workflowId: testbed.taskQueue, taskQueue: testbed.taskQueue });
+  expect(await testbed.client.handle(testbed.taskQueue).result()).toMatchObject({
+    status: 'error',
+    errorCode: 'invalid_input',
+    error: expect.stringContaining('version 99') as string,
+  });
 });
