@@ -1,9 +1,11 @@
-import type { Event } from '../src/domain/event.ts';
-import { emptyWindow, type Folded } from '../src/domain/window.ts';
+import { emptyWindow, type Folded, type Window } from '../src/domain/window.ts';
 import { jsonBytes } from '../src/domain/payload-limit.ts';
 import type { RunState } from '../src/loop/run-state.ts';
 import { PAGE_BYTES, type TranscriptAnswer, type TranscriptQuestion } from '../src/protocol.ts';
 import { page } from './pages.ts';
+
+/** A window that the asker has. */
+type Known = TranscriptQuestion['known'][number];
 
 /** What an activity lacks of the conversation: the events since a window that it has, or the whole window where the run knows none of those. */
 export function transcriptPage(state: RunState | undefined, ask: TranscriptQuestion | undefined): TranscriptAnswer {
@@ -20,20 +22,34 @@ export function transcriptPage(state: RunState | undefined, ask: TranscriptQuest
 }
 
 /**
- * The events after the asker's last, where that one is in the record of this execution or right before it. A batch of
- * results may be larger than what compaction has left of it: then the window is less to send.
+ * The events after the asker's last. A batch of results may be larger than what compaction has left of it: then the
+ * window is less to send.
  */
-function eventsSince(state: RunState, { through, lastEventId }: TranscriptQuestion['known'][number]): Folded[] | undefined {
-  const { context, firstOffset, carriedEventId } = state;
+function eventsSince(state: RunState, known: Known): Folded[] | undefined {
+  const events = recordedSince(state, known) ?? carriedSince(state.window, known);
+  return events === undefined || jsonBytes(events) > PAGE_BYTES ? undefined : events;
+}
+
+/** From the record of this execution, where the asker's last is in it or right before it. */
+function recordedSince({ context, firstOffset, carriedEventId }: RunState, { through, lastEventId }: Known): Folded[] | undefined {
   const place = through - firstOffset;
-  const known = place === 0 ? carriedEventId : context.events[place - 1]?.id;
-  if (known === undefined || known !== lastEventId) return undefined;
-  const events = context.events.slice(place).map(folded);
-  return jsonBytes(events) > PAGE_BYTES ? undefined : events;
+  const id = place === 0 ? carriedEventId : context.events[place - 1]?.id;
+  return id !== undefined && id === lastEventId ? context.events.slice(place).map(folded) : undefined;
+}
+
+/**
+ * From the window, where the asker's last is of an execution before. Only if every later event stands there in its turn:
+ * one that compacted has no place of its own, or stands behind an event that it does not follow in the record.
+ */
+function carriedSince({ events, through }: Window, known: Known): Folded[] | undefined {
+  const place = events.findIndex(({ offset, id }) => offset === known.through - 1 && id === known.lastEventId);
+  const since = place < 0 ? [] : events.slice(place + 1);
+  if (place < 0 || since.length !== through - known.through) return undefined;
+  return since.every(({ offset }, index) => offset === known.through + index) ? since.map(folded) : undefined;
 }
 
 /** What of an event concerns the window. */
-function folded({ id, author, content, providerItems, compaction }: Event): Folded {
+function folded({ id, author, content, providerItems, compaction }: Folded): Folded {
   return {
     id,
     author,
