@@ -4,7 +4,7 @@ import type { HistoryCommand, HistoryTask } from './replay-history.ts';
 
 /** Where the code first did something else than what a history says. */
 export interface Divergence {
-  /** Of the run, 1-based; null before its first model call. */
+  /** Of the run, 1-based; null before its first call. */
   step: number | null;
   /** Of the history: the command that the code did not repeat, or the end of the task in which it did too much. */
   eventId: number;
@@ -26,7 +26,7 @@ export function firstDivergence(tasks: readonly HistoryTask[], actual: ActualCom
     if (done === undefined) return undefined;
     for (let index = 0; index < Math.max(commands.length, done.length); index += 1) {
       const [expected, own] = [commands[index], done[index]];
-      if (isSame(expected, own)) step = stepOf(own) ?? step;
+      if (isSame(expected, own)) step = own?.step ?? step;
       else
         return {
           step: stepAt(expected, own) ?? step,
@@ -41,23 +41,17 @@ export function firstDivergence(tasks: readonly HistoryTask[], actual: ActualCom
 
 /** The step that was reached when the replay ended; null before the first. */
 export function lastStep(actual: ActualCommands): number | null {
-  return [...actual.values()].flat().reduce<number | null>((step, command) => stepOf(command) ?? step, null);
+  return [...actual.values()].flat().reduce<number | null>((step, command) => command.step ?? step, null);
 }
 
 /** History says where it stands, unless it has nothing there or a codec made its summaries unreadable. */
 function stepAt(expected: HistoryCommand | undefined, own: RecordedCommand | undefined): number | undefined {
   const isModelCall = expected?.name === ACTIVITIES.callModel;
-  return stepOf(expected) ?? (expected === undefined || isModelCall ? stepOf(own) : undefined);
+  return expected?.step ?? (expected === undefined || isModelCall ? own?.step : undefined);
 }
 
 function isSame(expected: HistoryCommand | undefined, own: RecordedCommand | undefined): boolean {
   return expected?.type === own?.type && expected?.name === own?.name;
-}
-
-/** The summary of a model call begins with its step. */
-function stepOf(command: RecordedCommand | undefined): number | undefined {
-  const [, step] = /^step (\d+)\b/.exec(command?.summary ?? '') ?? [];
-  return step === undefined ? undefined : Number(step);
 }
 
 const WORDS: Record<CommandType, string> = {

@@ -1,5 +1,6 @@
-import { defaultPayloadConverter } from '@temporalio/common';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import type { HistoryEvent } from '../src/client/run-history.ts';
+import { activityStep } from '../src/domain/activity-step.ts';
 import type { CommandType, RecordedCommand } from '../workflows/command-recorder.ts';
 
 /** A command that the server recorded, and the event that says so. */
@@ -36,7 +37,10 @@ export function workflowTypeOf(events: readonly HistoryEvent[]): string {
 /** Markers are left out: where they stand says little about when the code asked for them. */
 function commandOf(event: HistoryEvent): RecordedCommand | undefined {
   const activity = event.activityTaskScheduledEventAttributes;
-  if (activity) return { type: 'activity', name: activity.activityType?.name ?? '', ...summary(event) };
+  if (activity) {
+    const step = activityStep(decoded(event.userMetadata?.summary), decoded(activity.input?.payloads?.[0]));
+    return { type: 'activity', name: activity.activityType?.name ?? '', ...(step === undefined ? {} : { step }) };
+  }
   const child = event.startChildWorkflowExecutionInitiatedEventAttributes;
   if (child) return { type: 'child', name: child.workflowType?.name ?? '' };
   const signal = event.signalExternalWorkflowExecutionInitiatedEventAttributes;
@@ -71,11 +75,10 @@ function isPatchAttribute({ upsertWorkflowSearchAttributesEventAttributes: upser
 }
 
 /** Nothing where a codec made it unreadable: it says where in the run the event stands, no more. */
-function summary({ userMetadata }: HistoryEvent): { summary?: string } {
+function decoded(payload: Payload | null | undefined): unknown {
   try {
-    const text: unknown = userMetadata?.summary ? defaultPayloadConverter.fromPayload(userMetadata.summary) : undefined;
-    return typeof text === 'string' ? { summary: text } : {};
+    return payload ? defaultPayloadConverter.fromPayload(payload) : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }

@@ -1,5 +1,6 @@
-import { defaultPayloadConverter } from '@temporalio/common';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { proxySinks, type Sinks, workflowInfo, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
+import { activityStep } from '../src/domain/activity-step.ts';
 
 /** What code can ask of the server, as far as replaying compares it. */
 export type CommandType =
@@ -26,8 +27,8 @@ export interface RecordedCommand {
   type: CommandType;
   /** Of the activity, the child's type or the signal; empty for what has no name. */
   name: string;
-  /** Of the summary, where there is one. */
-  summary?: string;
+  /** Of the run, where the command says it: calls of models and tools do. */
+  step?: number;
 }
 
 /** The way out of the sandbox for what a replay records. */
@@ -85,8 +86,8 @@ function cancellation({ cancelTimer, requestCancelActivity }: Command): string |
  */
 function recorded(command: Command): RecordedCommand | undefined {
   if (command.scheduleActivity) {
-    const text = summary(command);
-    return { type: 'activity', name: command.scheduleActivity.activityType ?? '', ...(text === undefined ? {} : { summary: text }) };
+    const step = activityStep(decoded(command.userMetadata?.summary), decoded(command.scheduleActivity.arguments?.[0]));
+    return { type: 'activity', name: command.scheduleActivity.activityType ?? '', ...(step === undefined ? {} : { step }) };
   }
   if (command.startChildWorkflowExecution) return { type: 'child', name: command.startChildWorkflowExecution.workflowType ?? '' };
   if (command.signalExternalWorkflowExecution)
@@ -119,8 +120,11 @@ function updateType(response: NonNullable<Command['updateResponse']>): CommandTy
   return 'update_accepted';
 }
 
-/** Payloads in the sandbox are decoded already. */
-function summary({ userMetadata }: Command): string | undefined {
-  const text: unknown = userMetadata?.summary ? defaultPayloadConverter.fromPayload(userMetadata.summary) : undefined;
-  return typeof text === 'string' ? text : undefined;
+/** Codecs have done their work before the sandbox; what a converter of the user made is left alone. */
+function decoded(payload: Payload | null | undefined): unknown {
+  try {
+    return payload ? defaultPayloadConverter.fromPayload(payload) : undefined;
+  } catch {
+    return undefined;
+  }
 }

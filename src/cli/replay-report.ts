@@ -20,7 +20,7 @@ interface ReplayProblem {
   /** 1-based; its Temporal run id where it is known. */
   execution: number;
   executionId?: string;
-  /** Step of the run; null before the first model call of that execution. */
+  /** Step of the run; null before the first call of that execution. */
   step: number | null;
   /** Of the history: the first command that differs, what it is there and what the code does instead. Null where the SDK alone knows. */
   eventId: number | null;

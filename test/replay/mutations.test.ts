@@ -52,6 +52,22 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 2, expected: 'activity "callModel"', actual: 'a timer' },
   },
   {
+    what: 'never continues as new',
+    file: 'workflows/continue-due.ts',
+    find: 'return due && ',
+    replace: 'return false && ',
+    history: 'continued-after-every-step-2',
+    caught: { step: 1, expected: 'continue-as-new', actual: 'activity "callModel"' },
+  },
+  {
+    what: 'summarises by another activity',
+    file: 'src/protocol.ts',
+    find: "summarise: 'summarise'",
+    replace: "summarise: 'condense'",
+    history: 'compacted-and-summarised',
+    caught: { step: 3, expected: 'activity "summarise"', actual: 'activity "condense"' },
+  },
+  {
     what: 'makes a run findable no more',
     file: 'workflows/search-attributes.ts',
     find: 'if (!snapshot.searchAttributes) return;',
@@ -84,7 +100,7 @@ describe('a change of the loop without a patch is caught where the run would be 
   test.each(CHANGES)(
     'a loop that $what',
     async ({ history, caught, ...mutation }) => {
-      const verdicts = await replayAll(mutation);
+      const verdicts = await replayed(mutation, [history]);
       expect(verdicts[history]).toMatchObject({ type: 'diverged', divergence: { ...caught, eventId: expect.any(Number) as number } });
     },
     60_000,
@@ -92,7 +108,7 @@ describe('a change of the loop without a patch is caught where the run would be 
 });
 
 test('a change that throws outside of any call is caught with its message', async () => {
-  const verdicts = await replayAll({
+  const verdicts = await replayed({
     file: 'workflows/search-attributes.ts',
     find: 'if (!snapshot.searchAttributes) return;',
     replace: "if (status !== 'running') throw new TypeError('a defect');",
@@ -102,7 +118,7 @@ test('a change that throws outside of any call is caught with its message', asyn
 });
 
 test('a change of what a model reads leaves the commands as they are, and strands nothing', async () => {
-  const verdicts = await replayAll({
+  const verdicts = await replayed({
     file: 'src/domain/tool-text.ts',
     find: "not found in agent's tool list",
     replace: 'is none of yours',
@@ -110,9 +126,12 @@ test('a change of what a model reads leaves the commands as they are, and strand
   expect(Object.values(verdicts).filter(({ type }) => type !== 'ok')).toEqual([]);
 });
 
-async function replayAll(mutation: Mutation): Promise<Record<string, ReplayVerdict>> {
+/** What the loop with a change makes of these histories, or of all. */
+async function replayed(mutation: Mutation, names?: string[]): Promise<Record<string, ReplayVerdict>> {
   replayer = new Replayer({ worker: { workflowBundle: await bundleMutated(mutation, ['workflows/command-recorder.ts']) } });
   const verdicts: Record<string, ReplayVerdict> = {};
-  for (const { name, history } of recordedHistories()) verdicts[name] = await replayer.replay(name, history);
+  for (const { name, history } of recordedHistories()) {
+    if (names === undefined || names.includes(name)) verdicts[name] = await replayer.replay(name, history);
+  }
   return verdicts;
 }
