@@ -1,7 +1,7 @@
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { JsonObject } from '../src/domain/json.ts';
 import type { RunState } from '../src/loop/run-state.ts';
-import type { Inbox } from './inbox.ts';
+import type { Inbox } from '../src/loop/inbox.ts';
 
 /** A run as its workflow holds it, from its first moment on. */
 export interface LiveRun {

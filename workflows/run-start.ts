@@ -4,7 +4,7 @@ import type { CarriedInput, RunInput } from '../src/protocol.ts';
 import { checkRunCarry } from '../src/schema/run-carry-schema.ts';
 import { checkRunInput } from '../src/schema/run-input-schema.ts';
 import type { RunStart } from './execute-run.ts';
-import { Inbox } from './inbox.ts';
+import { Inbox } from '../src/loop/inbox.ts';
 import type { LiveRun } from './live-run.ts';
 
 /** A run with what its execution begins with, or what is wrong with that. */

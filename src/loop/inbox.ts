@@ -1,7 +1,7 @@
-import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../src/domain/byte-budget.ts';
-import { jsonBytes } from '../src/domain/payload-limit.ts';
-import type { QueuedMessage } from '../src/domain/queued-message.ts';
-import type { CarriedInbox } from '../src/loop/run-carry.ts';
+import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../domain/byte-budget.ts';
+import { jsonBytes } from '../domain/payload-limit.ts';
+import type { QueuedMessage } from '../domain/queued-message.ts';
+import type { CarriedInbox } from './run-carry.ts';
 
 /** Ids that are remembered in the next executions, and their bytes of JSON: a message is sent again within seconds, not after a thousand others. */
 const REMEMBERED_IDS = 2_000;

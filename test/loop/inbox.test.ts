@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Inbox } from '../../workflows/inbox.ts';
+import { Inbox } from '../../src/loop/inbox.ts';
 
 test('the reason of a cancellation that was said ahead goes on into the next execution', () => {
   const inbox = new Inbox();
