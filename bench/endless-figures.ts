@@ -1,5 +1,5 @@
 import type { MemorySample, StepTimes } from './endless-messages.ts';
-import { mean, median, rounded } from './statistics.ts';
+import { mean, median, rounded, sum } from './statistics.ts';
 
 /** One execution of the run. */
 export interface WeighedExecution {
@@ -38,6 +38,8 @@ export interface EndlessFigures {
   rssByTenth: number[];
   /** What the main heap held, collected. */
   heapByTenth: number[];
+  /** Model calls that summarised the older part of the conversation. They are no steps; their time is part of the steps'. */
+  summaries: number;
   retries: number;
 }
 
@@ -74,6 +76,7 @@ export function endlessFigures(run: EndlessRun): EndlessFigures {
     msPerStepByTenth,
     rssByTenth,
     heapByTenth: readings.map((tenth) => median(tenth.map(({ heap }) => heap))),
+    summaries: sum(executions.map(({ summaries }) => summaries)),
     retries,
   };
 }

@@ -45,3 +45,21 @@ describe('the command line of the comparison', () => {
     expect(() => parseOptions(['peers', '--sides', 'longhaul,crew'])).toThrow('--sides has "crew"');
   });
 });
+
+describe('the command lines of long and of many runs', () => {
+  it('have defaults', () => {
+    expect(parseOptions(['endless'])).toEqual({ command: 'endless', steps: 10_000, resultChars: 2_000, quiet: false });
+    expect(parseOptions(['crowd', '--json'])).toEqual({
+      command: 'crowd',
+      runs: 200,
+      cached: 50,
+      steps: 5,
+      resultChars: 2_000,
+      quiet: true,
+    });
+  });
+
+  it('ask for a run that has tenths', () => {
+    expect(() => parseOptions(['endless', '--steps', '9'])).toThrow('--steps is "9": write a whole number of at least 10');
+  });
+});
