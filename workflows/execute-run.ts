@@ -1,11 +1,11 @@
-import { isCancellation } from '@temporalio/workflow';
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { errorMessage, type ErrorCode } from '../src/domain/error.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
 import type { RunResultFields } from '../src/domain/run-result.ts';
 import { closeRun, closeUnstarted } from '../src/loop/close-run.ts';
 import type { Ending, Position } from '../src/loop/next-step.ts';
 import { fromCarry, type RunCarry, toCarry } from '../src/loop/run-carry.ts';
-import { BEGINNING, runLoop } from '../src/loop/run-loop.ts';
+import { BEGINNING, type LoopEnd, runLoop } from '../src/loop/run-loop.ts';
 import { newRunState, type RunState } from '../src/loop/run-state.ts';
 import type { RunInput } from '../src/protocol.ts';
 import { archive } from './archive.ts';
@@ -28,7 +28,7 @@ export interface RunObserver {
 
 /** Runs a run for one execution of its workflow. Throws nothing: whatever would fail the workflow task, and be retried for ever, ends the run. */
 export async function executeRun(run: LiveRun, start: RunStart, observer: RunObserver): Promise<RunEnd> {
-  let end: RunEnd;
+  let end: LoopEnd;
   try {
     end = await (start.type === 'input' ? begin(run, start.input, observer) : goOn(run, start.carry, observer));
   } catch (error) {
@@ -36,10 +36,10 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   }
   if (end.type === 'finished') run.inbox.closed = true;
   await archive(run);
-  return end;
+  return end.type === 'finished' ? end : carryOn(run, end.position);
 }
 
-async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<RunEnd> {
+async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<LoopEnd> {
   const resolved = await resolveAgent(run, input);
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelled(run) };
   if (resolved.type === 'failed') return { type: 'finished', result: failed(run, resolved.code, resolved.message) };
@@ -51,22 +51,24 @@ async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Prom
   return loop(ready, run.state, BEGINNING, observer);
 }
 
-async function goOn(run: LiveRun, carry: RunCarry, observer: RunObserver): Promise<RunEnd> {
+async function goOn(run: LiveRun, carry: RunCarry, observer: RunObserver): Promise<LoopEnd> {
   const { state, position } = fromCarry(carry);
   run.state = state;
   return loop(Object.assign(run, { snapshot: carry.snapshot }), state, position, observer);
 }
 
-async function loop(run: ResolvedRun, state: RunState, from: Position, observer: RunObserver): Promise<RunEnd> {
+async function loop(run: ResolvedRun, state: RunState, from: Position, observer: RunObserver): Promise<LoopEnd> {
   const ports = temporalPorts(run, (changed) => observer.recorded(changed));
   observer.recorded(state);
   const end = await runLoop(state, ports, from);
   observer.recorded(state);
-  return end.type === 'finished' ? end : carryOn(run, state, end.position);
+  return end;
 }
 
-function carryOn(run: LiveRun, state: RunState, position: Position): RunEnd {
-  const { deps, executions, inbox } = run;
+/** Decided as late as possible: what has come while the events were archived goes along, and a cancellation would be lost in the next execution. */
+function carryOn(run: LiveRun, position: Position): RunEnd {
+  const { deps, executions, inbox, state } = run;
+  if (state === undefined || CancellationScope.current().consideredCancelled) return { type: 'finished', result: cancelled(run) };
   const carry = toCarry(state, position, { deps, executions, inbox: inbox.carried() });
   const bytes = jsonBytes(carry);
   if (bytes <= MAX_PAYLOAD_BYTES) return { type: 'continue', carry };

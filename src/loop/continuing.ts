@@ -20,7 +20,8 @@ export function continueBeforeModelCall(state: RunState, ports: RunPorts, positi
  * carried. A response may have made the window larger than that: it is compacted once the calls have their results.
  */
 export function continueBeforeTool(state: RunState, ports: RunPorts, batch: Pick<ToolsPosition, 'response' | 'outcomes'>): boolean {
-  if (!ports.continueDue(ACTIVITY)) return false;
+  // A cancellation is not carried on: the run ends here.
+  if (ports.cancelRequested() || !ports.continueDue(ACTIVITY)) return false;
   const { response, outcomes } = batch;
   let bytes = jsonBytes({ ...response, content: [], providerItems: [] });
   for (const outcome of outcomes) {
