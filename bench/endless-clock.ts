@@ -1,20 +1,21 @@
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { ACTIVITIES } from '../src/protocol.ts';
-import type { MemorySample, StepTimes } from './endless-messages.ts';
+import type { WorkerSample, StepTimes } from './endless-messages.ts';
 
-/** How often the memory is read: so many times in a run. */
+/** So many readings in a run. */
 const SAMPLES = 100;
 
-/** Notes when each step of one run begins, and reads the memory of the process at every hundredth of it. */
+/** Notes when each step of one run begins, and reads what the process has used and holds at every hundredth of it. */
 export class EndlessClock {
   /** Told of each reading. */
-  sampled: (sample: MemorySample) => void = () => undefined;
+  sampled: (sample: WorkerSample) => void = () => undefined;
   #runId = '';
   #steps = 0;
   #starts: number[] = [];
   #retries = 0;
-  /** Milliseconds spent on reading the memory. */
-  #spent = 0;
+  /** Milliseconds of time, and of the process' CPU, that the readings took. */
+  #spentMs = 0;
+  #spentCpuMs = 0;
 
   /** Measures the run of this id. */
   watch(runId: string, steps: number): void {
@@ -48,15 +49,22 @@ export class EndlessClock {
     const step = this.#starts.length;
     const every = Math.max(1, Math.floor(this.#steps / SAMPLES));
     if (step > 0 && step % every === 0) this.#sample(step);
-    this.#starts.push(performance.now() - this.#spent);
+    this.#starts.push(performance.now() - this.#spentMs);
   }
 
   #sample(step: number): void {
     const start = performance.now();
+    const cpuMs = cpuTime() - this.#spentCpuMs;
     // Garbage that waits for its collection is not what a run costs. The process is started with --expose-gc.
     globalThis.gc?.();
     const { rss, heapUsed } = process.memoryUsage();
-    this.sampled({ step, rss, heap: heapUsed });
-    this.#spent += performance.now() - start;
+    this.sampled({ step, rss, heap: heapUsed, cpuMs });
+    this.#spentMs += performance.now() - start;
+    this.#spentCpuMs = cpuTime() - cpuMs;
   }
+}
+
+function cpuTime(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
 }

@@ -1,4 +1,4 @@
-import type { MemorySample, StepTimes } from './endless-messages.ts';
+import type { WorkerSample, StepTimes } from './endless-messages.ts';
 import { mean, median, rounded, sum } from './statistics.ts';
 
 /** One execution of the run. */
@@ -14,7 +14,7 @@ export interface EndlessRun extends StepTimes {
   steps: number;
   /** Oldest first. */
   executions: readonly WeighedExecution[];
-  samples: readonly MemorySample[];
+  samples: readonly WorkerSample[];
 }
 
 /** The figures of an endless run: first what later work relies on, then what explains it. Milliseconds, bytes. */
@@ -38,6 +38,8 @@ export interface EndlessFigures {
   rssByTenth: number[];
   /** What the main heap held, collected. */
   heapByTenth: number[];
+  /** CPU time of the worker's process over steps, between the first reading of a tenth and its last. */
+  cpuMsPerStepByTenth: number[];
   /** Model calls that summarised the older part of the conversation. They are no steps; their time is part of the steps'. */
   summaries: number;
   retries: number;
@@ -76,9 +78,16 @@ export function endlessFigures(run: EndlessRun): EndlessFigures {
     msPerStepByTenth,
     rssByTenth,
     heapByTenth: readings.map((tenth) => median(tenth.map(({ heap }) => heap))),
+    cpuMsPerStepByTenth: readings.map(cpuMsPerStep),
     summaries: sum(executions.map(({ summaries }) => summaries)),
     retries,
   };
+}
+
+function cpuMsPerStep(samples: readonly WorkerSample[]): number {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first === undefined || last === undefined || first === last) return Number.NaN;
+  return rounded((last.cpuMs - first.cpuMs) / (last.step - first.step), 2);
 }
 
 /** What was seen in each tenth of so many steps. */

@@ -20,17 +20,19 @@ export type EndlessRequest = { type: 'watch'; runId: string; steps: number } | {
 export type EndlessReply =
   | { type: 'ready' }
   | { type: 'watching' }
-  | ({ type: 'sampled' } & MemorySample)
+  | ({ type: 'sampled' } & WorkerSample)
   | ({ type: 'report' } & StepTimes);
 
-/** The memory of the worker's process at a step. */
-export interface MemorySample {
+/** What the worker's process has used and holds at a step. */
+export interface WorkerSample {
   /** Steps that were behind the run. */
   step: number;
   /** Resident bytes of the process, after its main heap was collected. */
   rss: number;
   /** Bytes that its main heap held then. */
   heap: number;
+  /** User and system time so far, in milliseconds, without what the readings took. */
+  cpuMs: number;
 }
 
 /** When the steps of the run began. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { EndlessReply, EndlessRequest, EndlessSetting, MemorySample, StepTimes } from './endless-messages.ts';
+import type { EndlessReply, EndlessRequest, EndlessSetting, WorkerSample, StepTimes } from './endless-messages.ts';
 
 const PROGRAM = fileURLToPath(new URL('programs/endless.ts', import.meta.url));
 const STOP_WITHIN_MS = 15_000;
@@ -9,7 +9,7 @@ const STOP_WITHIN_MS = 15_000;
 /** The worker of the endless run, in a process of its own. */
 export class EndlessWorker {
   /** The readings of its memory since the last `watch`. */
-  readonly samples: MemorySample[] = [];
+  readonly samples: WorkerSample[] = [];
   /** Rejects once the process has ended. */
   readonly died: Promise<never>;
   readonly #child: ChildProcess;
@@ -34,13 +34,13 @@ export class EndlessWorker {
   }
 
   /** Measures the run of this id. `sampled` is told of every reading of the memory. */
-  async watch(runId: string, steps: number, sampled: (sample: MemorySample) => void): Promise<void> {
+  async watch(runId: string, steps: number, sampled: (sample: WorkerSample) => void): Promise<void> {
     this.samples.length = 0;
     this.#child.on('message', (reply: EndlessReply) => {
       if (reply.type !== 'sampled') return;
-      const { step, rss, heap } = reply;
-      this.samples.push({ step, rss, heap });
-      sampled({ step, rss, heap });
+      const { type: _, ...sample } = reply;
+      this.samples.push(sample);
+      sampled(sample);
     });
     await this.#ask({ type: 'watch', runId, steps }, 'watching');
   }
