@@ -44,7 +44,7 @@ function evictablePlaces({ offset, content }: WindowEvent): Place[] {
 
 /**
  * The results to evict of what the model has not seen, oldest first: where even alone with the first message and a
- * summary it would be too large (`mostBytes`), down to `goalBytes`. None where that would not be enough.
+ * summary it would be too large (`mostBytes`), down to `goalBytes` where that can be reached. None where even `mostBytes` cannot.
  */
 export function planUnseenEviction({ events }: Window, unseenFrom: number, bounds: { mostBytes: number; goalBytes: number }): Evicted {
   const unseen = unseenExchanges(exchangesOf(events.slice(1), unseenFrom));
@@ -53,7 +53,10 @@ export function planUnseenEviction({ events }: Window, unseenFrom: number, bound
   const newest = { events: unseen.flatMap((exchange) => exchange.events), bytes };
   const evictable = newest.events.flatMap(evictablePlaces).reduce((total, { saved }) => total + saved, 0);
   if (bytes - evictable > bounds.mostBytes) return [];
-  return planEviction(newest, { bytes: Math.min(bounds.goalBytes, bounds.mostBytes), keepResults: 0, keepFrom: Infinity });
+  // Where the goal is out of reach, the newest results are worth more than a little of the way to it.
+  const reachable = bytes - evictable <= bounds.goalBytes;
+  const down = reachable ? Math.min(bounds.goalBytes, bounds.mostBytes) : bounds.mostBytes;
+  return planEviction(newest, { bytes: down, keepResults: 0, keepFrom: Infinity });
 }
 
 /** What to summarise: the events between two that stay. */

@@ -104,6 +104,8 @@ test('memo, search attributes, start time and a cancellation reach the newest ex
   );
   const oldest = await workflow.getHandle(runId, first.firstExecutionRunId).describe();
   expect((await run.status()).startTime.slice(0, 19)).toBe(oldest.startTime.toISOString().slice(0, 19));
+  const listed = await Array.fromAsync(testbed.client.list({ query: `TaskQueue = '${testbed.taskQueue}'` }));
+  expect(listed).toMatchObject([{ runId, agentName: 'assistant', status: 'running' }]);
   expect(await run.cancel('enough')).toBe('requested');
   expect(await run.result()).toMatchObject({
     status: 'cancelled',
