@@ -9,10 +9,12 @@ import type { LiveRun } from './live-run.ts';
  */
 export function continueDue(run: LiveRun, growth: Growth): boolean {
   if (run.activitiesEnded === 0 && run.inbox.updates === 0) return false;
-  const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
+  const { historyLength, historySize, continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
   const limit = run.snapshot?.continueAsNew ?? DEFAULT_THRESHOLDS;
   const due =
     continueAsNewSuggested ||
+    // Where a run moves to the current build by continuing, a new build is reason enough.
+    (run.snapshot?.upgradeOnContinueAsNew === true && targetWorkerDeploymentVersionChanged) ||
     historyLength + growth.events > limit.events ||
     historySize + growth.bytes > limit.bytes ||
     run.inbox.updates + Math.max(1, run.recentUpdates) > limit.updates;
