@@ -1,0 +1,108 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isToolCall } from '../../src/domain/content.ts';
+import { type ChainedRun, chainedRun, type Switches } from './chained-run.ts';
+import { plannedRun } from './scripted-run.ts';
+
+const NEVER: Switches = () => false;
+
+/** Switches at random points, over and over. */
+const somewhere = fc.array(fc.boolean(), { minLength: 1, maxLength: 40 });
+
+function switching(points: boolean[]): Switches {
+  let place = 0;
+  return () => points[place++ % points.length] ?? false;
+}
+
+/** Plays each of many generated runs as a whole and with switches. */
+async function holds(property: (split: ChainedRun, whole: ChainedRun) => void): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(plannedRun, somewhere, async (plan, points) =>
+      property(await chainedRun(plan, switching(points)), await chainedRun(plan, NEVER)),
+    ),
+    { numRuns: 200 },
+  );
+}
+
+describe('a run that continues as new at any point', () => {
+  it('records the same events, and has the same steps and the same result', () =>
+    holds((split, whole) => {
+      expect(split.events).toEqual(whole.events);
+      expect(split.steps).toEqual(whole.steps);
+      const { steps: _, ...result } = split.result;
+      const { steps: __, ...expected } = whole.result;
+      expect(result).toEqual(expected);
+    }));
+
+  it('asks the model the same each time, and gives every tool the same state', () =>
+    holds((split, whole) => {
+      expect(split.world.requests).toEqual(whole.world.requests);
+      expect(split.world.summaries).toEqual(whole.world.summaries);
+      expect(split.world.invocations).toEqual(whole.world.invocations);
+    }));
+
+  it('numbers its events without a gap', () =>
+    holds(({ states }) => {
+      let through = 0;
+      for (const { firstOffset, context, window, carriedEventId } of states) {
+        expect(firstOffset).toBe(through);
+        if (through > 0) expect(carriedEventId).toBeDefined();
+        through += context.events.length;
+        expect(window.through).toBe(through);
+      }
+    }));
+
+  it('gives every call one result, starts no tool twice, and records every message once', () =>
+    holds(({ events, world }) => {
+      const items = events.flatMap(({ content }) => content);
+      const asked = items.filter(isToolCall).map(({ toolCallId }) => toolCallId);
+      expect(items.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : []))).toEqual(asked);
+      const started = world.invocations.map(({ callId }) => callId);
+      expect(new Set(started).size).toBe(started.length);
+      const said = items.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [item.content] : []));
+      expect(said.filter((text) => world.accepted.includes(String(text)))).toEqual(world.accepted);
+    }));
+
+  it('has a usage that is the sum over its events, summaries included, and one step for each answer', () =>
+    holds(({ events, result, steps }) => {
+      const usages = events.flatMap(({ usage }) => (usage === undefined ? [] : [usage]));
+      expect(result.usage.llmCalls).toBe(usages.length);
+      expect(result.usage.totalTokens).toBe(usages.reduce((sum, usage) => sum + (usage?.totalTokens ?? 0), 0));
+      const answers = events.filter(({ usage, compaction }) => usage !== undefined && compaction === undefined);
+      expect(steps.map(({ step }) => step)).toEqual(answers.map((_, place) => place + 1));
+    }));
+});
+
+it('runs are generated that continue at every place, and are compacted in every way', async () => {
+  const seen = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(plannedRun, somewhere, async (plan, points) => {
+      const { positions, events, waits, result } = await chainedRun(plan, switching(points));
+      for (const position of positions) {
+        if (position.type === 'call_model') seen.add(position.shortened ? 'continued after shortening' : 'continued before a step');
+        else seen.add(position.outcomes.some((outcome) => outcome !== null) ? 'continued among calls' : 'continued before calls');
+      }
+      for (const { compaction } of events) {
+        if (compaction?.evicted) seen.add('evicted');
+        if (compaction?.summarised) seen.add(compaction.summarised.tail === null ? 'summarised all' : 'summarised');
+      }
+      if (waits > 0) seen.add('paused');
+      seen.add(result.status);
+    }),
+    { numRuns: 300 },
+  );
+  expect([...seen].toSorted()).toEqual([
+    'cancelled',
+    'completed',
+    'continued after shortening',
+    'continued among calls',
+    'continued before a step',
+    'continued before calls',
+    'error',
+    'evicted',
+    'max_iterations_reached',
+    'paused',
+    'summarised',
+    'summarised all',
+  ]);
+});
