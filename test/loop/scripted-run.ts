@@ -66,7 +66,10 @@ const plannedCall: fc.Arbitrary<PlannedCall> = fc.record({
 });
 
 const none: fc.Arbitrary<PlannedCall[]> = fc.constant([]);
-const calls = fc.oneof({ weight: 12, arbitrary: fc.array(plannedCall, { minLength: 1, maxLength: 5 }) }, { weight: 1, arbitrary: none });
+const plannedCalls = fc.oneof(
+  { weight: 12, arbitrary: fc.array(plannedCall, { minLength: 1, maxLength: 5 }) },
+  { weight: 1, arbitrary: none },
+);
 
 const plannedTurn: fc.Arbitrary<PlannedTurn> = fc.record({
   type: fc.oneof(
@@ -78,7 +81,7 @@ const plannedTurn: fc.Arbitrary<PlannedTurn> = fc.record({
     chars.map((length) => 't'.repeat(length)),
     { nil: null },
   ),
-  calls,
+  calls: plannedCalls,
   usage: fc.option(fc.tuple(fc.nat(1_000), fc.nat(500)), { nil: null }),
   providerItems: rarely,
   messages,
