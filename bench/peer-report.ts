@@ -94,12 +94,12 @@ function variant({ phase: { resultChars, codec }, samples }: PhaseSamples): Stor
 }
 
 function timedFigures(samples: readonly Sample[]): TimedFigures {
-  const growth = samples.map(({ latency }) => latency.msPerCallLast20 / latency.msPerCallFirst20);
+  const figures = middle(samples.map(({ latency }) => latency));
   return {
-    ...middle(samples.map(({ latency }) => latency)),
+    ...figures,
     ending: endingOf(samples),
     msPerCallRange: rangeOf(samples.map(({ latency }) => latency.msPerCallP50)),
-    growth: rounded(median(growth), 2),
+    growth: rounded(figures.msPerCallLast20 / figures.msPerCallFirst20, 2),
     cpuMsPerCall: rounded(median(samples.map(({ cpuMsPerCall }) => cpuMsPerCall)), 2),
   };
 }
