@@ -223,6 +223,8 @@ export interface ContextPage {
   /** Offset of the first event of this page. */
   from: number;
   events: Event[];
+  /** Where the first event of the page is too large for any answer, and the page therefore empty: the id of that event. */
+  nextId?: string;
   /** Events in all; the next page begins at `from + events.length` while that is less. */
   total: number;
 }

@@ -70,6 +70,9 @@ function contextPage(run: LiveRun, from: number): ContextPage {
   const context = run.state?.context ?? newExecutionContext(run.runId);
   const { executionId, currentStep, state, finalResult, events } = context;
   const firstOffset = run.state?.firstOffset ?? 0;
+  const place = Math.max(0, from - firstOffset);
+  const paged = page(events, place);
+  const next = paged.length === 0 ? events[place] : undefined;
   return {
     version: 1,
     executionId,
@@ -79,7 +82,8 @@ function contextPage(run: LiveRun, from: number): ContextPage {
     finalResult,
     firstOffset,
     from: Math.max(from, firstOffset),
-    events: page(events, from - firstOffset),
+    events: paged,
+    ...(next === undefined ? {} : { nextId: next.id }),
     total: firstOffset + events.length,
   };
 }

@@ -13,6 +13,7 @@ export const EXIT_CODES = {
   unreachable: { code: 7, meaning: 'no Temporal server answers, or none could be provided' },
   wait_timeout: { code: 8, meaning: 'the wait timed out; the run goes on' },
   diverged: { code: 9, meaning: 'replay: the code does not go on with a run as its history says' },
+  incomplete: { code: 10, meaning: 'export: parts of the run are missing' },
   interrupted: { code: 130, meaning: 'Ctrl-C while waiting; the run goes on' },
 } as const;
 
@@ -39,7 +40,9 @@ const EXITS: Partial<Record<ErrorCode, ExitName>> = {
   unknown_agent: 'usage',
   payload_too_large: 'usage',
   run_exists: 'usage',
+  run_open: 'usage',
   run_not_found: 'not_found',
+  history_removed: 'not_found',
   run_terminated: 'run_error',
   run_timed_out: 'run_error',
   server_unreachable: 'unreachable',

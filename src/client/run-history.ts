@@ -5,15 +5,20 @@ import { GRPC, grpcCode } from './grpc-code.ts';
 /** One event of a workflow's history. */
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
-const FIRST_PAGE_SIZE = 100;
+const USUAL_PAGE_SIZE = 100;
 
 /**
  * The history of one execution of a run, event by event: of the one with that Temporal run id, or of the newest.
  * Pages shrink where the content is large: one page over the 4 MB of a gRPC message would otherwise make the whole
- * history unreadable.
+ * history unreadable. Who needs but the first events asks for small pages.
  */
-export async function* runHistory(client: Client, workflowId: string, runId?: string): AsyncGenerator<HistoryEvent> {
-  let maximumPageSize = FIRST_PAGE_SIZE;
+export async function* runHistory(
+  client: Client,
+  workflowId: string,
+  runId?: string,
+  pageSize: number = USUAL_PAGE_SIZE,
+): AsyncGenerator<HistoryEvent> {
+  let maximumPageSize = pageSize;
   let nextPageToken = new Uint8Array();
   for (;;) {
     let page;

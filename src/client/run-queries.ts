@@ -1,7 +1,9 @@
 import { type Client, QueryNotRegisteredError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import { errorMessage } from '../domain/error.ts';
 import { GRPC, grpcCode } from './grpc-code.ts';
 import { runNotFound } from './run-outcome.ts';
+import { pause } from './waiting.ts';
 
 /** A query needs a worker, and hangs without one: this is how long it is given before history is read instead. */
 const QUERY_DEADLINE_MS = 3_000;
@@ -15,14 +17,27 @@ const UNANSWERED = new Set<number | undefined>([
   GRPC.unavailable,
 ]);
 
-/** The answer of a query, or undefined where no worker answered in time. Throws `run_not_found`. */
+/** Between two executions of a run the server waits up to a second before the first task of the next. */
+const SWITCH_PAUSE_MS = 100;
+
+/** The answer of a query to the newest execution, or undefined where no worker answered in time. Throws `run_not_found`. */
 export async function queryRun<Answer>(client: Client, runId: string, query: string, argument?: unknown): Promise<Answer | undefined> {
   const handle = client.workflow.getHandle(runId);
-  try {
-    return await client.withDeadline(Date.now() + QUERY_DEADLINE_MS, () => handle.query<Answer, [unknown]>(query, argument ?? null));
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw runNotFound(client, runId);
-    if (error instanceof QueryNotRegisteredError || UNANSWERED.has(grpcCode(error))) return undefined;
-    throw error;
+  const deadline = Date.now() + QUERY_DEADLINE_MS;
+  for (;;) {
+    try {
+      return await client.withDeadline(deadline, () => handle.query<Answer, [unknown]>(query, argument ?? null));
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) throw runNotFound(client, runId);
+      if (isSwitching(error) && Date.now() + SWITCH_PAUSE_MS < deadline) await pause(SWITCH_PAUSE_MS);
+      else if (error instanceof QueryNotRegisteredError || UNANSWERED.has(grpcCode(error))) return undefined;
+      else throw error;
+    }
   }
+}
+
+/** The execution has no first task yet. */
+function isSwitching(error: unknown): boolean {
+  if (grpcCode(error) !== GRPC.failedPrecondition || !(error instanceof Error)) return false;
+  return `${error.message} ${errorMessage(error.cause)}`.includes('is not scheduled yet');
 }

@@ -19,6 +19,8 @@ export const ERROR_CODES = {
   // The client cannot do what it was asked.
   run_not_found: { retryable: false, description: 'The namespace has no run of that id.' },
   run_exists: { retryable: false, description: 'A run of that id exists already.' },
+  run_open: { retryable: false, description: 'The run is still going on.' },
+  history_removed: { retryable: false, description: 'The server has removed the beginning of the run: its retention period is over.' },
   run_terminated: { retryable: false, description: 'An operator terminated the run: it has no result.' },
   run_timed_out: { retryable: false, description: 'The server ended the run at a time-out of the workflow: it has no result.' },
   server_unreachable: { retryable: true, description: 'No Temporal server answers at that address.' },

@@ -1,0 +1,93 @@
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import type { RunCarry } from '../loop/run-carry.ts';
+import { continuedFrom, startedEvent } from './execution-chain.ts';
+import { ExecutionReader } from './execution-reader.ts';
+import { runNotFound } from './run-outcome.ts';
+
+/** One execution of a run, and where it begins in the record of the run. */
+export interface ChainedExecution {
+  /** Temporal's run id. */
+  executionId: string;
+  /** The execution before; undefined for the first. */
+  continuedFrom?: string;
+  /** Offset of the first event that it records. */
+  firstOffset: number;
+  /** Index of the first step that it records. */
+  firstStep: number;
+}
+
+/** How the newest execution of a run stands. */
+export interface NewestExecution {
+  executionId: string;
+  /** Temporal's word. */
+  status: string;
+  /** The run goes on no more. */
+  closed: boolean;
+}
+
+/** The executions of a run. What is known of one never changes, so that each is looked up once. */
+export class RunChain {
+  readonly #client: Client;
+  readonly #runId: string;
+  readonly #known = new Map<string, ChainedExecution>();
+
+  constructor(client: Client, runId: string) {
+    this.#client = client;
+    this.#runId = runId;
+  }
+
+  /** The newest execution. Throws `run_not_found`. */
+  async newest(): Promise<NewestExecution> {
+    try {
+      const { status, runId } = await this.#client.workflow.getHandle(this.#runId).describe();
+      // In the moment of a switch the newest may be the one that has just ended.
+      return { executionId: runId, status: status.name, closed: status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW' };
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) throw runNotFound(this.#client, this.#runId);
+      throw error;
+    }
+  }
+
+  /** All executions that the server has, the oldest first: it removes them from the beginning. Throws `run_not_found`. */
+  async executions(): Promise<ChainedExecution[]> {
+    const chain: ChainedExecution[] = [];
+    let next: string | undefined = (await this.newest()).executionId;
+    while (next !== undefined) {
+      const execution: ChainedExecution | undefined = this.#known.get(next) ?? (await this.#lookUp(next));
+      if (execution === undefined) break;
+      chain.unshift(execution);
+      next = execution.continuedFrom;
+    }
+    return chain;
+  }
+
+  async #lookUp(executionId: string): Promise<ChainedExecution | undefined> {
+    const begun = await beginningOf(this.#client, this.#runId, executionId);
+    if (begun === undefined) return undefined;
+    const { before, carry } = begun;
+    const execution: ChainedExecution = {
+      executionId,
+      ...(before === undefined ? {} : { continuedFrom: before }),
+      firstOffset: carry?.window.through ?? 0,
+      firstStep: carry?.currentStep ?? 0,
+    };
+    this.#known.set(executionId, execution);
+    return execution;
+  }
+}
+
+/** What an execution began with: the execution before and what that carried over. Undefined where the server does not have it. */
+export async function beginningOf(
+  client: Client,
+  runId: string,
+  executionId: string,
+): Promise<{ before?: string; carry?: RunCarry } | undefined> {
+  const event = await startedEvent(client, runId, executionId);
+  if (event === undefined) return undefined;
+  const reader = new ExecutionReader(executionId, client.options.loadedDataConverter);
+  await reader.read(event);
+  const before = continuedFrom(event);
+  const { carry } = reader.execution;
+  return { ...(before === undefined ? {} : { before }), ...(carry === undefined ? {} : { carry }) };
+}

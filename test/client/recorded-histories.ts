@@ -1,0 +1,34 @@
+import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { ExecutionReader } from '../../src/client/execution-reader.ts';
+import type { RecordedExecution } from '../../src/client/recorded-execution.ts';
+import type { HistoryEvent } from '../../src/client/run-history.ts';
+import { recordedHistories } from '../replay/histories.ts';
+
+const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
+
+/** An execution of a recorded run, with the events that it was read from. */
+export interface RecordedChainLink {
+  recorded: RecordedExecution;
+  events: HistoryEvent[];
+}
+
+/** The recorded runs that are workflows of their own, each with its executions, the oldest first. */
+export async function recordedChains(): Promise<Map<string, RecordedChainLink[]>> {
+  const chains = new Map<string, RecordedChainLink[]>();
+  for (const { name, history } of recordedHistories()) {
+    if (name.startsWith('two-agents')) continue;
+    const [, run = name, execution = '1'] = /^(.*?)(?:-(\d+))?$/.exec(name) ?? [];
+    const links = chains.get(run) ?? [];
+    links[Number(execution) - 1] = await link(name, history);
+    chains.set(run, links);
+  }
+  return chains;
+}
+
+async function link(name: string, history: unknown): Promise<RecordedChainLink> {
+  const { events } = historyFromJSON(history);
+  const reader = new ExecutionReader(name, CONVERTER);
+  for (const event of events ?? []) await reader.read(event);
+  return { recorded: reader.execution, events: [...(events ?? [])] };
+}
