@@ -18,6 +18,15 @@ export function activity<Input, Output>(name: string, options: ActivityOptions):
   return one;
 }
 
+/** Begins to count an activity of a run. What it gives is to be called at its end, on its own promise: in the sandbox every further one costs a stack trace. */
+export function countActivity(run: LiveRun): () => void {
+  const before = run.inbox.updates;
+  return () => {
+    run.activitiesEnded += 1;
+    run.recentUpdates = run.inbox.updates - before;
+  };
+}
+
 /** Which run of the workflow an activity works for. */
 export function ofRun({ key }: Pick<LiveRun, 'key'>): OfRun {
   return key === undefined ? {} : { run: key };

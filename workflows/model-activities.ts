@@ -3,7 +3,7 @@ import { modelFailure, modelOutcome, summaryFailure } from '../src/activity-outc
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../src/loop/ports.ts';
 import { ACTIVITIES, type CallModelInput, type CallModelOutput, type SummariseInput, type SummariseOutput } from '../src/protocol.ts';
-import { activity, MISSED_HEARTBEATS, ofRun, SCHEDULE_TO_CLOSE } from './activity-call.ts';
+import { activity, countActivity, MISSED_HEARTBEATS, ofRun, SCHEDULE_TO_CLOSE } from './activity-call.ts';
 import { modelSummary, summaryOfSummary } from './summaries.ts';
 import type { ResolvedRun } from './live-run.ts';
 
@@ -19,11 +19,14 @@ export async function callModel(run: ResolvedRun, call: ModelCall): Promise<Mode
     ...(call.earlierIds === undefined ? {} : { earlierIds: call.earlierIds }),
     ...(call.final ? { final: true } : {}),
   };
+  const ended = countActivity(run);
   try {
     const options = modelOptions(snapshot, modelSummary(call, snapshot.model));
     return modelOutcome(await activity<CallModelInput, CallModelOutput>(ACTIVITIES.callModel, options)(input));
   } catch (error) {
     return modelFailure(snapshot.model, error);
+  } finally {
+    ended();
   }
 }
 
@@ -32,11 +35,14 @@ export async function summarise(run: ResolvedRun, { events, ...range }: SummaryR
   const { snapshot } = run;
   const input: SummariseInput = { ...ofRun(run), agent: snapshot.digest, ...range };
   const model = snapshot.window?.summaryModel ?? snapshot.model;
+  const ended = countActivity(run);
   try {
     const options = modelOptions(snapshot, summaryOfSummary(events, model));
     return { type: 'summary', ...(await activity<SummariseInput, SummariseOutput>(ACTIVITIES.summarise, options)(input)) };
   } catch (error) {
     return summaryFailure(model, error);
+  } finally {
+    ended();
   }
 }
 

@@ -10,19 +10,12 @@ import { runTool } from './tool-activity.ts';
 export function temporalPorts(run: ResolvedRun, recorded: (state: RunState) => void): RunPorts {
   const { inbox } = run;
   const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
-  const counted = async <Outcome>(work: Promise<Outcome>): Promise<Outcome> => {
-    const before = inbox.updates;
-    const outcome = await work;
-    run.activitiesEnded += 1;
-    run.recentUpdates = inbox.updates - before;
-    return outcome;
-  };
   return {
     now: () => Date.now(),
     uuid: () => uuid4(),
-    callModel: (call) => counted(callModel(run, call)),
-    runTool: (invocation) => counted(runTool(run, invocation)),
-    summarise: (request) => counted(summarise(run, request)),
+    callModel: (call) => callModel(run, call),
+    runTool: (invocation) => runTool(run, invocation),
+    summarise: (request) => summarise(run, request),
     cancelRequested,
     takeMessages: () => inbox.take(),
     paused: () => inbox.paused,

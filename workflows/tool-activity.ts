@@ -2,7 +2,7 @@ import { ActivityCancellationType, type ActivityOptions } from '@temporalio/comm
 import { toolFailure, toolOutcome } from '../src/activity-outcome.ts';
 import type { ToolInvocation, ToolOutcome } from '../src/loop/ports.ts';
 import type { RunToolInput, RunToolOutput } from '../src/protocol.ts';
-import { activity, fits, MISSED_HEARTBEATS, ofRun, SCHEDULE_TO_CLOSE } from './activity-call.ts';
+import { activity, countActivity, fits, MISSED_HEARTBEATS, ofRun, SCHEDULE_TO_CLOSE } from './activity-call.ts';
 import { toolSummary } from './summaries.ts';
 import type { ResolvedRun } from './live-run.ts';
 
@@ -18,10 +18,13 @@ export async function runTool(run: ResolvedRun, invocation: ToolInvocation): Pro
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { maximumAttempts: tool.maxAttempts, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   };
+  const ended = countActivity(run);
   try {
     return toolOutcome(await activity<RunToolInput, RunToolOutput>(call.name, options)(toolInput(run, invocation)));
   } catch (error) {
     return toolFailure(tool, error);
+  } finally {
+    ended();
   }
 }
 

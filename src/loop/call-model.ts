@@ -1,7 +1,7 @@
 import { isToolCall } from '../domain/content.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
 import { answer } from './answer.ts';
-import { compactIfNeeded, shorten } from './compact.ts';
+import { compactWindow, isWindowFull, shorten } from './compact.ts';
 import { cancelled, failed, reachedLimit } from './endings.ts';
 import { takeMessages } from './messages.ts';
 import type { NextStep, Position } from './next-step.ts';
@@ -15,8 +15,12 @@ type CallPosition = Extract<Position, { type: 'call_model' }>;
 
 /** The thinking phase: checks the limits before paying, calls the model, records one event, and one step where no tools follow. */
 export async function callModel(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
-  const early = (await waitWhilePaused(state, ports, position)) ?? (await prepareCall(state, ports, position));
-  if (early !== undefined) return unlessFinal(state, position, early);
+  // Waiting is the exception: in the sandbox every promise costs a stack trace.
+  const before = (ports.paused() ? await waitWhilePaused(state, ports, position) : undefined) ?? checkBeforeCall(state, ports, position);
+  if (before !== undefined) return before;
+  const ended = isWindowFull(state, ports) ? await compactWindow(state, ports) : undefined;
+  const instead = ended === undefined ? continueBeforeModelCall(state, ports, position) : unlessFinal(state, position, ended);
+  if (instead !== undefined) return instead;
 
   const { final } = position;
   const outcome = await ports.callModel(modelCall(state, final));
@@ -41,15 +45,15 @@ function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): 
   return final && next.type === 'finish' && next.ending.status === 'error' ? reachedLimit(state) : next;
 }
 
-/** What happens between two steps: messages are taken in, the limits checked, the window and the history kept within bounds. */
-async function prepareCall(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep | undefined> {
+/** Messages are taken in and the limits are checked, before anything is paid for. */
+function checkBeforeCall(state: RunState, ports: RunPorts, position: CallPosition): NextStep | undefined {
   takeMessages(state, ports);
   if (ports.cancelRequested()) return cancelled(state);
   const { maxIterations, finalAttempt } = state.snapshot.limits;
   if (!position.final && state.context.currentStep >= maxIterations) {
     return finalAttempt ? { type: 'call_model', final: true } : reachedLimit(state);
   }
-  return (await compactIfNeeded(state, ports)) ?? continueBeforeModelCall(state, ports, position);
+  return undefined;
 }
 
 function modelCall(state: RunState, final: boolean): ModelCall {

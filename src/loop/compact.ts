@@ -24,13 +24,18 @@ const LEAST_SUMMARY_BYTES = 200;
 /** What stands in the event of a summary beside its text. */
 const SUMMARY_EVENT_BYTES = 100;
 
+/** True where the next request would be larger than the window may be. */
+export function isWindowFull(state: RunState, ports: RunPorts): boolean {
+  const limit = windowLimit(state);
+  return limit !== undefined && state.window.bytes > limit && ports.allows('compaction');
+}
+
 /**
- * Keeps the window within its bounds: evicts old tool results, then summarises the older part of the conversation.
+ * Brings a full window back within its bounds: evicts old tool results, then summarises the older part of the conversation.
  * Each is an event of the record. Gives the end of the run where even that is not enough.
  */
-export async function compactIfNeeded(state: RunState, ports: RunPorts): Promise<NextStep | undefined> {
-  const limit = windowLimit(state);
-  if (limit === undefined || state.window.bytes <= limit || !ports.allows('compaction')) return undefined;
+export async function compactWindow(state: RunState, ports: RunPorts): Promise<NextStep | undefined> {
+  const limit = windowLimit(state) ?? Infinity;
   const ended = await compact(state, ports, limit);
   if (ended !== undefined) return ended;
   const left = windowLimit(state) ?? limit;
@@ -56,7 +61,7 @@ export async function shorten(state: RunState, ports: RunPorts): Promise<'shorte
   return ended ?? (state.window.bytes < bytes ? 'shortened' : undefined);
 }
 
-/** What the model has not seen goes last, and only where it would not fit beside a summary of all the rest. */
+/** What the model has not seen goes last, and only as much of it as would not fit beside a summary of all the rest. */
 async function compact(state: RunState, ports: RunPorts, limit: number): Promise<NextStep | undefined> {
   const policy = state.snapshot.window;
   if (policy === undefined) return undefined;
@@ -69,7 +74,8 @@ async function compact(state: RunState, ports: RunPorts, limit: number): Promise
     if (ended !== undefined) return ended;
   }
   if (state.window.bytes > limit) {
-    evict(state, ports, planEviction(state.window, { bytes: limit * ENOUGH, keepResults: 0, keepFrom: Infinity }));
+    evict(state, ports, planEviction(state.window, { bytes: limit * ENOUGH, keepResults: 0, keepFrom: state.seenEvents }));
+    evict(state, ports, planEviction(state.window, { bytes: limit, keepResults: 0, keepFrom: Infinity }));
   }
   return undefined;
 }

@@ -24,14 +24,17 @@ interface Batch {
  * Executes the calls that have no outcome yet, and gives all outcomes by place. Null is left for the calls that have
  * to wait for the next execution, because the history of this one is full.
  */
-export async function executeCalls(state: RunState, ports: RunPorts, prepared: PreparedCall[], position: ToolsPosition): Promise<Outcomes> {
+export function executeCalls(state: RunState, ports: RunPorts, prepared: PreparedCall[], position: ToolsPosition): Promise<Outcomes> {
   const outcomes = prepared.map((_, place) => position.outcomes[place] ?? null);
   const batch = { prepared, outcomes, response: position.response };
   return runsInSequence(state, prepared) ? executeInSequence(state, ports, batch) : executeTogether(state, ports, batch);
 }
 
+/** One call alone is a sequence: what lets calls overlap is not free. */
 function runsInSequence(state: RunState, prepared: PreparedCall[]): boolean {
-  return !state.snapshot.parallel || prepared.some((one) => one.type === 'execute' && !one.invocation.tool.parallel);
+  return (
+    prepared.length === 1 || !state.snapshot.parallel || prepared.some((one) => one.type === 'execute' && !one.invocation.tool.parallel)
+  );
 }
 
 /** Calls that run one after the other see what the calls before them changed. */
@@ -70,13 +73,9 @@ async function startInTurn(state: RunState, ports: RunPorts, batch: Batch): Prom
     const bytes = bytesInFlight(one.invocation);
     while (!calls.hasRoomFor(bytes) && ports.allows('bounded-fan-out')) await calls.one();
     if (continueBeforeTool(state, ports, batch)) break;
-    calls.add(bytes, note(outcomes, place, ports.runTool(one.invocation)));
+    calls.add(bytes, ports.runTool(one.invocation), (outcome) => (outcomes[place] = outcome));
   }
   await calls.all();
-}
-
-async function note(outcomes: Outcomes, place: number, call: Promise<ToolOutcome>): Promise<void> {
-  outcomes[place] = await call;
 }
 
 /** Not async: in the sandbox every promise costs a stack trace. */

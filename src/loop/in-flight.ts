@@ -14,11 +14,13 @@ export class InFlight {
     return this.#running.size === 0 || this.#bytes + bytes <= MAX_BYTES;
   }
 
-  add(bytes: number, call: Promise<void>): void {
+  /** Holds the bytes of a call until it has ended; `ended` is told how. The call must not reject. */
+  add<Outcome>(bytes: number, call: Promise<Outcome>, ended: (outcome: Outcome) => void): void {
     this.#bytes += bytes;
-    const running = this.#leave(bytes, call).then(() => {
+    const running = call.then((outcome) => {
+      this.#bytes -= bytes;
       this.#running.delete(running);
-      return undefined;
+      return ended(outcome);
     });
     this.#running.add(running);
   }
@@ -30,10 +32,5 @@ export class InFlight {
 
   async all(): Promise<void> {
     await Promise.all(this.#running);
-  }
-
-  async #leave(bytes: number, call: Promise<void>): Promise<void> {
-    await call;
-    this.#bytes -= bytes;
   }
 }

@@ -1,4 +1,4 @@
-import { compactIfNeeded } from './compact.ts';
+import { compactWindow, isWindowFull } from './compact.ts';
 import type { NextStep, Position } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
 import type { RunState } from './run-state.ts';
@@ -19,7 +19,7 @@ export async function waitWhilePaused(state: RunState, ports: RunPorts, position
     }
     if (ports.continueDue(WAITING)) {
       // What the last step has brought may be too much to carry: the one thing that a paused run does is to shorten it.
-      const ended = await compactIfNeeded(state, ports);
+      const ended = isWindowFull(state, ports) ? await compactWindow(state, ports) : undefined;
       if (ended !== undefined) return ended;
       if (isCarriable(state)) return { type: 'continue', position };
     }
