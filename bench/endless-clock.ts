@@ -1,6 +1,7 @@
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { ACTIVITIES } from '../src/protocol.ts';
-import type { WorkerSample, StepTimes } from './endless-messages.ts';
+import type { StepTimes, WorkerSample } from './endless-messages.ts';
+import { collectHeaps } from './thread-heap.ts';
 
 /** So many readings in a run. */
 const SAMPLES = 100;
@@ -33,32 +34,31 @@ export class EndlessClock {
   /** To be registered with the worker that is measured. */
   readonly interceptor: ActivityInterceptorsFactory = ({ info }) => ({
     inbound: {
-      execute: (input, next) => {
-        if (info.workflowExecution?.workflowId === this.#runId) this.#note(info.activityType, info.attempt);
+      execute: async (input, next) => {
+        if (info.workflowExecution?.workflowId === this.#runId) await this.#note(info.activityType, info.attempt);
         return next(input);
       },
     },
   });
 
-  #note(activity: string, attempt: number): void {
+  async #note(activity: string, attempt: number): Promise<void> {
     if (attempt > 1) this.#retries += 1;
-    else if (activity === ACTIVITIES.callModel) this.#begin();
+    else if (activity === ACTIVITIES.callModel) await this.#begin();
   }
 
-  #begin(): void {
+  async #begin(): Promise<void> {
     const step = this.#starts.length;
     const every = Math.max(1, Math.floor(this.#steps / SAMPLES));
-    if (step > 0 && step % every === 0) this.#sample(step);
+    if (step > 0 && step % every === 0) await this.#sample(step);
     this.#starts.push(performance.now() - this.#spentMs);
   }
 
-  #sample(step: number): void {
+  /** Nothing else of the run happens meanwhile. Garbage that waits for its collection is not what a run costs. */
+  async #sample(step: number): Promise<void> {
     const start = performance.now();
     const cpuMs = cpuTime() - this.#spentCpuMs;
-    // Garbage that waits for its collection is not what a run costs. The process is started with --expose-gc.
-    globalThis.gc?.();
-    const { rss, heapUsed } = process.memoryUsage();
-    this.sampled({ step, rss, heap: heapUsed, cpuMs });
+    const heaps = await collectHeaps();
+    this.sampled({ step, rss: process.memoryUsage.rss(), heap: heaps.main, workflowHeap: heaps.workflows, cpuMs });
     this.#spentMs += performance.now() - start;
     this.#spentCpuMs = cpuTime() - cpuMs;
   }

@@ -38,6 +38,8 @@ export interface EndlessFigures {
   rssByTenth: number[];
   /** What the main heap held, collected. */
   heapByTenth: number[];
+  /** What the heap of the thread that runs workflows held, collected. */
+  workflowHeapByTenth: number[];
   /** CPU time of the worker's process over steps, between the first reading of a tenth and its last. */
   cpuMsPerStepByTenth: number[];
   /** Model calls that summarised the older part of the conversation. They are no steps; their time is part of the steps'. */
@@ -78,6 +80,7 @@ export function endlessFigures(run: EndlessRun): EndlessFigures {
     msPerStepByTenth,
     rssByTenth,
     heapByTenth: readings.map((tenth) => median(tenth.map(({ heap }) => heap))),
+    workflowHeapByTenth: readings.map((tenth) => median(tenth.map(({ workflowHeap }) => workflowHeap))),
     cpuMsPerStepByTenth: readings.map(cpuMsPerStep),
     summaries: sum(executions.map(({ summaries }) => summaries)),
     retries,

@@ -27,10 +27,12 @@ export type EndlessReply =
 export interface WorkerSample {
   /** Steps that were behind the run. */
   step: number;
-  /** Resident bytes of the process, after its main heap was collected. */
+  /** Resident bytes of the process, after its heaps were collected. */
   rss: number;
   /** Bytes that its main heap held then. */
   heap: number;
+  /** Bytes that the heap of the thread held that runs workflows. */
+  workflowHeap: number;
   /** User and system time so far, in milliseconds, without what the readings took. */
   cpuMs: number;
 }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { EndlessReply, EndlessRequest, EndlessSetting, WorkerSample, StepTimes } from './endless-messages.ts';
 
 const PROGRAM = fileURLToPath(new URL('programs/endless.ts', import.meta.url));
+const PRELOADED = new URL('thread-heap.ts', import.meta.url).href;
 const STOP_WITHIN_MS = 15_000;
 
 /** The worker of the endless run, in a process of its own. */
@@ -26,7 +27,7 @@ export class EndlessWorker {
   static async start(setting: EndlessSetting): Promise<EndlessWorker> {
     const child = fork(PROGRAM, [JSON.stringify(setting)], {
       stdio: ['ignore', 2, 2, 'ipc'],
-      execArgv: [...process.execArgv, '--expose-gc'],
+      execArgv: [...process.execArgv, '--expose-gc', '--import', PRELOADED],
     });
     const worker = new EndlessWorker(child);
     await worker.#answer('ready');

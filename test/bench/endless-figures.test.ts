@@ -9,7 +9,7 @@ function ofRun(changes: Partial<EndlessRun> = {}): EndlessRun {
     steps: STEPS,
     executions: [{ events: 60, bytes: 600, summaries: 1 }],
     starts: startsOf(() => 10),
-    samples: Array.from({ length: STEPS }, (_, index) => ({ step: index + 1, rss: 1_000, heap: 100, cpuMs: 4 * index })),
+    samples: Array.from({ length: STEPS }, (_, index) => ({ step: index + 1, rss: 1_000, heap: 100, workflowHeap: 200, cpuMs: 4 * index })),
     retries: 0,
     ...changes,
   };
@@ -63,7 +63,7 @@ describe('the figures of a run without end', () => {
 
   it('compare the middle reading of the memory in the first tenth with that in the last', () => {
     const samples = ofRun().samples.map((sample) => (sample.step > 90 ? { ...sample, rss: 1_500 } : sample));
-    samples[3] = { step: 4, rss: 9_000, heap: 100, cpuMs: 0 };
+    samples[3] = { step: 4, rss: 9_000, heap: 100, workflowHeap: 200, cpuMs: 0 };
     expect(endlessFigures(ofRun({ samples }))).toMatchObject({ rssFirst: 1_000, rssLast: 1_500, rssGrowth: 1.5 });
   });
 
