@@ -2,7 +2,7 @@ import { setState } from '../domain/execution-context.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
 import { stateProblem } from '../domain/state-problem.ts';
 import { bytesInFlight, continueBeforeTool } from './continuing.ts';
-import { InFlight } from './in-flight.ts';
+import { InFlight, MAX_BYTES_IN_FLIGHT } from './in-flight.ts';
 import type { ToolsPosition } from './next-step.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import type { RunState } from './run-state.ts';
@@ -51,13 +51,28 @@ async function executeInSequence(state: RunState, ports: RunPorts, batch: Batch)
 
 /** Calls that overlap all see the state as the response found it; their changes are applied in call order, never in completion order. */
 async function executeTogether(state: RunState, ports: RunPorts, batch: Batch): Promise<Outcomes> {
-  const { prepared, outcomes } = batch;
-  while (outcomes.includes(null)) {
+  const { prepared } = batch;
+  const outcomes = startsAtOnce(state, ports, batch)
+    ? // oxlint-disable-next-line typescript/await-thenable -- What needs no execution is there already, without a promise.
+      await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(one, ports)))
+    : await executeInTurn(state, ports, batch);
+  if (outcomes.includes(null)) return outcomes;
+  return prepared.map((one, place) => withState(state, one, outcomes[place] ?? { type: 'cancelled' }));
+}
+
+/** True for calls that are few and small enough to need no order of their own. */
+function startsAtOnce(state: RunState, ports: RunPorts, batch: Batch): boolean {
+  const bytes = batch.prepared.reduce((sum, one) => sum + (one.type === 'execute' ? bytesInFlight(one.invocation) : 0), 0);
+  return bytes <= MAX_BYTES_IN_FLIGHT && !continueBeforeTool(state, ports, batch);
+}
+
+/** Starts calls in their order as long as their bytes allow, until none is left, or the rest belongs into the next execution. */
+async function executeInTurn(state: RunState, ports: RunPorts, batch: Batch): Promise<Outcomes> {
+  while (batch.outcomes.includes(null)) {
     await startInTurn(state, ports, batch);
     if (continueBeforeTool(state, ports, batch)) break;
   }
-  if (outcomes.includes(null)) return outcomes;
-  return prepared.map((one, place) => withState(state, one, outcomes[place] ?? { type: 'cancelled' }));
+  return batch.outcomes;
 }
 
 /** Starts calls in their order as long as their bytes allow, waits for one to end where they do not, and for all at the end. */

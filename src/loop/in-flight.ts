@@ -2,7 +2,7 @@
  * Bytes that calls may have in flight at a time, arguments and results together. A task of the workflow takes 4 MB
  * of commands, its state on the server 8 MB of inputs, and as many results may come back at once.
  */
-const MAX_BYTES = 3_000_000;
+export const MAX_BYTES_IN_FLIGHT = 3_000_000;
 
 /** The calls of a response that are going on. */
 export class InFlight {
@@ -11,7 +11,7 @@ export class InFlight {
 
   /** True where a call of that size may start beside those that are going on. One alone always may. */
   hasRoomFor(bytes: number): boolean {
-    return this.#running.size === 0 || this.#bytes + bytes <= MAX_BYTES;
+    return this.#running.size === 0 || this.#bytes + bytes <= MAX_BYTES_IN_FLIGHT;
   }
 
   /** Holds the bytes of a call until it has ended; `ended` is told how. The call must not reject. */
