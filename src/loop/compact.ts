@@ -1,6 +1,6 @@
 import { BYTE_BUDGETS } from '../domain/byte-budget.ts';
 import type { ContentItem } from '../domain/content.ts';
-import { windowEventBytes } from '../domain/window.ts';
+import { extendWindow, type Window, windowEventBytes } from '../domain/window.ts';
 import { cancelled, failed } from './endings.ts';
 import type { NextStep } from './next-step.ts';
 import { planEviction, planSummary, planUnseenEviction } from './plan-compaction.ts';
@@ -20,6 +20,8 @@ const TAIL = 0.25;
 /** The part of the limit that a summary may take, and the least that is enough for one. */
 const SUMMARY = 0.125;
 const LEAST_SUMMARY_BYTES = 200;
+
+type Evicted = ReturnType<typeof planEviction>;
 
 /** What stands in the event of a summary beside its text. */
 const SUMMARY_EVENT_BYTES = 100;
@@ -66,13 +68,15 @@ async function compact(state: RunState, ports: RunPorts, limit: number): Promise
   const policy = state.snapshot.window;
   if (policy === undefined) return undefined;
   const { keepResults } = policy;
-  evict(state, ports, planEviction(state.window, { bytes: limit * GOAL, keepResults, keepFrom: state.seenEvents }));
+  const old = (): Evicted => planEviction(state.window, { bytes: limit * GOAL, keepResults, keepFrom: state.seenEvents });
   if (policy.summarise) {
     const bounds = { mostBytes: roomBeside(state, limit), goalBytes: limit * GOAL };
     evict(state, ports, planUnseenEviction(state.window, state.seenEvents, bounds));
-    const ended = state.window.bytes <= limit * ENOUGH ? undefined : await summarise(state, ports, limit);
+    // What is summed up is not evicted first: a summary of markers would say nothing.
+    const ended = bytesWithout(state.window, old()) <= limit * ENOUGH ? undefined : await summarise(state, ports, limit);
     if (ended !== undefined) return ended;
   }
+  if (state.window.bytes > limit * ENOUGH) evict(state, ports, old());
   if (state.window.bytes > limit) {
     evict(state, ports, planEviction(state.window, { bytes: limit * ENOUGH, keepResults: 0, keepFrom: state.seenEvents }));
     evict(state, ports, planEviction(state.window, { bytes: limit, keepResults: 0, keepFrom: Infinity }));
@@ -80,7 +84,12 @@ async function compact(state: RunState, ports: RunPorts, limit: number): Promise
   return undefined;
 }
 
-function evict(state: RunState, ports: RunPorts, evicted: ReturnType<typeof planEviction>): void {
+/** Bytes of the window after an eviction. */
+function bytesWithout(window: Window, evicted: Evicted): number {
+  return extendWindow(window, { id: '', author: '', content: [], compaction: { evicted } }).bytes;
+}
+
+function evict(state: RunState, ports: RunPorts, evicted: Evicted): void {
   if (evicted.length > 0) recordCompaction(state, ports, { content: [], compaction: { evicted } });
 }
 
@@ -97,12 +106,13 @@ function summaryBytes(limit: number): number {
 
 async function summarise(state: RunState, ports: RunPorts, limit: number): Promise<NextStep | undefined> {
   const maxBytes = summaryBytes(limit);
-  const keptBytes = roomBeside(state, limit * ENOUGH);
+  const unseenBytes = roomBeside(state, limit);
+  const keptBytes = unseenBytes - limit * (1 - ENOUGH);
   const range = planSummary(state.window, {
     tailBytes: Math.min(limit * TAIL, keptBytes),
     keptBytes,
     keepResults: state.snapshot.window?.keepResults ?? 0,
-    unseenBytes: roomBeside(state, limit),
+    unseenBytes,
     unseenFrom: state.seenEvents,
     leastBytes: maxBytes + SUMMARY_EVENT_BYTES,
   });

@@ -120,6 +120,15 @@ const exchange = fc.oneof(
 const anyWindow = fc.array(exchange, { maxLength: 10 }).map(windowOf);
 const bytes = fc.constantFrom(0, 100, 1_000, 3_000, 10_000);
 
+const summaryGoal = fc.record({
+  tailBytes: bytes,
+  keptBytes: bytes,
+  unseenBytes: bytes,
+  keepResults: fc.nat(3),
+  unseenFrom: fc.nat(20),
+  leastBytes: fc.constant(0),
+});
+
 describe('every plan', () => {
   it('evicts a beginning of the results, and none of the newest that stay', () =>
     fc.assert(
@@ -143,29 +152,21 @@ describe('every plan', () => {
 
   it('never parts a call from its result, and never sums up the first message', () =>
     fc.assert(
-      fc.property(
-        anyWindow,
-        bytes,
-        bytes,
-        bytes,
-        fc.nat(3),
-        fc.nat(20),
-        (window, tailBytes, keptBytes, unseenBytes, keepResults, unseenFrom) => {
-          const range = planSummary(window, { tailBytes, keptBytes, unseenBytes, keepResults, unseenFrom, leastBytes: 0 });
-          if (range === undefined) return;
-          const { head, tail } = range;
-          const after = extendWindow(window, {
-            id: 's',
-            author: 'a',
-            content: [message('summary')],
-            compaction: { summarised: { head, tail } },
-          });
-          const items = after.events.flatMap(({ content }) => content);
-          expect(items.slice(0, 2)).toEqual([...(window.events[0]?.content ?? []), message('summary')]);
-          const asked = items.flatMap((item) => (item.type === 'tool_call' ? [item.toolCallId] : []));
-          expect(items.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : []))).toEqual(asked);
-          expect(after.events).toHaveLength(window.events.length - range.events + 1);
-        },
-      ),
+      fc.property(anyWindow, summaryGoal, (window, goal) => {
+        const range = planSummary(window, goal);
+        if (range === undefined) return;
+        const { head, tail } = range;
+        const after = extendWindow(window, {
+          id: 's',
+          author: 'a',
+          content: [message('summary')],
+          compaction: { summarised: { head, tail } },
+        });
+        const items = after.events.flatMap(({ content }) => content);
+        expect(items.slice(0, 2)).toEqual([...(window.events[0]?.content ?? []), message('summary')]);
+        const asked = items.flatMap((item) => (item.type === 'tool_call' ? [item.toolCallId] : []));
+        expect(items.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : []))).toEqual(asked);
+        expect(after.events).toHaveLength(window.events.length - range.events + 1);
+      }),
     ));
 });

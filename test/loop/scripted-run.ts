@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import type { WindowPolicy } from '../../src/domain/compaction.ts';
 import type { ContentItem } from '../../src/domain/content.ts';
 import type { RecordedResponse } from '../../src/domain/recorded-response.ts';
+import type { Window } from '../../src/domain/window.ts';
 import type { ModelCallOutcome, SummaryOutcome, SummaryRequest, ToolInvocation, ToolOutcome } from '../../src/loop/ports.ts';
 import type { RunState } from '../../src/loop/run-state.ts';
 import type { Inbox } from '../../src/loop/inbox.ts';
@@ -113,7 +114,7 @@ export class World {
   readonly #plan: PlannedRun;
   readonly #calls = new Map<string, PlannedCall>();
   /** What the model was asked, as it would be sent. */
-  readonly requests: object[] = [];
+  readonly requests: { window: Window }[] = [];
   readonly invocations: { callId: string; state: string }[] = [];
   readonly summaries: SummaryRequest[] = [];
   readonly accepted: string[] = [];
@@ -126,7 +127,7 @@ export class World {
     this.#plan = plan;
   }
 
-  async model(request: object, inbox: Inbox): Promise<ModelCallOutcome> {
+  async model(request: { window: Window }, inbox: Inbox): Promise<ModelCallOutcome> {
     this.requests.push(request);
     const place = this.#modelCalls++;
     if (this.#plan.cancelAt === place) this.cancelled = true;
