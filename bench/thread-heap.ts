@@ -1,4 +1,4 @@
-import { isMainThread, postMessageToThread } from 'node:worker_threads';
+import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 
 /**
  * Loaded ahead of everything into a process and its threads (`--import`, with `--expose-gc`), so that the heap of the
@@ -12,19 +12,23 @@ export interface CollectedHeaps {
   workflows: number;
 }
 
-const MAIN_THREAD = 0;
+const REQUESTS = 'bench-collect';
+const ANSWERS = 'bench-collected';
 
-/** What threads have said: that they are there, and the bytes that they hold once they have collected. */
-const threads = new Set<number>();
-let answered = Promise.withResolvers<number>();
-
-/** Collects the heap of the main thread and that of the workflow thread. To be called in the main thread, once at a time. Throws where no workflow thread has begun. */
+/** Collects the heap of the main thread and that of the workflow thread. To be called in the main thread, once at a time, while there is one workflow thread. */
 export async function collectHeaps(): Promise<CollectedHeaps> {
-  const [thread] = threads;
-  if (thread === undefined) throw new Error('No thread runs workflows, or the process was started without this module');
-  answered = Promise.withResolvers<number>();
-  await postMessageToThread(thread, 'collect');
-  return { main: collect(), workflows: await answered.promise };
+  const requests = new BroadcastChannel(REQUESTS);
+  const answers = new BroadcastChannel(ANSWERS);
+  const answered = Promise.withResolvers<number>();
+  answers.addEventListener('message', ({ data }: MessageEvent) => answered.resolve(Number(data)));
+  try {
+    tell(requests, 'collect');
+    const main = collect();
+    return { main, workflows: await answered.promise };
+  } finally {
+    requests.close();
+    answers.close();
+  }
 }
 
 function collect(): number {
@@ -32,12 +36,15 @@ function collect(): number {
   return process.memoryUsage().heapUsed;
 }
 
-if (isMainThread) {
-  process.on('workerMessage', (bytes: number | 'here', thread: number) => {
-    if (bytes === 'here') threads.add(thread);
-    else answered.resolve(bytes);
-  });
-} else {
-  process.on('workerMessage', () => void postMessageToThread(MAIN_THREAD, collect()));
-  await postMessageToThread(MAIN_THREAD, 'here');
+function tell(channel: BroadcastChannel, message: string | number): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel between threads has no origin
+  channel.postMessage(message);
+}
+
+if (!isMainThread) {
+  const answers = new BroadcastChannel(ANSWERS);
+  const requests = new BroadcastChannel(REQUESTS);
+  requests.addEventListener('message', () => tell(answers, collect()));
+  requests.unref();
+  answers.unref();
 }
