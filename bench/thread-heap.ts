@@ -20,7 +20,7 @@ export async function collectHeaps(): Promise<CollectedHeaps> {
   const requests = new BroadcastChannel(REQUESTS);
   const answers = new BroadcastChannel(ANSWERS);
   const answered = Promise.withResolvers<number>();
-  answers.addEventListener('message', ({ data }: MessageEvent) => answered.resolve(Number(data)));
+  answers.addEventListener('message', (event) => answered.resolve(Number(Reflect.get(event, 'data'))));
   try {
     tell(requests, 'collect');
     const main = collect();
