@@ -19,13 +19,15 @@ export interface SnapshotCircumstances {
   continueAsNew?: ContinueAsNewThresholds | undefined;
   /** The run moves to the current build of its worker where it continues as new. */
   upgradeOnContinueAsNew?: boolean;
+  /** The worker has an archive. */
+  archive?: boolean;
   /** Overrides the agent's step limit. */
   maxIterations?: number | undefined;
 }
 
 /** The agent as plain JSON, pinned for one run. Its digest names the same content wherever it is computed. */
 export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstances): AgentSnapshot {
-  const { instructions, capabilities, heartbeatMs, searchAttributes, maxIterations, continueAsNew, upgradeOnContinueAsNew } = circumstances;
+  const { instructions, capabilities, heartbeatMs, searchAttributes, maxIterations, continueAsNew } = circumstances;
   const output = outputSnapshot(agent, capabilities);
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
@@ -50,7 +52,8 @@ export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstan
     timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts },
     window: windowPolicy(agent, capabilities),
     ...(continueAsNew === undefined ? {} : { continueAsNew }),
-    ...(upgradeOnContinueAsNew ? { upgradeOnContinueAsNew: true as const } : {}),
+    ...(circumstances.archive ? { archive: true } : {}),
+    ...(circumstances.upgradeOnContinueAsNew ? { upgradeOnContinueAsNew: true as const } : {}),
     searchAttributes,
   };
   return { ...content, digest: snapshotDigest(content) };

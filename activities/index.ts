@@ -1,5 +1,6 @@
 import { UsageError } from '../src/domain/error.ts';
 import { ACTIVITIES } from '../src/protocol.ts';
+import { archiveEventsActivity } from './archive-events.ts';
 import { callModelActivity } from './call-model.ts';
 import { readResult } from './read-result.ts';
 import { resolveAgentActivity } from './resolve-agent.ts';
@@ -17,6 +18,7 @@ export function createActivities(runtime: ActivityRuntime): Activities {
     [ACTIVITIES.resolveAgent]: resolveAgentActivity(runtime),
     [ACTIVITIES.callModel]: callModelActivity(runtime),
     [ACTIVITIES.summarise]: summariseActivity(runtime),
+    [ACTIVITIES.archiveEvents]: archiveEventsActivity(runtime),
     [ACTIVITIES.readResult]: readResult,
   };
   for (const name of runtime.registry.toolNames) {

@@ -21,6 +21,7 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
       searchAttributes: await runtime.searchAttributes(),
       maxIterations: input.maxIterations,
       continueAsNew: runtime.continueAsNew,
+      archive: runtime.archive !== undefined,
       upgradeOnContinueAsNew: runtime.upgradeOnContinueAsNew,
     });
     checkSnapshotSize(snapshot);

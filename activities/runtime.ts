@@ -1,5 +1,6 @@
 import type { ContinueAsNewThresholds } from '../src/domain/continue-as-new.ts';
 import type { Resources } from '../src/define/run-context.ts';
+import type { ArchiveSink } from '../src/archive/archive-sink.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { AbortRegistry } from './abort-registry.ts';
 import type { AgentRegistry } from './agent-registry.ts';
@@ -12,6 +13,8 @@ export interface ActivityRuntime {
   resources: Resources;
   /** Where results go that are too large, where a tool spills. */
   payloadStore: PayloadStore | undefined;
+  /** Where events go that a run leaves behind. */
+  archive: ArchiveSink | undefined;
   transcripts: TranscriptCache;
   snapshots: SnapshotCache;
   aborts: AbortRegistry;

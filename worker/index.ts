@@ -4,6 +4,8 @@ export { createWorker, type CreateWorkerOptions, type LonghaulWorker } from './c
 export { fileStore, type FileStoreOptions } from '../src/payload-store/file-store.ts';
 export type { PayloadStore, StoredRun } from '../src/payload-store/payload-store.ts';
 export { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
+export { fileArchive, type FileArchiveOptions } from '../src/archive/file-archive.ts';
+export type { ArchiveBatch, ArchiveSink } from '../src/archive/archive-sink.ts';
 export { COMMAND_RECORDER_MODULE } from './replay-bundle.ts';
 export { Replayer, type ReplayerOptions, type ReplayVerdict } from './replayer.ts';
 export type { Divergence } from './replay-divergence.ts';

@@ -7,6 +7,7 @@ import { createActivities } from '../activities/index.ts';
 import { SnapshotCache } from '../activities/run-snapshot.ts';
 import type { ActivityRuntime } from '../activities/runtime.ts';
 import { TranscriptCache } from '../activities/transcript.ts';
+import type { ArchiveSink } from '../src/archive/archive-sink.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import { FAILURE_CONVERTER_PATH, withCodec } from '../src/codec/with-codec.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
@@ -31,6 +32,8 @@ export interface LonghaulPluginOptions {
   resources?: Resources;
   /** Where results go that are too large for the conversation, for tools with `overflow: 'spill'`. */
   payloadStore?: PayloadStore;
+  /** Keeps what runs leave behind, so that nothing depends on how long the server keeps histories. Runs that begin on this worker are archived. */
+  archive?: ArchiveSink;
   /** Compression and encryption of what is stored; the clients need the same. What is encoded is read in any case. */
   codec?: CodecOptions;
   /** Ties the worker to one build of your code, and says what becomes of runs in flight when there is another. Default: no versions. */
@@ -75,6 +78,7 @@ export class LonghaulPlugin extends SimplePlugin {
       registry: new AgentRegistry(options.agents, options.providers),
       resources: options.resources ?? {},
       payloadStore: options.payloadStore,
+      archive: options.archive,
       transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
       snapshots: new SnapshotCache(),
       aborts: new AbortRegistry(),

@@ -5,6 +5,7 @@ import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import { isJsonObject } from '../domain/json.ts';
 import { ACTIVITIES, type RunInput, type RunToolInput, type RunToolOutput } from '../protocol.ts';
 import { checkRunCarry } from '../schema/run-carry-schema.ts';
+import { continuedFrom } from './execution-chain.ts';
 import { type Arrival, placeOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import { type HistoryEvent, runHistory } from './run-history.ts';
 
@@ -60,6 +61,8 @@ export class ExecutionReader {
   async #start(event: HistoryEvent): Promise<void> {
     const { execution } = this;
     execution.startedAt = milliseconds(event);
+    const before = continuedFrom(event);
+    if (before !== undefined) execution.continuedFrom = before;
     const [input] = await this.#decode(event.workflowExecutionStartedEventAttributes?.input);
     if (!isJsonObject(input) || !('carry' in input)) {
       execution.input = input as RunInput;

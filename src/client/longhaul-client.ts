@@ -1,4 +1,5 @@
 import { type Client, Connection } from '@temporalio/client';
+import type { ArchiveSink } from '../archive/archive-sink.ts';
 import type { AgentDefinition, AnyAgent } from '../define/agent-definition.ts';
 import type { SpilledContent } from '../domain/content.ts';
 import { LonghaulError, UsageError } from '../domain/error.ts';
@@ -20,6 +21,8 @@ export interface LonghaulClientOptions {
   agents?: readonly AnyAgent[];
   /** Where workers keep results that are too large for the conversation: the same store as theirs. */
   payloadStore?: PayloadStore;
+  /** Where workers archive what runs leave behind. */
+  archive?: ArchiveSink;
   /** Told what a person who waits should know, such as that no worker polls. Default: a process warning. */
   onNotice?: (line: string) => void;
 }
@@ -61,7 +64,8 @@ export class LonghaulClient {
 
   /** The run of that id, whether it exists or not. */
   handle<Output = DefaultOutput>(runId: string): RunHandle<Output> {
-    return new RunHandle(this.temporal, runId);
+    const { payloadStore, archive } = this.#options;
+    return new RunHandle(this.temporal, runId, { payloadStore, archive });
   }
 
   /** The runs of the namespace, newest first. */

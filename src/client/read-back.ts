@@ -42,7 +42,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const { state, position } = beginning;
   ports.state = state;
   const end = await runOver(state, ports, position);
-  ports.catchUp();
+  ports.end();
   const result = end === undefined ? undefined : resultOf(end, state, recorded);
   return { ...known, queued: ports.inbox.queued, state, ...(result === undefined ? {} : { result }) };
 }

@@ -11,6 +11,8 @@ import { beginningOf, type ChainedExecution, type RunChain } from './run-chain.t
 export interface ReadExecution {
   /** Temporal's run id. */
   executionId: string;
+  /** The execution before; undefined for the first. */
+  continuedFrom?: string;
   run: ReadBackRun;
   /** Offset of the first event. */
   firstOffset: number;
@@ -33,13 +35,14 @@ export async function readExecution(client: Client, runId: string, executionId: 
     if (isGone(error)) return undefined;
     throw error;
   }
-  const { end } = recorded;
+  const { end, continuedFrom } = recorded;
   const carry = end?.type === 'continued' ? (await beginningOf(client, runId, end.executionId))?.carry : undefined;
   const run = await readBack(runId, recorded, carry);
   const { state } = run;
   const steps = state?.steps ?? [];
   return {
     executionId,
+    ...(continuedFrom === undefined ? {} : { continuedFrom }),
     run,
     firstOffset: state?.firstOffset ?? 0,
     events: state?.context.events ?? [],

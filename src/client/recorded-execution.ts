@@ -40,6 +40,8 @@ export type ExecutionEnd =
 export interface RecordedExecution {
   /** Temporal's run id. */
   executionId: string;
+  /** The execution that went on in this one; undefined for the first of a run. */
+  continuedFrom?: string;
   /** Milliseconds since the epoch. */
   startedAt: number;
   /** What the execution began with: the input of the run, or what the execution before carried over. */

@@ -1,7 +1,8 @@
 import { modelFailure, modelOutcome, summaryFailure, toolFailure, toolOutcome } from '../activity-outcome.ts';
 import type { QueuedMessage } from '../domain/queued-message.ts';
+import { LonghaulError } from '../domain/error.ts';
 import { Inbox } from '../loop/inbox.ts';
-import type { LoopChange, ModelCallOutcome, RunPorts, SummaryOutcome, ToolInvocation, ToolOutcome } from '../loop/ports.ts';
+import type { LoopChange, ModelCall, ModelCallOutcome, RunPorts, SummaryOutcome, ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import type { RunState } from '../loop/run-state.ts';
 import { type CancelReasonInput, type SendInput, SIGNALS, UPDATES } from '../protocol.ts';
 import { messageProblem } from '../schema/message-schema.ts';
@@ -45,8 +46,9 @@ export class RecordedPorts implements RunPorts {
     return this.#ids.get(offset) ?? derivedEventId(this.#recorded.executionId, offset);
   }
 
-  async callModel(): Promise<ModelCallOutcome> {
+  async callModel({ through }: ModelCall): Promise<ModelCallOutcome> {
     const recorded = this.#recorded.modelCalls[this.#modelCalls];
+    if (recorded !== undefined && recorded.input.through !== through) throw this.#diverged(`a model call after ${through} events`);
     this.#modelCalls += 1;
     const ended = this.#waitFor(recorded);
     if (ended === 'cancelled') return { type: 'cancelled' };
@@ -102,8 +104,16 @@ export class RecordedPorts implements RunPorts {
     return this.#recorded.changes.has(change);
   }
 
+  /** The loop has come to where nothing more is recorded. Throws `history_unreadable` where there is more. */
+  end(): void {
+    const { modelCalls, summaries } = this.#recorded;
+    const isLeft = [...modelCalls.slice(this.#modelCalls), ...summaries.slice(this.#summaries)].some(({ task }) => task !== undefined);
+    if (isLeft) throw this.#diverged(`its end after ${this.state?.window.through ?? 0} events`);
+    this.#catchUp();
+  }
+
   /** Takes in everything that has come since the loop last went on. */
-  catchUp(): void {
+  #catchUp(): void {
     this.#advance(this.#recorded.taskTimes.length);
   }
 
@@ -113,6 +123,14 @@ export class RecordedPorts implements RunPorts {
     this.#advance(recorded.task);
     const { output, failure } = recorded;
     return failure === undefined ? { output: output as Output } : { failure };
+  }
+
+  #diverged(where: string): LonghaulError {
+    return new LonghaulError(
+      'history_unreadable',
+      `Execution ${this.#recorded.executionId} cannot be read back: the loop of this release comes to ${where}, and its history does not. ` +
+        'Read it with the release that ran it, or with a worker that answers its queries',
+    );
   }
 
   #cancelled(): 'cancelled' {

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { RunCarry } from '../loop/run-carry.ts';
-import { continuedFrom, startedEvent } from './execution-chain.ts';
+import { startedEvent } from './execution-chain.ts';
 import { ExecutionReader } from './execution-reader.ts';
 import { runNotFound } from './run-outcome.ts';
 
@@ -87,7 +87,6 @@ export async function beginningOf(
   if (event === undefined) return undefined;
   const reader = new ExecutionReader(executionId, client.options.loadedDataConverter);
   await reader.read(event);
-  const before = continuedFrom(event);
-  const { carry } = reader.execution;
+  const { carry, continuedFrom: before } = reader.execution;
   return { ...(before === undefined ? {} : { before }), ...(carry === undefined ? {} : { carry }) };
 }

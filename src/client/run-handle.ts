@@ -4,6 +4,9 @@ import type { Event } from '../domain/event.ts';
 import { type DefaultOutput, RunResult, type RunResultFields } from '../domain/run-result.ts';
 import type { StepResult } from '../domain/step.ts';
 import { type ContextPage, type MessageReceipt, type PauseReceipt, type StatusView, UPDATES } from '../protocol.ts';
+import { type DeleteOutcome, deleteRun, type RunStores } from './delete-run.ts';
+import type { ExportLine } from './export-line.ts';
+import { type ExportOptions, exportRun } from './export-run.ts';
 import type { FollowOptions } from './follow-events.ts';
 import { requestCancel } from './request-cancel.ts';
 import { runOutcome } from './run-outcome.ts';
@@ -17,10 +20,13 @@ export class RunHandle<Output = DefaultOutput> {
   readonly runId: string;
   readonly #client: Client;
   readonly #reader: RunReader;
+  readonly #stores: RunStores;
 
-  constructor(client: Client, runId: string) {
+  /** `stores`: what else has parts of the run. */
+  constructor(client: Client, runId: string, stores: RunStores = {}) {
     this.#client = client;
     this.runId = runId;
+    this.#stores = stores;
     this.#reader = new RunReader(client, runId);
   }
 
@@ -57,6 +63,22 @@ export class RunHandle<Output = DefaultOutput> {
    */
   events(options: FollowOptions = {}): AsyncGenerator<Event> {
     return this.#reader.events(options);
+  }
+
+  /**
+   * The complete run, line by line, while it goes on or after it has ended: see `ExportLine`. The last line says what is
+   * missing. What the server has removed comes from `archive`; by default the client's. Throws `run_not_found`.
+   */
+  export(options: ExportOptions = {}): AsyncGenerator<ExportLine> {
+    return exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...options });
+  }
+
+  /**
+   * Removes the whole run that has ended: its executions, what was spilled for it and what is archived of it, in the
+   * stores that are given; by default the client's. Deleting again is no error. Throws `run_open`.
+   */
+  async delete(stores: RunStores = {}): Promise<DeleteOutcome> {
+    return deleteRun(this.#client, this.runId, { ...this.#stores, ...stores });
   }
 
   /**

@@ -21,9 +21,11 @@ export const ERROR_CODES = {
   run_exists: { retryable: false, description: 'A run of that id exists already.' },
   run_open: { retryable: false, description: 'The run is still going on.' },
   history_removed: { retryable: false, description: 'The server has removed the beginning of the run: its retention period is over.' },
+  history_unreadable: { retryable: false, description: 'The loop of this release does not come to what the history of the run holds.' },
   run_terminated: { retryable: false, description: 'An operator terminated the run: it has no result.' },
   run_timed_out: { retryable: false, description: 'The server ended the run at a time-out of the workflow: it has no result.' },
   server_unreachable: { retryable: true, description: 'No Temporal server answers at that address.' },
+  archive_failed: { retryable: true, description: 'The archive could not keep or read what a run has recorded.' },
   spilled_unavailable: { retryable: false, description: 'The payload store does not have what was spilled to it.' },
   wait_timeout: { retryable: true, description: 'The wait ended before the run did. The run goes on.' },
   // A payload cannot be encoded or read.

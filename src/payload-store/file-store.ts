@@ -1,10 +1,11 @@
 import { type Payload, StorageDriverClaim, type StorageDriverStoreContext } from '@temporalio/common';
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { LonghaulError, UsageError } from '../domain/error.ts';
 import { payloadFile, payloadOf } from './payload-file.ts';
 import type { PayloadStore, StoredRun } from './payload-store.ts';
+import { runFolder, writeWhole } from './run-folder.ts';
 
 /** Where a file store keeps its files. */
 export interface FileStoreOptions {
@@ -29,14 +30,14 @@ export function fileStore(options: FileStoreOptions): PayloadStore {
     type: 'longhaul.files',
     store: (context, payloads) => Promise.all(payloads.map((payload) => storeOne(root, runOf(context), payload))),
     retrieve: (_, claims) => Promise.all(claims.map(({ claimData }) => retrieveOne(root, name, claimData))),
-    deleteRun: (run) => rm(folderOf(root, run), { recursive: true, force: true }),
+    deleteRun: (run) => rm(runFolder(root, run), { recursive: true, force: true }),
   };
 }
 
 async function storeOne(root: string, run: StoredRun, payload: Payload): Promise<StorageDriverClaim> {
   const bytes = payloadFile(payload);
   const sha256 = digest(bytes);
-  const folder = folderOf(root, run);
+  const folder = runFolder(root, run);
   const file = path.join(folder, sha256);
   if (!(await exists(file))) {
     await mkdir(folder, { recursive: true });
@@ -53,7 +54,7 @@ async function retrieveOne(root: string, name: string, claim: Record<string, str
   }
   let bytes: Buffer;
   try {
-    bytes = await readFile(path.join(folderOf(root, { namespace, runId: run }), sha256 ?? ''));
+    bytes = await readFile(path.join(runFolder(root, { namespace, runId: run }), sha256 ?? ''));
   } catch (error) {
     throw new LonghaulError(
       'spilled_unavailable',
@@ -67,32 +68,9 @@ async function retrieveOne(root: string, name: string, claim: Record<string, str
   throw new LonghaulError('spilled_unavailable', `Content ${sha256} of run "${run}" in store "${name}" is damaged`);
 }
 
-/** A reader finds either nothing or all of it, even where the machine stops in the middle. */
-async function writeWhole(file: string, bytes: Uint8Array): Promise<void> {
-  const draft = `${file}.${randomUUID()}.draft`;
-  const handle = await open(draft, 'wx');
-  try {
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(draft, file);
-}
-
 function runOf({ target }: StorageDriverStoreContext): StoredRun {
   if (target?.id !== undefined) return { namespace: target.namespace, runId: target.id };
   throw new LonghaulError('internal', 'Nothing can be stored without the workflow or activity that it belongs to');
-}
-
-function folderOf(root: string, { namespace, runId }: StoredRun): string {
-  return path.join(root, folderName(namespace), folderName(runId));
-}
-
-/** Ids may be longer than a file name, and hold any character: what is readable of it, and a digest that tells ids apart. */
-function folderName(id: string): string {
-  const readable = id.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 60);
-  return `${readable}.${digest(new TextEncoder().encode(id)).slice(0, 16)}`;
 }
 
 function digest(bytes: Uint8Array): string {

@@ -29,7 +29,12 @@ const ZONES: readonly Zone[] = [
   { files: 'src/loop/', may: ['src/domain/'] },
   { files: 'src/protocol.ts', mayTypes: ['src/domain/', 'src/loop/'] },
   { files: 'src/activity-outcome.ts', may: ['src/domain/', 'src/protocol.ts'], mayTypes: ['src/loop/'], packages: ['@temporalio/common'] },
-  { files: 'src/schema/', may: ['src/domain/', 'src/loop/run-carry.ts'], mayTypes: ['src/protocol.ts'], packages: ['zod', '@cfworker/json-schema'] },
+  {
+    files: 'src/schema/',
+    may: ['src/domain/', 'src/loop/run-carry.ts'],
+    mayTypes: ['src/protocol.ts'],
+    packages: ['zod', '@cfworker/json-schema'],
+  },
 
   // What users write agents with.
   { files: 'src/define/', may: ['src/domain/', 'src/schema/', 'src/protocol.ts'], packages: ['zod'] },
@@ -46,10 +51,13 @@ const ZONES: readonly Zone[] = [
   // Where content goes that is too large for a history.
   { files: 'src/payload-store/', may: ['src/domain/'], packages: ['node:*', '@temporalio/common'] },
 
+  // Where the record of a run is kept for good.
+  { files: 'src/archive/', may: ['src/domain/', 'src/payload-store/'], packages: ['node:*'] },
+
   // Around a run.
   {
     files: 'src/client/',
-    may: [...PURE, 'src/schema/', 'src/define/', 'src/payload-store/', 'src/codec/'],
+    may: [...PURE, 'src/schema/', 'src/define/', 'src/payload-store/', 'src/archive/', 'src/codec/'],
     packages: ['zod', 'node:*', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
@@ -79,7 +87,9 @@ const ZONES: readonly Zone[] = [
       'src/schema/',
       'src/model/',
       'src/payload-store/',
+      'src/archive/',
       'src/protocol.ts',
+      'src/client/read-run.ts',
       'src/client/run-outcome.ts',
       'src/client/grpc-code.ts',
     ],

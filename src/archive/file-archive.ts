@@ -1,0 +1,69 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { UsageError } from '../domain/error.ts';
+import type { RunRecord } from '../domain/run-record.ts';
+import { runFolder, writeWhole } from '../payload-store/run-folder.ts';
+import type { ArchiveBatch, ArchiveSink } from './archive-sink.ts';
+
+/** Where a file archive keeps its files. */
+export interface FileArchiveOptions {
+  /** Made when something is archived. Every worker writes to the same one. */
+  directory: string;
+}
+
+/** Digits of the offset in a file name: the order of the names is the order of the files. */
+const OFFSET_DIGITS = 12;
+const FILE_NAME = /^\d+\.jsonl$/;
+
+/**
+ * An archive in the file system: a folder for each run, and in it a file of JSON Lines for each execution, named by
+ * the offset of its first event, so that all files of a run in the order of their names are its record. A file appears
+ * as a whole or not at all. Throws a UsageError without a directory.
+ */
+export function fileArchive(options: FileArchiveOptions): ArchiveSink {
+  if (typeof options.directory !== 'string' || options.directory === '') {
+    throw new UsageError('fileArchive: "directory" is missing: write the path of a folder that every worker sees');
+  }
+  const root = path.resolve(options.directory);
+  return {
+    append: (batch) => append(root, batch),
+    read: (run) => read(runFolder(root, run)),
+    deleteRun: (run) => rm(runFolder(root, run), { recursive: true, force: true }),
+  };
+}
+
+async function append(root: string, { run, from, records }: ArchiveBatch): Promise<void> {
+  const folder = runFolder(root, run);
+  await mkdir(folder, { recursive: true });
+  const name = `${String(from).padStart(OFFSET_DIGITS, '0')}.jsonl`;
+  await writeWhole(
+    path.join(folder, name),
+    records.map((record) => `${JSON.stringify(record)}\n`),
+  );
+}
+
+/** Files overlap where a run was reset: what a file before has is not read again. */
+async function* read(folder: string): AsyncGenerator<RunRecord> {
+  let offset = 0;
+  let index = 0;
+  for (const name of await fileNames(folder)) {
+    for await (const line of createInterface({ input: createReadStream(path.join(folder, name)), crlfDelay: Infinity })) {
+      const record = JSON.parse(line) as RunRecord;
+      if (record.type === 'event' ? record.offset < offset : record.index < index) continue;
+      if (record.type === 'event') offset = record.offset + 1;
+      else index = record.index + 1;
+      yield record;
+    }
+  }
+}
+
+async function fileNames(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => FILE_NAME.test(name)).toSorted();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+}
