@@ -1,3 +1,4 @@
+import { errorMessage } from '../domain/error.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
 import { CARRY_VERSION, type RunCarry } from '../loop/run-carry.ts';
 import { checkJson, problemsText } from './check-json-schema.ts';
@@ -110,7 +111,11 @@ export function checkRunCarry(value: unknown, migrations: CarryMigrations = MIGR
   for (let from = version; from < CARRY_VERSION; from += 1) {
     const migrate = migrations[from];
     if (migrate === undefined) return { ok: false, problem: unknownVersion(version) };
-    carry = { ...migrate(carry), version: from + 1 };
+    try {
+      carry = { ...migrate(carry), version: from + 1 };
+    } catch (error) {
+      return { ok: false, problem: `the carry of the run cannot be read as version ${from + 1}: ${errorMessage(error)}` };
+    }
   }
   if (carry['version'] !== CARRY_VERSION) return { ok: false, problem: unknownVersion(version) };
   const problems = checkJson(RUN_CARRY_SCHEMA, carry);

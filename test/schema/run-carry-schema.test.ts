@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/domain/json.ts';
+import { CARRY_VERSION, fromCarry, type RunCarry, toCarry } from '../../src/loop/run-carry.ts';
+import { newRunState } from '../../src/loop/run-state.ts';
+import { checkRunCarry } from '../../src/schema/run-carry-schema.ts';
+import { call } from '../loop/fake-ports.ts';
+import { testSnapshot, testTool } from '../loop/snapshot.ts';
+
+const CLOCK = { now: () => 1_700_000_000_000, uuid: () => 'event-1' };
+const SURROUNDINGS = { deps: { user: 7 }, executions: 3, inbox: { messages: [], seen: ['m1'], paused: true, cancelReason: 'too slow' } };
+
+/** A carry with every field. */
+function fullCarry(): RunCarry {
+  const snapshot = testSnapshot({ tools: [testTool('t')] });
+  const state = newRunState({ runId: 'run-1', snapshot, input: 'Q', startedAt: 1_699_999_998_500 }, CLOCK);
+  state.window.events.push({ offset: 1, id: 'e2', author: 'a', content: [call('c1', 't'), call('c2', 't')], providerItems: ['opaque'] });
+  Object.assign(state, {
+    lastStep: { thought: null, final: false },
+    measured: { tokens: 7, bytes: 100 },
+    resultIds: ['r1'],
+    thought: 'so far',
+  });
+  state.toolCallsByName.set('__proto__', 2);
+  const response = { id: 'e2', content: [], finishReason: 'tool_calls', usage: null, providerItems: ['opaque'] };
+  const outcomes = [{ type: 'result' as const, status: 'success' as const, content: ['x'], durationMs: 1, state: { k: 1 } }, null];
+  return toCarry(state, { type: 'run_tools', response, final: false, outcomes }, SURROUNDINGS);
+}
+
+function throughJson(value: unknown): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject;
+}
+
+function problemOf(value: unknown, ...migrations: Parameters<typeof checkRunCarry>[1][]): string {
+  const checked = checkRunCarry(value, ...migrations);
+  return checked.ok ? 'fits' : checked.problem;
+}
+
+describe('a carry', () => {
+  it('comes back from JSON as it was, with all that the run needs', () => {
+    const carry = fullCarry();
+    const checked = checkRunCarry(throughJson(carry));
+    expect(checked).toEqual({ ok: true, carry });
+    const { state, position } = fromCarry(checked.ok ? checked.carry : carry);
+    expect(state).toMatchObject({
+      runId: 'run-1',
+      thought: 'so far',
+      measured: { tokens: 7, bytes: 100 },
+      resultIds: ['r1'],
+      carriedEventId: 'event-1',
+    });
+    expect([...state.toolCallsByName]).toEqual([['__proto__', 2]]);
+    expect(toCarry(state, position, SURROUNDINGS)).toEqual(carry);
+  });
+
+  it('holds the content of a response once: the window has it already', () => {
+    const carry = fullCarry();
+    expect(carry.position).not.toHaveProperty('response.content');
+    expect(carry.position).not.toHaveProperty('response.providerItems');
+    expect(fromCarry(carry).position).toMatchObject({ response: { content: [{ toolCallId: 'c1' }, { toolCallId: 'c2' }] } });
+  });
+
+  it('may have fields that this version does not know', () => {
+    const carry = { ...throughJson(fullCarry()), later: { x: 1 } };
+    expect(checkRunCarry(carry)).toEqual({ ok: true, carry });
+  });
+
+  it.each([
+    ['seenEvents', 'missing required field "seenEvents"'],
+    ['window', 'missing required field "window"'],
+    ['inbox', 'missing required field "inbox"'],
+  ])('without "%s" is refused, and the field is named', (field, problem) => {
+    const { [field]: _, ...carry } = throughJson(fullCarry());
+    expect(problemOf(carry)).toBe(problem);
+  });
+
+  it.each([
+    [{ position: { type: 'sleep' } }, 'position'],
+    [
+      { window: { events: [{ offset: 0, id: 'e', author: 'a', content: [] }], through: 1, lastEventId: 'e', bytes: 2 } },
+      'window.events[0].content',
+    ],
+    [{ currentStep: -1 }, 'currentStep'],
+    [{ inbox: { messages: [], seen: [7], paused: false } }, 'inbox.seen[0]'],
+    [{ runId: '' }, 'runId'],
+  ])('with %j is refused, and the place is named', (changes, path) => {
+    expect(problemOf({ ...throughJson(fullCarry()), ...changes })).toContain(path);
+  });
+});
+
+describe('the version of a carry', () => {
+  it.each([[undefined], [null], ['carry'], [[]], [{}], [{ version: '1' }]])('has to be there: %j is refused', (value) => {
+    expect(problemOf(value)).toBe('the carry of the run has no version');
+  });
+
+  it.each([CARRY_VERSION + 1, 0, -1, 0.5])('%d is refused where nobody knows it, with what to do', (version) => {
+    expect(problemOf({ ...throughJson(fullCarry()), version })).toBe(
+      `the carry of the run has version ${version}, and this worker reads version ${CARRY_VERSION}: run it on a worker of the release that wrote it, or a newer one`,
+    );
+  });
+
+  it('may be older: each migration makes the next one of it', () => {
+    const { seenEvents, outputRetries: _, ...carry } = throughJson(fullCarry());
+    const oldest = { ...carry, version: CARRY_VERSION - 2, seen: seenEvents };
+    const checked = checkRunCarry(oldest, {
+      [CARRY_VERSION - 2]: ({ seen = null, ...rest }) => ({ ...rest, seenEvents: seen }),
+      [CARRY_VERSION - 1]: (before) => ({ ...before, outputRetries: 0 }),
+    });
+    expect(checked).toEqual({ ok: true, carry: fullCarry() });
+  });
+
+  it('is refused where a migration in between is missing, fails, or does not give what it should', () => {
+    const carry = { ...throughJson(fullCarry()), version: CARRY_VERSION - 2 };
+    const keep = (before: JsonObject): JsonObject => before;
+    const fail = (): JsonObject => {
+      throw new TypeError('no such field');
+    };
+    expect(problemOf(carry, { [CARRY_VERSION - 2]: keep })).toContain(`has version ${CARRY_VERSION - 2}`);
+    expect(problemOf(carry, { [CARRY_VERSION - 2]: keep, [CARRY_VERSION - 1]: fail })).toBe(
+      `the carry of the run cannot be read as version ${CARRY_VERSION}: no such field`,
+    );
+    expect(problemOf(carry, { [CARRY_VERSION - 2]: keep, [CARRY_VERSION - 1]: () => ({}) })).toContain('missing required field "runId"');
+  });
+});
