@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { PayloadStore } from '../../worker/index.ts';
+import type { ArchiveSink, PayloadStore } from '../../worker/index.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import type { Resources } from '../define/run-context.ts';
 import { UsageError } from '../domain/error.ts';
@@ -16,6 +16,8 @@ export interface AgentsModule {
   resources: Resources;
   /** Where tools spill results to. Undefined where the module has none. */
   payloadStore: PayloadStore | undefined;
+  /** Where what runs leave behind is kept. Undefined where the module has none. */
+  archive: ArchiveSink | undefined;
 }
 
 /** Loads the module that the user named. Throws a UsageError that says what is wrong with it. */
@@ -49,6 +51,7 @@ function readExports(path: string, exported: Record<string, unknown>): AgentsMod
     providers: providersIn(path, exported['providers']),
     resources: resourcesIn(path, exported['resources']),
     payloadStore: payloadStoreIn(path, exported['payloadStore']),
+    archive: archiveIn(path, exported['archive']),
   };
 }
 
@@ -106,6 +109,18 @@ function isPayloadStore(value: unknown): value is PayloadStore {
   return (
     isObject(value) && typeof value['name'] === 'string' && typeof value['store'] === 'function' && typeof value['deleteRun'] === 'function'
   );
+}
+
+function archiveIn(path: string, archive: unknown): ArchiveSink | undefined {
+  if (archive === undefined) return undefined;
+  if (isArchive(archive)) return archive;
+  throw new UsageError(
+    `"archive" of the agents module "${path}" is not an archive: write export const archive = fileArchive({ directory })`,
+  );
+}
+
+function isArchive(value: unknown): value is ArchiveSink {
+  return isObject(value) && typeof value['append'] === 'function' && typeof value['deleteRun'] === 'function';
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

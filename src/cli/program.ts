@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { RunCommand } from './command.ts';
 import { exitCodesText } from './exit-codes.ts';
 import { Output, showsColour } from './output.ts';
+import { addRecordCommands } from './record-commands.ts';
 import { addReplayCommand } from './replay-command.ts';
 import { addRunCommands } from './run-commands.ts';
 import { addServeCommands } from './serve-commands.ts';
@@ -44,6 +45,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .addHelpText('after', `\n${exitCodesText()}`);
   addServeCommands(program, run);
   addRunCommands(program, run);
+  addRecordCommands(program, run);
   addReplayCommand(program, run);
   return program;
 }

@@ -64,7 +64,17 @@ const ZONES: readonly Zone[] = [
   { files: 'src/dev-server/', may: ['src/domain/'], packages: ['node:*', 'env-paths', '@temporalio/client', '@temporalio/testing'] },
   {
     files: 'src/cli/',
-    may: ['src/domain/', 'src/define/', 'src/schema/', 'src/protocol.ts', 'src/client/', 'src/codec/', 'src/dev-server/'],
+    may: [
+      'src/domain/',
+      'src/define/',
+      'src/schema/',
+      'src/protocol.ts',
+      'src/client/',
+      'src/archive/',
+      'src/payload-store/',
+      'src/codec/',
+      'src/dev-server/',
+    ],
     mayTypes: ['worker/'],
     mayLazily: ['worker/', 'activities/models/'],
     packages: ['node:*', 'commander', '@temporalio/client'],
