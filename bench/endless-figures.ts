@@ -15,6 +15,8 @@ export interface EndlessRun extends StepTimes {
   /** Oldest first. */
   executions: readonly WeighedExecution[];
   samples: readonly WorkerSample[];
+  /** What its export lacks, or has in another turn than the run. */
+  exportGaps: number;
 }
 
 /** The figures of an endless run: first what later work relies on, then what explains it. Milliseconds, bytes. */
@@ -29,6 +31,7 @@ export interface EndlessFigures {
   /** The median of the readings in the first tenth. */
   rssFirst: number;
   rssLast: number;
+  exportGaps: number;
   /** `msPerStepLast / msPerStepFirst`. */
   msPerStepGrowth: number;
   rssGrowth: number;
@@ -51,7 +54,7 @@ const PARTS = 10;
 
 /** The figures of a run. Throws where steps or readings are missing: nothing can be said of it then. */
 export function endlessFigures(run: EndlessRun): EndlessFigures {
-  const { steps, executions, starts, samples, retries } = run;
+  const { steps, executions, starts, samples, exportGaps, retries } = run;
   if (starts.length !== steps + 1) throw new Error(`The run had ${starts.length - 1} steps, not ${steps}: a call was repeated or left out`);
   const durations = starts.slice(1).map((start, place) => start - (starts[place] ?? 0));
   const times = tenths(
@@ -73,6 +76,7 @@ export function endlessFigures(run: EndlessRun): EndlessFigures {
     msPerStepLast,
     rssFirst,
     rssLast,
+    exportGaps,
     msPerStepGrowth: rounded(msPerStepLast / msPerStepFirst, 3),
     rssGrowth: rounded(rssLast / rssFirst, 3),
     msPerStepP50First: p50(times[0]),

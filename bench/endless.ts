@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { connect, type LonghaulClient } from '../src/client/index.ts';
 import { startDevServer } from '../src/dev-server/index.ts';
 import { weighExecutions } from './endless-chain.ts';
+import { checkExport } from './endless-export.ts';
 import { endlessFigures } from './endless-figures.ts';
 import { EndlessWorker } from './endless-worker.ts';
 import { startFakeProvider } from './fake-provider.ts';
@@ -47,9 +48,13 @@ export async function measureEndless({ steps, resultChars }: EndlessOptions, say
     await runSteps(play, runId, steps);
     const times = await worker.times();
     const executions = await weighExecutions(client.temporal, runId);
-    const figures = endlessFigures({ steps, executions, ...times, samples: worker.samples });
+    say('reading the export of the whole run');
+    const run = client.handle(runId);
+    const { events } = await run.status();
+    const { gaps, ...exported } = await checkExport(run.export(), { steps, resultChars, events });
+    const figures = endlessFigures({ steps, executions, ...times, samples: worker.samples, exportGaps: gaps });
     const machine = { ...(await describeMachine(client.temporal)), modelClient: 'openai package, streamed Chat Completions' };
-    return { ...figures, resultChars, window, machine };
+    return { ...figures, exported, resultChars, window, machine };
   } finally {
     await worker.stop();
     await client.close();

@@ -10,6 +10,7 @@ function ofRun(changes: Partial<EndlessRun> = {}): EndlessRun {
     executions: [{ events: 60, bytes: 600, summaries: 1 }],
     starts: startsOf(() => 10),
     samples: Array.from({ length: STEPS }, (_, index) => ({ step: index + 1, rss: 1_000, heap: 100, workflowHeap: 200, cpuMs: 4 * index })),
+    exportGaps: 0,
     retries: 0,
     ...changes,
   };
@@ -24,7 +25,7 @@ function startsOf(msOf: (step: number) => number): number[] {
 
 describe('the figures of a run without end', () => {
   it('names what later work relies on first', () => {
-    expect(Object.keys(endlessFigures(ofRun())).slice(0, 8)).toEqual([
+    expect(Object.keys(endlessFigures(ofRun())).slice(0, 9)).toEqual([
       'steps',
       'executions',
       'maxEventsPerExecution',
@@ -33,6 +34,7 @@ describe('the figures of a run without end', () => {
       'msPerStepLast',
       'rssFirst',
       'rssLast',
+      'exportGaps',
     ]);
   });
 
