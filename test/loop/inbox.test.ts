@@ -1,9 +1,98 @@
-import { expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
+import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../src/domain/byte-budget.ts';
+import type { QueuedMessage } from '../../src/domain/queued-message.ts';
 import { Inbox } from '../../src/loop/inbox.ts';
+
+function message(id: string, content = id): QueuedMessage {
+  return { id, content, timestamp: 1 };
+}
+
+/** The inbox of the next execution. */
+function carriedOver(inbox: Inbox): Inbox {
+  return new Inbox(JSON.parse(JSON.stringify(inbox.carried())));
+}
+
+describe('the inbox of a run', () => {
+  it('gives messages in the order in which they came, once', () => {
+    const inbox = new Inbox();
+    expect([inbox.add(message('m1')), inbox.add(message('m2'))]).toEqual([true, true]);
+    expect(inbox.queued).toBe(2);
+    expect(inbox.take()).toEqual([message('m1'), message('m2')]);
+    expect(inbox.take()).toEqual([]);
+    expect(inbox.queued).toBe(0);
+  });
+
+  it('takes a message of an id once, whether the first still waits or not, here and in the next execution', () => {
+    const inbox = new Inbox();
+    inbox.add(message('m1'));
+    expect(inbox.add(message('m1', 'again'))).toBe(false);
+    const next = carriedOver(inbox);
+    expect(next.add(message('m1', 'again'))).toBe(false);
+    expect(next.take()).toEqual([message('m1')]);
+    expect(carriedOver(next).add(message('m1', 'again'))).toBe(false);
+    expect(carriedOver(next).has('m1')).toBe(true);
+  });
+
+  it('carries on what waits, and whether the run is paused', () => {
+    const inbox = new Inbox();
+    inbox.paused = true;
+    inbox.add(message('m1'));
+    const next = carriedOver(inbox);
+    expect(next.paused).toBe(true);
+    next.add(message('m2'));
+    expect(next.take().map(({ id }) => id)).toEqual(['m1', 'm2']);
+  });
+
+  it('remembers the newest ids, of however many messages', () => {
+    const inbox = new Inbox();
+    for (let count = 1; count <= 2_500; count += 1) inbox.add(message(`m${count}`));
+    const { seen } = inbox.carried();
+    expect([seen[0], seen.at(-1), seen.length]).toEqual(['m501', 'm2500', 2_000]);
+  });
+
+  it('remembers fewer ids where they are long, so that they can be carried', () => {
+    const inbox = new Inbox();
+    for (let count = 1; count <= 2_500; count += 1) inbox.add(message(`${'\u0001'.repeat(60)}${count}`));
+    const { seen } = inbox.carried();
+    expect(JSON.stringify(seen).length).toBeLessThanOrEqual(140_002);
+    expect(seen.length).toBeGreaterThan(MAX_QUEUED_MESSAGES);
+    expect(seen.at(-1)).toMatch(/2500$/);
+  });
+
+  it('is busy from 1,600 Updates of an execution on, and no longer in the next', () => {
+    const inbox = new Inbox();
+    for (let count = 1; count < 1_600; count += 1) inbox.countUpdate();
+    expect(inbox.busy).toBe(false);
+    inbox.countUpdate();
+    expect(inbox.busy).toBe(true);
+    expect(inbox).toMatchObject({ updates: 1_600, arrivals: 1_600 });
+    expect(carriedOver(inbox)).toMatchObject({ busy: false, updates: 0, arrivals: 0 });
+  });
+});
+
+describe('the queue of a run', () => {
+  it('has room for so many messages', () => {
+    const inbox = new Inbox();
+    for (let count = 1; count < MAX_QUEUED_MESSAGES; count += 1) inbox.add(message(`m${count}`));
+    expect(inbox.hasRoomFor(message('x'))).toBe(true);
+    inbox.add(message('x'));
+    expect(inbox.hasRoomFor(message('y'))).toBe(false);
+    inbox.take();
+    expect(inbox.hasRoomFor(message('y'))).toBe(true);
+  });
+
+  it('has room for so many bytes: one byte below, at, and above', () => {
+    const inbox = new Inbox();
+    const text = (bytes: number): string => 'x'.repeat(bytes - 2);
+    inbox.add(message('m1', text(BYTE_BUDGETS.message)));
+    const room = BYTE_BUDGETS.queue - BYTE_BUDGETS.message;
+    expect([room - 1, room, room + 1].map((bytes) => inbox.hasRoomFor(message('m2', text(bytes))))).toEqual([true, true, false]);
+  });
+});
 
 test('the reason of a cancellation that was said ahead goes on into the next execution', () => {
   const inbox = new Inbox();
   expect(inbox.carried()).not.toHaveProperty('cancelReason');
   inbox.cancelReason = 'too slow';
-  expect(new Inbox(JSON.parse(JSON.stringify(inbox.carried()))).cancelReason).toBe('too slow');
+  expect(carriedOver(inbox).cancelReason).toBe('too slow');
 });
