@@ -1,11 +1,9 @@
 import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import type { ArchiveSink } from '../archive/archive-sink.ts';
 import { errorCode, LonghaulError } from '../domain/error.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { isGone } from './execution-chain.ts';
 import { RunChain } from './run-chain.ts';
-import { pause } from './waiting.ts';
 
 /** What else has parts of a run. */
 export interface RunStores {
@@ -17,14 +15,10 @@ export interface RunStores {
 /** What became of a run that was to be deleted: `not_found` where the server had nothing of it. */
 export type DeleteOutcome = 'deleted' | 'not_found';
 
-/** The server removes executions in the background: within moments, unless it is busy. */
-const PATIENCE_MS = 10_000;
-const PAUSE_MS = 50;
-
 /**
- * Removes all executions of a run, what was spilled for it, and what is archived of it. Deleting again is no error, and
- * finishes what was interrupted: the newest execution, which leads to the others, goes last. Throws `run_open` for a run
- * that goes on.
+ * Removes what was spilled for a run, what is archived of it, and all its executions, which the server then removes in
+ * the background, within a minute or so. Deleting again is no error, and finishes what was interrupted: the newest
+ * execution, which leads to the others, goes last. Throws `run_open` for a run that goes on.
  */
 export async function deleteRun(client: Client, runId: string, { payloadStore, archive }: RunStores): Promise<DeleteOutcome> {
   const { namespace } = client.options;
@@ -32,7 +26,6 @@ export async function deleteRun(client: Client, runId: string, { payloadStore, a
   await payloadStore?.deleteRun({ namespace, runId });
   await archive?.deleteRun({ namespace, runId });
   for (const executionId of executionIds) await deleteExecution(client, runId, executionId);
-  await untilRemoved(client, runId, executionIds.at(-1));
   return executionIds.length === 0 ? 'not_found' : 'deleted';
 }
 
@@ -67,20 +60,5 @@ async function deleteExecution(client: Client, workflowId: string, runId: string
     await client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution: { workflowId, runId } });
   } catch (error) {
     if (!isGone(error)) throw error;
-  }
-}
-
-/** So that whoever asks for the run afterwards is told that it does not exist. */
-async function untilRemoved(client: Client, runId: string, executionId: string | undefined): Promise<void> {
-  if (executionId === undefined) return;
-  const deadline = Date.now() + PATIENCE_MS;
-  while (Date.now() < deadline) {
-    try {
-      await client.workflow.getHandle(runId, executionId).describe();
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return;
-      throw error;
-    }
-    await pause(PAUSE_MS);
   }
 }

@@ -75,7 +75,8 @@ export class RunHandle<Output = DefaultOutput> {
 
   /**
    * Removes the whole run that has ended: its executions, what was spilled for it and what is archived of it, in the
-   * stores that are given; by default the client's. Deleting again is no error. Throws `run_open`.
+   * stores that are given; by default the client's. The server does its part within a minute or so. Deleting again is no
+   * error. Throws `run_open`.
    */
   async delete(stores: RunStores = {}): Promise<DeleteOutcome> {
     return deleteRun(this.#client, this.runId, { ...this.#stores, ...stores });

@@ -1,0 +1,82 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ArchiveSink } from '../../src/archive/archive-sink.ts';
+import { fileArchive } from '../../src/archive/file-archive.ts';
+import { UsageError } from '../../src/domain/error.ts';
+import { newEvent } from '../../src/domain/event.ts';
+import type { RunRecord } from '../../src/domain/run-record.ts';
+import { newStep } from '../../src/domain/step.ts';
+import type { StoredRun } from '../../src/payload-store/payload-store.ts';
+
+const run: StoredRun = { namespace: 'default', runId: 'clerk-1' };
+
+let directory: string;
+let archive: ArchiveSink;
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'longhaul-archive-'));
+  archive = fileArchive({ directory });
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+/** So many events with a step after each second one. */
+function records(from: number, through: number, said = 'x'): RunRecord[] {
+  return Array.from({ length: through - from }, (_, place) => from + place).flatMap((offset): RunRecord[] => {
+    const event: RunRecord = { type: 'event', offset, ...newEvent({ id: `${said}${offset}`, now: 0 }, run.runId, said) };
+    return offset % 2 === 0 ? [event] : [event, { type: 'step', index: (offset - 1) / 2, ...newStep((offset + 1) / 2) }];
+  });
+}
+
+async function append(from: number, through: number, of: StoredRun = run): Promise<void> {
+  await archive.append({ run: of, from, through, records: records(from, through) });
+}
+
+async function files(): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+test('what was appended is read in order, as JSON Lines in a file for each batch', async () => {
+  await append(0, 4);
+  await append(4, 1_200);
+  expect(await Array.fromAsync(archive.read(run))).toEqual(records(0, 1_200));
+  const text = (await Promise.all((await files()).toSorted().map((file) => readFile(file, 'utf8')))).join('');
+  expect(
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line)),
+  ).toEqual(records(0, 1_200));
+});
+
+test('a batch that comes again replaces itself, and half a file of a crash is no part of the archive', async () => {
+  await append(0, 4);
+  const [file = ''] = await files();
+  await writeFile(`${file}.0d4c.draft`, '{"type":"ev');
+  await append(0, 4);
+  await append(4, 6);
+  expect(await Array.fromAsync(archive.read(run))).toEqual(records(0, 6));
+});
+
+test('batches that overlap after a reset give each event once', async () => {
+  await append(0, 6);
+  await append(4, 10);
+  expect(await Array.fromAsync(archive.read(run))).toEqual(records(0, 10));
+});
+
+test('runs of any id are apart, and one is forgotten alone', async () => {
+  const ids = ['a/../b', 'a b', '..', 'ä'.repeat(300), 'a_b', ''];
+  for (const runId of ids) await append(0, 2, { ...run, runId });
+  await append(0, 3, { namespace: 'other', runId: 'a b' });
+  await archive.deleteRun({ ...run, runId: 'a b' });
+  await archive.deleteRun({ ...run, runId: 'a b' });
+  expect(await Array.fromAsync(archive.read({ ...run, runId: 'a b' }))).toEqual([]);
+  expect(await Array.fromAsync(archive.read({ ...run, runId: 'a_b' }))).toEqual(records(0, 2));
+  expect(await Array.fromAsync(archive.read({ namespace: 'other', runId: 'a b' }))).toEqual(records(0, 3));
+  for (const file of await files()) expect(path.relative(directory, file)).not.toMatch(/^\.\./);
+});
+
+test('an archive without a directory is refused', () => {
+  expect(() => fileArchive({ directory: '' })).toThrow(UsageError);
+});

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { Numbering } from '../../src/client/numbering.ts';
+
+test('numbers pass once, and those that are missing are noted as ranges', () => {
+  const numbering = new Numbering();
+  expect([2, 3, 3, 1, 7].map((number) => numbering.pass(number))).toEqual([true, true, false, false, true]);
+  numbering.reach(8);
+  numbering.reach(10);
+  numbering.reach(4);
+  expect(numbering.passed).toBe(3);
+  expect(numbering.missing).toEqual([
+    { from: 0, through: 2 },
+    { from: 4, through: 7 },
+    { from: 8, through: 10 },
+  ]);
+});
