@@ -23,7 +23,10 @@ const MOST_BYTES = 1_200_000;
 /** The options, if they can be used; otherwise throws a UsageError that names the agent and the option. */
 export function checkWindow(owner: string, window: WindowOptions): WindowOptions {
   requireKnown(`${owner}: "window"`, window, OPTIONS);
-  const { maxTokens, maxBytes, keepResults, summaryModel } = window;
+  const { maxTokens, maxBytes, keepResults, summarise, summaryModel } = window;
+  if (summarise !== undefined && typeof summarise !== 'boolean') {
+    throw new UsageError(`${owner}: "window.summarise" is ${JSON.stringify(summarise)}: write true or false`);
+  }
   if (maxTokens !== undefined) wholeNumber(`${owner}: "window.maxTokens"`, maxTokens, 100);
   if (maxBytes !== undefined) wholeNumber(`${owner}: "window.maxBytes"`, maxBytes, 1_000);
   if (maxBytes !== undefined && maxBytes > MOST_BYTES) {

@@ -16,7 +16,7 @@ export type OutputVerdict =
 export interface RecordedResponse {
   /** The id of its event. */
   id: string;
-  /** At most one assistant message, then the tool calls in the model's order, with ids unique in the run. */
+  /** At most one assistant message, then the tool calls in the model's order, with ids unique in what the model has seen. */
   content: ContentItem[];
   finishReason: FinishReason;
   usage: UsageStats | null;

@@ -19,8 +19,9 @@ const CHANGES: readonly BrokenChange[] = [
   {
     what: 'starts the tools of one answer in another order',
     file: 'src/loop/execute-calls.ts',
-    find: "of prepared.entries()) {\n    if (outcomes[place] !== null) continue;\n    if (one.type === 'immediate')",
-    replace: "of [...prepared.entries()].toReversed()) {\n    if (outcomes[place] !== null) continue;\n    if (one.type === 'immediate')",
+    find: 'await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(one, ports)))',
+    replace:
+      '(await Promise.all([...prepared.entries()].toReversed().map(([place, one]) => batch.outcomes[place] ?? execute(one, ports)))).toReversed()',
     history: 'completed-with-parallel-tools',
     caught: { step: 1, expected: 'activity "search"', actual: 'activity "broken"' },
   },
