@@ -18,13 +18,32 @@ export function activity<Input, Output>(name: string, options: ActivityOptions):
   return one;
 }
 
-/** Begins to count an activity of a run. What it gives is to be called at its end, on its own promise: in the sandbox every further one costs a stack trace. */
-export function countActivity(run: LiveRun): () => void {
+/** What an activity's end means to the loop. */
+export interface Meaning<Output, Outcome> {
+  returned: (output: Output) => Outcome;
+  failed: (error: unknown) => Outcome;
+}
+
+/** The outcome of an activity of the run, which is counted. On the activity's own promise: in the sandbox every further one costs a stack trace. */
+export function outcomeOf<Output, Outcome>(
+  { run, work }: { run: LiveRun; work: Promise<Output> },
+  { returned, failed }: Meaning<Output, Outcome>,
+): Promise<Outcome> {
   const before = run.inbox.updates;
-  return () => {
+  const count = (): void => {
     run.activitiesEnded += 1;
     run.recentUpdates = run.inbox.updates - before;
   };
+  return work.then(
+    (output) => {
+      count();
+      return returned(output);
+    },
+    (error: unknown) => {
+      count();
+      return failed(error);
+    },
+  );
 }
 
 /** Which run of the workflow an activity works for. */

@@ -3,12 +3,12 @@ import { modelFailure, modelOutcome, summaryFailure } from '../src/activity-outc
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../src/loop/ports.ts';
 import { ACTIVITIES, type CallModelInput, type CallModelOutput, type SummariseInput, type SummariseOutput } from '../src/protocol.ts';
-import { activity, countActivity, MISSED_HEARTBEATS, ofRun, SCHEDULE_TO_CLOSE } from './activity-call.ts';
+import { activity, MISSED_HEARTBEATS, ofRun, outcomeOf, SCHEDULE_TO_CLOSE } from './activity-call.ts';
 import { modelSummary, summaryOfSummary } from './summaries.ts';
 import type { ResolvedRun } from './live-run.ts';
 
 /** One model call as an activity. */
-export async function callModel(run: ResolvedRun, call: ModelCall): Promise<ModelCallOutcome> {
+export function callModel(run: ResolvedRun, call: ModelCall): Promise<ModelCallOutcome> {
   const { snapshot } = run;
   const input: CallModelInput = {
     ...ofRun(run),
@@ -19,31 +19,25 @@ export async function callModel(run: ResolvedRun, call: ModelCall): Promise<Mode
     ...(call.earlierIds === undefined ? {} : { earlierIds: call.earlierIds }),
     ...(call.final ? { final: true } : {}),
   };
-  const ended = countActivity(run);
-  try {
-    const options = modelOptions(snapshot, modelSummary(call, snapshot.model));
-    return modelOutcome(await activity<CallModelInput, CallModelOutput>(ACTIVITIES.callModel, options)(input));
-  } catch (error) {
-    return modelFailure(snapshot.model, error);
-  } finally {
-    ended();
-  }
+  const options = modelOptions(snapshot, modelSummary(call, snapshot.model));
+  const work = activity<CallModelInput, CallModelOutput>(ACTIVITIES.callModel, options)(input);
+  return outcomeOf<CallModelOutput, ModelCallOutcome>(
+    { run, work },
+    { returned: modelOutcome, failed: (error) => modelFailure(snapshot.model, error) },
+  );
 }
 
 /** A model call that summarises the older part of the window. */
-export async function summarise(run: ResolvedRun, { events, ...range }: SummaryRequest): Promise<SummaryOutcome> {
+export function summarise(run: ResolvedRun, { events, ...range }: SummaryRequest): Promise<SummaryOutcome> {
   const { snapshot } = run;
   const input: SummariseInput = { ...ofRun(run), agent: snapshot.digest, ...range };
   const model = snapshot.window?.summaryModel ?? snapshot.model;
-  const ended = countActivity(run);
-  try {
-    const options = modelOptions(snapshot, summaryOfSummary(events, model));
-    return { type: 'summary', ...(await activity<SummariseInput, SummariseOutput>(ACTIVITIES.summarise, options)(input)) };
-  } catch (error) {
-    return summaryFailure(model, error);
-  } finally {
-    ended();
-  }
+  const options = modelOptions(snapshot, summaryOfSummary(events, model));
+  const work = activity<SummariseInput, SummariseOutput>(ACTIVITIES.summarise, options)(input);
+  return outcomeOf<SummariseOutput, SummaryOutcome>(
+    { run, work },
+    { returned: (summary) => ({ type: 'summary', ...summary }), failed: (error) => summaryFailure(model, error) },
+  );
 }
 
 function modelOptions({ timing }: AgentSnapshot, summary: string): ActivityOptions {

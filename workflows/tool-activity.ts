@@ -2,12 +2,12 @@ import { ActivityCancellationType, type ActivityOptions } from '@temporalio/comm
 import { toolFailure, toolOutcome } from '../src/activity-outcome.ts';
 import type { ToolInvocation, ToolOutcome } from '../src/loop/ports.ts';
 import type { RunToolInput, RunToolOutput } from '../src/protocol.ts';
-import { activity, countActivity, fits, MISSED_HEARTBEATS, ofRun, SCHEDULE_TO_CLOSE } from './activity-call.ts';
+import { activity, fits, MISSED_HEARTBEATS, ofRun, outcomeOf, SCHEDULE_TO_CLOSE } from './activity-call.ts';
 import { toolSummary } from './summaries.ts';
 import type { ResolvedRun } from './live-run.ts';
 
 /** One tool call as an activity that bears the tool's name. */
-export async function runTool(run: ResolvedRun, invocation: ToolInvocation): Promise<ToolOutcome> {
+export function runTool(run: ResolvedRun, invocation: ToolInvocation): Promise<ToolOutcome> {
   const { tool, call } = invocation;
   const options: ActivityOptions = {
     summary: toolSummary(call.name, call.arguments),
@@ -18,14 +18,8 @@ export async function runTool(run: ResolvedRun, invocation: ToolInvocation): Pro
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { maximumAttempts: tool.maxAttempts, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   };
-  const ended = countActivity(run);
-  try {
-    return toolOutcome(await activity<RunToolInput, RunToolOutput>(call.name, options)(toolInput(run, invocation)));
-  } catch (error) {
-    return toolFailure(tool, error);
-  } finally {
-    ended();
-  }
+  const work = activity<RunToolInput, RunToolOutput>(call.name, options)(toolInput(run, invocation));
+  return outcomeOf({ run, work }, { returned: toolOutcome, failed: (error) => toolFailure(tool, error) });
 }
 
 /** Small arguments and data travel in the input, for who reads the Temporal UI; large ones are there already and go by reference. */
