@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import type { RunHandle } from '../../src/client/index.ts';
 import { readRun } from '../../src/client/read-run.ts';
 import { RunChain } from '../../src/client/run-chain.ts';
 import type { Event } from '../../src/domain/event.ts';
 import type { StepResult } from '../../src/domain/step.ts';
-import { defineAgent } from '../../src/index.ts';
+import { defineAgent, defineTool } from '../../src/index.ts';
 import { type ContextPage, QUERIES, SIGNALS, type StepsPage } from '../../src/protocol.ts';
 import { callTool, hang, say, scriptedModel, type ScriptEntry, together } from '../../src/testing/index.ts';
 import { assistant, broken, search } from './agents.ts';
@@ -37,15 +38,16 @@ async function read(testbed: Testbed, runId: string): Promise<{ events: Event[];
   return all;
 }
 
-/** Ids that no call names are known to the workflow alone. */
-function exceptLastId(events: readonly Event[]): unknown[] {
-  return events.map((event, offset) => (offset === events.length - 1 ? { ...event, id: '' } : event));
+/** What the workflow recorded after the last response has ids that nothing in history names. */
+function exceptLastIds(events: readonly Event[]): unknown[] {
+  const last = events.findLastIndex(({ usage }) => usage !== undefined);
+  return events.map((event, offset) => (offset > last ? { ...event, id: '' } : event));
 }
 
 async function expectSame(testbed: Testbed, { runId }: RunHandle): Promise<void> {
   const { executionIds, ...recorded } = await read(testbed, runId);
   const live = await asked(testbed, runId, executionIds);
-  expect(exceptLastId(recorded.events)).toEqual(exceptLastId(live.events));
+  expect(exceptLastIds(recorded.events)).toEqual(exceptLastIds(live.events));
   expect(recorded.steps).toEqual(live.steps);
 }
 
@@ -78,10 +80,28 @@ test('a run of many executions reads as one, with a worker and without', async (
   expect(steps.map(({ step }) => step)).toEqual([1, 2, 3, 4]);
   expect(result.steps).toEqual(steps);
   await testbed.stopWorkers();
-  expect(exceptLastId(await Array.fromAsync(run.events()))).toEqual(exceptLastId(events));
+  expect(exceptLastIds(await Array.fromAsync(run.events()))).toEqual(exceptLastIds(events));
   expect(await run.steps()).toEqual(steps);
   expect(await run.status()).toEqual(status);
   expect(await run.context({ from: 7 })).toMatchObject({ firstOffset: 7, from: 7, total: 8, currentStep: 4 });
+}, 60_000);
+
+test('a run that is asked in the middle of its switches answers, and what it says only grows', async () => {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel(SCRIPT) }, continueAsNew: EVERY_STEP });
+  const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
+  const told = [];
+  do {
+    const [status, context, steps] = [await run.status(), await run.context(), await run.steps()];
+    told.push({ status, total: context.total, first: context.from, steps: steps.map(({ step }) => step) });
+  } while (told.at(-1)?.status.status === 'running');
+  expect(told.every(({ first, steps }) => first === 0 && steps.every((step, index) => step === index + 1))).toBe(true);
+  const numbers = told.map(({ status, total, steps }) => [status.executions, status.events, total, steps.length]);
+  for (const column of [0, 1, 2, 3]) {
+    const values = numbers.map((row) => row[column] ?? 0);
+    expect(values).toEqual(values.toSorted((a, b) => a - b));
+  }
+  expect(numbers.at(-1)?.slice(1)).toEqual([8, 8, 4]);
 }, 60_000);
 
 test('messages by Update and by signal across switches are read back where the run took them in', async () => {
@@ -138,6 +158,36 @@ test('a run that is cancelled among its calls is read back as it ended', async (
   expect(await run.result()).toMatchObject({ status: 'cancelled', cancelReason: 'enough', stepsUsed: 2 });
   await expectSame(testbed, run);
   expect(await run.cancel('again')).toBe('already_ended');
+}, 60_000);
+
+test('calls that were cancelled are read back as such, the finished ones beside them as finished', async () => {
+  await using testbed = await Testbed.open();
+  let waiting = 0;
+  const wait = defineTool({
+    name: 'wait',
+    description: 'Waits',
+    parameters: z.object({}),
+    execute: async (_, { signal }) => {
+      waiting += 1;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      // The run does not wait for it.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return 'too late';
+    },
+  });
+  const waiter = defineAgent({ name: 'waiter', model: 'scripted/m', tools: [search, wait] });
+  const script = [
+    together(callTool('search', { query: 'a' }, 'c1'), callTool('wait', {}, 'c2'), callTool('nope', {}, 'c3'), callTool('wait', {}, 'c4')),
+  ];
+  await testbed.work({ agents: [waiter], providers: { scripted: scriptedModel(script) }, heartbeatMs: 200 });
+  const run = await testbed.client.start(waiter, { input: 'Q', taskQueue: testbed.taskQueue });
+  await until(() => waiting === 2, 'the calls');
+  await run.send('one more thing', { id: 'm1' });
+  await run.cancel('enough');
+  expect(await run.result()).toMatchObject({ status: 'cancelled', stepsUsed: 1 });
+  await expectSame(testbed, run);
+  const [step] = await run.steps();
+  expect(step?.toolCalls.map(({ isError }) => isError)).toEqual([false, true, true, true]);
 }, 60_000);
 
 test('what the server has removed is named by its offsets, and what is left can be read', async () => {
