@@ -66,8 +66,10 @@ test('providers, resources and a payload store come along; without providers the
   expect(whole.resources).toEqual({ pool: 1 });
   const withStore = `export const payloadStore = { name: 's', store() {}, retrieve() {}, deleteRun() {} };`;
   expect((await loadAgentsModule(await write(`export const agents = [${AGENT('a')}]; ${withStore}`))).payloadStore?.name).toBe('s');
+  const withArchive = 'export const archive = { append() {}, read() {}, deleteRun() {} };';
+  expect((await loadAgentsModule(await write(`export const agents = [${AGENT('a')}]; ${withArchive}`))).archive).toBeDefined();
   const bare = await loadAgentsModule(await write(`export const agents = [${AGENT('a')}];`));
-  expect(bare).toMatchObject({ providers: undefined, resources: {}, payloadStore: undefined });
+  expect(bare).toMatchObject({ providers: undefined, resources: {}, payloadStore: undefined, archive: undefined });
 });
 
 describe('a module that cannot serve is refused with the reason', () => {
@@ -105,6 +107,9 @@ describe('a module that cannot serve is refused with the reason', () => {
     );
     expect(await problem(`export const agents = [${AGENT('a')}]; export const payloadStore = { name: 's' };`)).toContain(
       '"payloadStore" of the agents module "PATH" is not a payload store',
+    );
+    expect(await problem(`export const agents = [${AGENT('a')}]; export const archive = 'folder';`)).toContain(
+      '"archive" of the agents module "PATH" is not an archive',
     );
   });
 

@@ -2,9 +2,11 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
 import type { ArchiveBatch, ArchiveSink } from '../../src/archive/archive-sink.ts';
 import { fileArchive } from '../../src/archive/file-archive.ts';
-import { scriptedModel } from '../../src/testing/index.ts';
+import { defineAgent, defineTool } from '../../src/index.ts';
+import { callTool, say, scriptedModel, together } from '../../src/testing/index.ts';
 import { callCli } from '../cli/call-cli.ts';
 import { EVERY_STEP, exported, forgetFirst, JOURNEY, traveller } from './exported.ts';
 import { historyOf, Testbed } from './testbed.ts';
@@ -72,6 +74,26 @@ test('an archive that fails is asked again, and what it has then is there once',
     7,
     'step 4',
   ]);
+}, 60_000);
+
+test('a step that is too large for any answer is archived from history', async () => {
+  await using testbed = await Testbed.open();
+  const archive = fileArchive({ directory });
+  const big = defineTool({
+    name: 'big',
+    description: 'Says much',
+    parameters: z.object({ n: z.number() }),
+    execute: ({ n }) => `${n}${'x'.repeat(50_000)}`,
+  });
+  const agent = defineAgent({ name: 'wide', model: 'scripted/m', tools: [big] });
+  const [first = say(''), ...others] = Array.from({ length: 60 }, (_, n) => callTool('big', { n }, `c${n}`));
+  await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([together(first, ...others), say('done')]) }, archive });
+  const run = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
+  expect(await run.result()).toMatchObject({ status: 'completed', toolCallsTotal: 60 });
+  const { namespace } = testbed.client.temporal.options;
+  const records = await Array.fromAsync(archive.read({ namespace, runId: run.runId }));
+  const { lines } = await exported(run.export());
+  expect(records).toEqual(lines.filter(({ type }) => type === 'event' || type === 'step'));
 }, 60_000);
 
 test('without an archive nothing of one is in history', async () => {
