@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import { defineAgent } from '../../src/index.ts';
@@ -126,3 +127,20 @@ test('a carry of an unknown version ends the run with an error that says so', as
     error: expect.stringContaining('version 99') as string,
   });
 });
+
+test('a cancellation ends the run at whatever moment of its switches it comes', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([callTool('search', { query: 'again' })], { repeatLast: true });
+  const restless = defineAgent({ name: 'restless', model: 'scripted/m', tools: [search], maxIterations: 1_000 });
+  await testbed.work({ agents: [restless], providers: { scripted }, continueAsNew: EVERY_STEP });
+  const statuses = await Promise.all(
+    Array.from({ length: 8 }, async (_, index) => {
+      const run = await testbed.client.start(restless, { input: 'Q', taskQueue: testbed.taskQueue });
+      await pause(500 + 200 * index);
+      await run.cancel(`after a while ${index}`);
+      const { status, cancelReason } = await run.result({ timeoutMs: 20_000 });
+      return `${status}: ${cancelReason}`;
+    }),
+  );
+  expect(statuses).toEqual(statuses.map((_, index) => `cancelled: after a while ${index}`));
+}, 60_000);
