@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     pool: 'forks',
+    // Tests on the server mostly wait for it, or for the pause that it makes between two executions of a run.
+    maxWorkers: 3,
     projects: [
       {
         extends: true,
