@@ -25,8 +25,8 @@ export const PHASE_NAMES = ['long results', 'short results', 'at once', 'compres
 /** One of `PHASE_NAMES`. */
 export type PhaseName = (typeof PHASE_NAMES)[number];
 
-/** Of the runs that go at once: their figures are about the worker, and it is loaded by many short runs as by few long ones. */
-const STEPS_AT_ONCE = 20;
+/** Of the runs that go at once: long enough that what a call costs by its place in the run counts, as far as there is time for 20 such runs of each side. */
+const STEPS_AT_ONCE = 50;
 const SHORT_RESULT_CHARS = 200;
 /** So many times as long as the usual results. */
 const LONGEST = 10;
