@@ -14,11 +14,18 @@ const fetchPage = defineTool({
   parameters: z.object({ number: z.number(), note: z.string() }),
   execute: ({ number }) => `page ${number}: ${'r'.repeat(RESULT_CHARS)}`,
 });
-const crawler = defineAgent({ name: 'crawler', model: 'scripted/m', tools: [fetchPage], window: { maxTokens: 1_000_000, maxBytes: 1_200_000 } });
+const crawler = defineAgent({
+  name: 'crawler',
+  model: 'scripted/m',
+  tools: [fetchPage],
+  window: { maxTokens: 1_000_000, maxBytes: 1_200_000 },
+});
 
 test('200 calls in one response, with 5 kB of arguments and 50 kB of results each, complete; the model reads what its window holds', async () => {
   await using testbed = await Testbed.open();
-  const calls = Array.from({ length: CALLS }, (_, number) => callTool('fetch_page', { number, note: 'n'.repeat(ARGUMENT_CHARS) }, `c${number}`));
+  const calls = Array.from({ length: CALLS }, (_, number) =>
+    callTool('fetch_page', { number, note: 'n'.repeat(ARGUMENT_CHARS) }, `c${number}`),
+  );
   const [first = say(''), ...others] = calls;
   const scripted = scriptedModel([together(first, ...others), say('done')]);
   await testbed.work({ agents: [crawler], providers: { scripted } });
