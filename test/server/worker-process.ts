@@ -13,7 +13,7 @@ const {
   TEST_TASK_QUEUE = '',
   TEST_MODEL_URL = '',
   TEST_TOOL_URL = '',
-  TEST_HEARTBEAT_MS = '500',
+  TEST_HEARTBEAT_MS = '1500',
   TEST_GRACE_MS = '20000',
 } = process.env;
 
