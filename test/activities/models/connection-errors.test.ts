@@ -65,7 +65,7 @@ describe.each(APIS)('a connection that fails, over %s', (api) => {
   });
 
   test('no answer: the client gives up and closes the connection', async () => {
-    const failure = await askInVain(() => undefined, { options: { api, timeoutMs: 50 } });
+    const failure = await askInVain(() => undefined, { options: { api, timeoutMs: 1_000 } });
     expect(failure.code).toBe('model_timeout');
     await server().requests[0]?.closed;
     expect(server().requests).toHaveLength(1);
@@ -76,12 +76,12 @@ describe.each(APIS)('a connection that fails, over %s', (api) => {
       async (reply) => {
         for (const word of ['The ', 'Moon ', 'is ']) {
           reply.events(text(word));
-          await sleep(60);
+          await sleep(300);
         }
       },
-      { options: { api, timeoutMs: 150 } },
+      { options: { api, timeoutMs: 750 } },
     );
-    expect(failure).toMatchObject({ code: 'model_timeout', message: 'Provider of model "gpt-x": nothing arrived for 150 ms' });
+    expect(failure).toMatchObject({ code: 'model_timeout', message: 'Provider of model "gpt-x": nothing arrived for 750 ms' });
     await server().requests[0]?.closed;
   });
 
