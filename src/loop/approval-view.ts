@@ -1,0 +1,30 @@
+import type { ApprovalView, PendingApproval } from '../domain/approval.ts';
+import type { JsonObject } from '../domain/json.ts';
+import { jsonBytes } from '../domain/payload-limit.ts';
+import { jsonTextPrefix } from '../domain/text.ts';
+import type { RunState } from './run-state.ts';
+
+/** Bytes of JSON of the arguments of one call in a list of what waits. */
+const SHOWN_BYTES = 20_000;
+
+/** What waits for a decision, in the order in which it began to wait, with what a person needs to decide it. */
+export function approvalViews({ approvals, window, snapshot }: Pick<RunState, 'approvals' | 'window' | 'snapshot'>): ApprovalView[] {
+  return approvals.pending.map((waiting) => {
+    const answer = snapshot.tools.find(({ name }) => name === waiting.toolName)?.answer;
+    return { ...waiting, ...shown(argumentsOf(window, waiting)), ...(answer === undefined ? {} : { answer }) };
+  });
+}
+
+/** What is proposed, for a limit; else the arguments of the call, which is in the window for as long as it has no result. */
+function argumentsOf({ events }: RunState['window'], { kind, proposal, key }: PendingApproval): JsonObject {
+  if (kind === 'limit') return { ...proposal };
+  const slash = key.lastIndexOf('/');
+  const event = events.findLast(({ id }) => id === key.slice(0, slash));
+  const call = event?.content[Number(key.slice(slash + 1))];
+  return call?.type === 'tool_call' ? call.arguments : {};
+}
+
+function shown(whole: JsonObject): Pick<ApprovalView, 'arguments' | 'argumentsCut'> {
+  if (jsonBytes(whole) <= SHOWN_BYTES) return { arguments: whole };
+  return { arguments: { text: jsonTextPrefix(JSON.stringify(whole), SHOWN_BYTES) }, argumentsCut: true };
+}
