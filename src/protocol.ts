@@ -1,10 +1,9 @@
 import type { ContentPart, SpilledContent } from './domain/content.ts';
-import type { Event } from './domain/event.ts';
+import type { DecidedCall, PendingApproval } from './domain/approval.ts';
 import type { JsonObject, JsonValue } from './domain/json.ts';
+import type { LimitChanges } from './domain/limits.ts';
 import type { RecordedResponse } from './domain/recorded-response.ts';
-import type { RunStatus } from './domain/run-status.ts';
-import type { StepResult } from './domain/step.ts';
-import type { AggregatedUsage, UsageStats } from './domain/usage.ts';
+import type { UsageStats } from './domain/usage.ts';
 import type { Folded, WindowEvent } from './domain/window.ts';
 import type { RunCarry } from './loop/run-carry.ts';
 
@@ -13,14 +12,31 @@ import type { RunCarry } from './loop/run-carry.ts';
  * activities. Everything here is plain JSON and versioned; adding an optional field is compatible, nothing else is.
  */
 
+export type {
+  ApproveInput,
+  CancelInput,
+  CancelReasonInput,
+  DecisionReceipt,
+  MessageReceipt,
+  PauseReceipt,
+  RaiseInput,
+  RaiseReceipt,
+  RejectInput,
+  RespondInput,
+  RevokeInput,
+  RevokeReceipt,
+  SendInput,
+} from './domain/run-requests.ts';
+export type { ApprovalsPage, ContextPage, StatusView, StepsPage } from './domain/run-views.ts';
+
 /** The workflow type of a run. */
 export const AGENT_RUN = 'agentRun';
 
 /** The task queue that client, worker and CLI use unless told otherwise. */
 export const DEFAULT_TASK_QUEUE = 'longhaul';
 
-/** The keys of the search attributes, both of type Keyword. */
-export const SEARCH_ATTRIBUTES = { agent: 'LonghaulAgent', status: 'LonghaulStatus' } as const;
+/** The keys of the search attributes: the first two of type Keyword, the last of type KeywordList, with an entry for each tool that waits. */
+export const SEARCH_ATTRIBUTES = { agent: 'LonghaulAgent', status: 'LonghaulStatus', waitingFor: 'LonghaulWaitingFor' } as const;
 
 /** The key of the memo that holds the result of a cancelled run, whose close cannot carry one. */
 export const RESULT_MEMO = 'longhaulResult';
@@ -31,17 +47,36 @@ export const QUERIES = {
   context: 'context',
   steps: 'steps',
   snapshot: 'snapshot',
+  approvals: 'approvals',
   /** Between a run and its own activities: the events they lack. */
   transcript: 'transcript',
   /** Between a run and its own activities: deps and state. */
   data: 'data',
+  /** Between a run and its own activities: the arguments of a call as they were decided. */
+  callArguments: 'callArguments',
 } as const;
 
 /** The names of the Updates that a run takes. */
-export const UPDATES = { send: 'send', pause: 'pause', resume: 'resume' } as const;
+export const UPDATES = {
+  approve: 'approve',
+  reject: 'reject',
+  respond: 'respond',
+  revoke: 'revoke',
+  send: 'send',
+  raise: 'raise',
+  pause: 'pause',
+  resume: 'resume',
+} as const;
 
 /** The names of the Signals that a run takes, for callers that can only signal. */
-export const SIGNALS = { send: 'send', cancelReason: 'cancelReason' } as const;
+export const SIGNALS = {
+  approve: 'approve',
+  reject: 'reject',
+  respond: 'respond',
+  send: 'send',
+  cancel: 'cancel',
+  cancelReason: 'cancelReason',
+} as const;
 
 /** The names of Longhaul's own activities; every other activity of a run bears the name of its tool. */
 export const ACTIVITIES = {
@@ -50,6 +85,9 @@ export const ACTIVITIES = {
   summarise: 'summarise',
   archiveEvents: 'archiveEvents',
   readResult: 'readResult',
+  authorizeDecision: 'authorizeDecision',
+  notifyWaiting: 'notifyWaiting',
+  requestCancel: 'requestCancel',
 } as const;
 
 /** The name of a handler of a run: as it is for a run that is a workflow of its own, after the key for one inside a workflow of the user. */
@@ -65,6 +103,8 @@ export interface RunInput {
   deps?: JsonObject;
   /** Overrides the agent's step limit. */
   maxIterations?: number;
+  /** Overrides other limits of the agent. */
+  limits?: Omit<LimitChanges, 'maxIterations'>;
 }
 
 /** What starts the next execution of a run: all of it that goes on. Written by the run itself. */
@@ -84,6 +124,7 @@ export interface ResolveAgentInput extends OfRun {
   deps?: JsonObject;
   depsByReference?: true;
   maxIterations?: number;
+  limits?: Omit<LimitChanges, 'maxIterations'>;
 }
 
 /** Input of `readResult`. */
@@ -131,34 +172,6 @@ export interface ArchiveEventsInput extends OfRun {
   through: number;
 }
 
-/** Argument of the Update and the Signal `send`. */
-export interface SendInput {
-  /** The caller's own, at most 64 characters: a message of the same id is taken once. */
-  id: string;
-  content: string | ContentPart[];
-}
-
-/** Argument of the Signal `cancelReason`, which goes ahead of a request to cancel whose own reason would be clear text. */
-export interface CancelReasonInput {
-  reason: string;
-}
-
-/** Answer of the Update `send`. */
-export interface MessageReceipt {
-  version: 1;
-  id: string;
-  /** `duplicate`: a message of that id has been accepted before, and this one changes nothing. */
-  status: 'queued' | 'duplicate';
-  /** Messages that wait to be taken in. */
-  queued: number;
-}
-
-/** Answer of the Updates `pause` and `resume`. */
-export interface PauseReceipt {
-  version: 1;
-  paused: boolean;
-}
-
 /** Result of `callModel`. */
 export type CallModelOutput = { type: 'response'; response: RecordedResponse } | { type: 'aborted'; partial?: RecordedResponse };
 
@@ -177,6 +190,38 @@ export interface RunToolInput extends OfRun {
   state?: JsonObject;
   /** Deps or state are too large for the input: ask the run. */
   dataByReference?: true;
+  /** The arguments are other than the model's, and too large for the input: ask the run. */
+  argumentsByReference?: true;
+}
+
+/** Input of `authorizeDecision`. The arguments of the call are where the tool's activity has them. */
+export interface AuthorizeDecisionInput extends OfRun {
+  agentName: string;
+  decision: DecidedCall;
+  /** Where the call is; absent for a limit. */
+  at?: [offset: number, index: number];
+  eventId?: string;
+  /** Of the decision, where they are small enough for the input. */
+  arguments?: JsonObject;
+  content?: JsonValue;
+}
+
+/** Result of `authorizeDecision`. */
+export type AuthorizeDecisionOutput = { type: 'authorized'; as: string } | { type: 'refused'; reason: string };
+
+/** Input of `notifyWaiting`. */
+export interface NotifyWaitingInput extends OfRun {
+  agentName: string;
+  /** The same for every attempt, and for no other call: `runId/key`. */
+  notificationId: string;
+  waiting: PendingApproval;
+  at?: [offset: number, index: number];
+  eventId?: string;
+}
+
+/** Input of `requestCancel`. */
+export interface RequestCancelInput {
+  reason: string;
 }
 
 /** Result of a tool's activity. */
@@ -191,53 +236,9 @@ export interface RunToolOutput {
   state?: JsonObject;
 }
 
-/** Answer of the `status` query. */
-export interface StatusView {
-  version: 1;
-  runId: string;
-  agentName: string;
-  status: RunStatus;
-  currentStep: number;
-  maxIterations: number;
-  usage: AggregatedUsage;
-  toolCallsTotal: number;
-  events: number;
-  /** The executions of the run so far. */
-  executions: number;
-  /** Messages that wait to be taken in. */
-  queued: number;
-  /** ISO 8601. */
-  startTime: string;
-}
-
-/** Answer of the `context` query: the ExecutionContext, with a page of its events. */
-export interface ContextPage {
-  version: 1;
-  executionId: string;
-  status: RunStatus;
-  currentStep: number;
-  state: JsonObject;
-  finalResult: JsonValue | null;
-  /** Offset of the first event that the execution which answers has recorded: those before are in the executions before. */
-  firstOffset: number;
-  /** Offset of the first event of this page. */
-  from: number;
-  events: Event[];
-  /** Where the first event of the page is too large for any answer, and the page therefore empty: the id of that event. */
-  nextId?: string;
-  /** Events in all; the next page begins at `from + events.length` while that is less. */
-  total: number;
-}
-
-/** Answer of the `steps` query. */
-export interface StepsPage {
-  version: 1;
-  /** Index of the first step that the execution which answers has recorded. */
-  firstIndex: number;
-  /** Index of the first step of this page. */
-  from: number;
-  steps: StepResult[];
-  total: number;
+/** Question of the `callArguments` query. */
+export interface CallArgumentsQuestion {
+  callId: string;
 }
 
 /** Question of the `transcript` query. */

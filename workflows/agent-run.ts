@@ -8,18 +8,19 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunResultFields } from '../src/domain/run-result.ts';
-import type { RunStatus } from '../src/domain/run-status.ts';
+import { isTerminal } from '../src/domain/run-status.ts';
 import type { RunCarry } from '../src/loop/run-carry.ts';
 import type { CarriedInput, RunInput } from '../src/protocol.ts';
 import type { LonghaulSinks } from './cancel-sink.ts';
 import { close } from './closing.ts';
 import { currentDetails } from './current-details.ts';
-import { executeRun, failed, type RunObserver } from './execute-run.ts';
+import { requestCancel } from './decision-activities.ts';
+import { executeRun, failed, type RunObserver, type RunStart } from './execute-run.ts';
 import type { LiveRun } from './live-run.ts';
 import { registerMessages } from './run-messages.ts';
 import { registerQueries } from './run-queries.ts';
 import { type CheckedStart, checkStart } from './run-start.ts';
-import { publishStatus } from './search-attributes.ts';
+import { Published } from './search-attributes.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
@@ -36,25 +37,27 @@ export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunRe
   registerQueries(run);
   registerMessages(run);
   abortOnCancel();
+  cancelOnSignal(run);
   if (!checked.ok) return close(failed(run, checked.code, checked.problem));
-  const end = await executeRun(run, checked.start, observer(run));
+  const published = new Published(isWaiting(checked.start));
+  const end = await executeRun(run, checked.start, observer(published));
   if (end.type === 'continue') return continueAsNew(end.carry);
-  if (run.snapshot !== undefined) publishStatus(run.snapshot, end.result.status);
+  if (run.snapshot !== undefined) published.status(run.snapshot, end.result.status);
   return close(end.result, run.inbox.cancelReason);
 }
 
-/** Makes the run visible in the Temporal UI: search attributes where the status changes, current details with every record. */
-function observer(run: LiveRun): RunObserver {
-  // What the execution before has published of a paused run is not known.
-  let published: RunStatus | undefined = run.inbox.paused ? undefined : 'running';
+/** The execution before has shown that the run is paused or waits for a decision. */
+function isWaiting(start: RunStart): boolean {
+  return start.type === 'carry' && (start.carry.inbox.paused || (start.carry.approvals?.pending.length ?? 0) > 0);
+}
+
+/** Makes the run visible in the Temporal UI: search attributes where they change, current details with every record. */
+function observer(published: Published): RunObserver {
   return {
-    resolved: ({ snapshot }) => publishStatus(snapshot, 'running'),
+    resolved: ({ snapshot }) => published.status(snapshot, 'running'),
     recorded: (state) => {
       setCurrentDetails(currentDetails(state));
-      const { status } = state;
-      if (status === published || (status !== 'running' && status !== 'paused')) return;
-      published = status;
-      publishStatus(state.snapshot, status);
+      if (!isTerminal(state.status)) published.show(state);
     },
   };
 }
@@ -67,6 +70,16 @@ async function continueAsNew(carry: RunCarry): Promise<never> {
     ...(carry.snapshot.upgradeOnContinueAsNew ? { initialVersioningBehavior: 'AUTO_UPGRADE' } : {}),
   });
   return next({ carry });
+}
+
+/** Who signals "cancel" is heard whatever the run does: the loop may be in the middle of a call. */
+function cancelOnSignal(run: LiveRun): void {
+  const asked = async (): Promise<void> => {
+    await condition(() => run.inbox.cancelAsked);
+    await requestCancel(run, run.inbox.cancelReason ?? '');
+  };
+  // A cancellation by other means ends the wait.
+  asked().catch(() => undefined);
 }
 
 /** Tells the activities in this worker's process at once; a heartbeat tells those elsewhere. */

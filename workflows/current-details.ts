@@ -1,22 +1,72 @@
+import type { ApprovalView } from '../src/domain/approval.ts';
 import { oneLine } from '../src/domain/text.ts';
+import { approvalViews } from '../src/loop/approval-view.ts';
+import { used } from '../src/loop/limits.ts';
 import type { RunState } from '../src/loop/run-state.ts';
 
 /** The details travel in a URL in the Temporal UI, so they are kept short. Bytes. */
 const THOUGHT_BYTES = 600;
+const ERROR_BYTES = 300;
+const ARGUMENTS_BYTES = 400;
+
+/** What waits for a decision is shown as far as it helps: the CLI lists all of it. */
+const SHOWN_APPROVALS = 5;
 
 /** The panel of the UI is as high as its content less two lines: what it cuts off should be blank (a no-break space). */
 const BLANK_LINE = '\u00a0';
 
 /** What the Temporal UI shows of a run under "Current Details", in Markdown. */
 export function currentDetails(state: RunState): string {
-  const { snapshot, context, usage, status, thought } = state;
-  const lines = [
-    `### ${snapshot.name}: ${status}`,
-    '',
-    `- **Step** ${context.currentStep} of ${snapshot.limits.maxIterations}`,
-    `- **Tool calls** ${state.toolCallsTotal}`,
-    `- **Tokens** ${usage.totalTokens} (${usage.promptTokens} prompt, ${usage.completionTokens} completion)`,
-  ];
+  const { snapshot, status, thought, lastError } = state;
+  const lines = [`### ${snapshot.name}: ${status}`, '', ...usageLines(state), ...approvalLines(state)];
   if (thought !== '') lines.push('', '**Last thought**', '', oneLine(thought, THOUGHT_BYTES));
+  if (lastError !== undefined) lines.push('', '**Last error**', '', oneLine(lastError, ERROR_BYTES));
   return [...lines, '', BLANK_LINE].join('\n');
+}
+
+/** What was used, against what may be used. */
+function usageLines(state: RunState): string[] {
+  const { limits, usage, toolCallsTotal, startedAt } = state;
+  const { steps, inputTokens, outputTokens, totalTokens, costUsd } = used(state);
+  const estimated = usage.estimated === undefined ? '' : `, ${usage.estimated.totalTokens} of them estimated`;
+  const of = (limit: number | undefined): string => (limit === undefined ? '' : ` of ${limit}`);
+  const lines = [
+    `- **Step** ${steps} of ${limits.maxIterations}`,
+    `- **Tool calls** ${toolCallsTotal}${of(limits.toolCalls)}`,
+    `- **Tokens** ${totalTokens}${of(limits.totalTokens)} (${inputTokens}${of(limits.inputTokens)} prompt, ${outputTokens}${of(limits.outputTokens)} completion${estimated})`,
+  ];
+  const dollars = (amount: number): string => `$${amount.toFixed(4)}`;
+  if (usage.costUsd !== undefined || limits.costUsd !== undefined) {
+    lines.push(`- **Cost** ${dollars(costUsd)}${limits.costUsd === undefined ? '' : ` of ${dollars(limits.costUsd)}`}`);
+  }
+  if (limits.deadlineMs !== undefined) lines.push(`- **Deadline** ${new Date(startedAt + limits.deadlineMs).toISOString()}`);
+  return lines;
+}
+
+/** What waits, with the command that decides it. */
+function approvalLines(state: RunState): string[] {
+  const { runId, approvals } = state;
+  const { pending } = approvals;
+  if (pending.length === 0) return [];
+  const shown = approvalViews({ ...state, approvals: { ...approvals, pending: pending.slice(0, SHOWN_APPROVALS) } });
+  const lines = shown.flatMap((waiting) => ['', ...approvalText(runId, waiting)]);
+  const more = pending.length - shown.length;
+  if (more > 0) lines.push('', `and ${more} more: \`longhaul approvals ${runId}\``);
+  return lines;
+}
+
+function approvalText(
+  runId: string,
+  { kind, callId, toolName, arguments: args, digest, reason, deadlineAt, onDeadline }: ApprovalView,
+): string[] {
+  const lines = [`**Waits for a decision: ${toolName}**`, '', `- **Call** \`${callId}\`, digest \`${digest}\``];
+  if (reason !== undefined) lines.push(`- **Why** ${oneLine(reason, ERROR_BYTES)}`);
+  if (deadlineAt !== undefined) lines.push(`- **Deadline** ${new Date(deadlineAt).toISOString()}, then ${onDeadline}`);
+  lines.push('', '```json', oneLine(JSON.stringify(args), ARGUMENTS_BYTES), '```', '', '```sh');
+  const commands = kind === 'question' ? ['respond'] : ['approve', 'reject'];
+  for (const command of commands) {
+    const content = command === 'respond' ? ' --json \'"answer"\'' : '';
+    lines.push(`longhaul ${command} ${runId} ${callId}${content}`);
+  }
+  return [...lines, '```'];
 }

@@ -1,4 +1,4 @@
-import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import { errorMessage, type ErrorCode } from '../src/domain/error.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
 import type { RunResultFields } from '../src/domain/run-result.ts';
@@ -36,6 +36,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   }
   if (end.type === 'finished') run.inbox.closed = true;
   await archive(run);
+  await release(run);
   return end.type === 'finished' ? end : carryOn(run, end.position);
 }
 
@@ -63,6 +64,12 @@ async function loop(run: ResolvedRun, state: RunState, from: Position, observer:
   const end = await runLoop(state, ports, from);
   observer.recorded(state);
   return end;
+}
+
+/** Lets the handlers end that wait for what comes of a decision: the server answers nobody once the execution has closed. */
+async function release(run: LiveRun): Promise<void> {
+  run.ending = true;
+  if (run.answering > 0) await CancellationScope.nonCancellable(() => condition(() => run.answering === 0));
 }
 
 /** Decided as late as possible: what has come while the events were archived goes along, and a cancellation would be lost in the next execution. */

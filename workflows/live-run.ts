@@ -1,3 +1,5 @@
+import type { CancellationScope } from '@temporalio/workflow';
+import type { Decision } from '../src/domain/approval.ts';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { JsonObject } from '../src/domain/json.ts';
 import type { RunState } from '../src/loop/run-state.ts';
@@ -19,6 +21,14 @@ export interface LiveRun {
   activitiesEnded: number;
   /** Updates that came during the last activity: as many may come during the next. */
   recentUpdates: number;
+  /** Nothing more is decided in this execution: what is not answered yet is answered by the next, or by the record. */
+  ending: boolean;
+  /** Handlers that wait for what comes of a decision. */
+  answering: number;
+  /** Decisions whose author is being checked, by their id. */
+  authorizing: Map<string, Decision>;
+  /** The model call in flight, which a message may interrupt. */
+  modelCall?: CancellationScope;
   snapshot?: AgentSnapshot;
   state?: RunState;
 }

@@ -1,11 +1,15 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
+import { CancellationScope, proxySinks } from '@temporalio/workflow';
 import { modelFailure, modelOutcome, summaryFailure } from '../src/activity-outcome.ts';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../src/loop/ports.ts';
 import { ACTIVITIES, type CallModelInput, type CallModelOutput, type SummariseInput, type SummariseOutput } from '../src/protocol.ts';
 import { activity, MISSED_HEARTBEATS, ofRun, outcomeOf, SCHEDULE_TO_CLOSE } from './activity-call.ts';
 import { modelSummary, summaryOfSummary } from './summaries.ts';
-import type { ResolvedRun } from './live-run.ts';
+import type { LonghaulSinks } from './cancel-sink.ts';
+import type { LiveRun, ResolvedRun } from './live-run.ts';
+
+const { longhaul } = proxySinks<LonghaulSinks>();
 
 /** One model call as an activity. */
 export function callModel(run: ResolvedRun, call: ModelCall): Promise<ModelCallOutcome> {
@@ -20,11 +24,30 @@ export function callModel(run: ResolvedRun, call: ModelCall): Promise<ModelCallO
     ...(call.final ? { final: true } : {}),
   };
   const options = modelOptions(snapshot, modelSummary(call, snapshot.model));
-  const work = activity<CallModelInput, CallModelOutput>(ACTIVITIES.callModel, options)(input);
+  const scope = new CancellationScope({ cancellable: true });
+  const work = scope.run(() => activity<CallModelInput, CallModelOutput>(ACTIVITIES.callModel, options)(input));
+  run.modelCall = scope;
   return outcomeOf<CallModelOutput, ModelCallOutcome>(
     { run, work },
-    { returned: modelOutcome, failed: (error) => modelFailure(snapshot.model, error) },
+    {
+      returned: (output) => interruptible(run, modelOutcome(output)),
+      failed: (error) => interruptible(run, modelFailure(snapshot.model, error)),
+    },
   );
+}
+
+/** Gives up the model call in flight, for a message that is to be read at once. The run goes on. */
+export function interruptModelCall(run: LiveRun): void {
+  if (run.modelCall === undefined || !run.inbox.isInterrupted) return;
+  longhaul.interruptRequested(run.key ?? '');
+  run.modelCall.cancel();
+}
+
+/** What ends a call that was given up while the run goes on is not a cancellation of the run. */
+function interruptible(run: LiveRun, outcome: ModelCallOutcome): ModelCallOutcome {
+  delete run.modelCall;
+  if (outcome.type !== 'cancelled' || CancellationScope.current().consideredCancelled) return outcome;
+  return { ...outcome, type: 'interrupted' };
 }
 
 /** A model call that summarises the older part of the window. */

@@ -2,8 +2,11 @@ import { ApplicationFailure } from '@temporalio/common';
 import { defineQuery, setHandler } from '@temporalio/workflow';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import { newExecutionContext } from '../src/domain/execution-context.ts';
+import type { JsonObject } from '../src/domain/json.ts';
 import { noUsage } from '../src/domain/usage.ts';
 import {
+  type ApprovalsPage,
+  type CallArgumentsQuestion,
   type ContextPage,
   type DataView,
   QUERIES,
@@ -13,6 +16,8 @@ import {
   type TranscriptAnswer,
   type TranscriptQuestion,
 } from '../src/protocol.ts';
+import { approvalViews } from '../src/loop/approval-view.ts';
+import { used } from '../src/loop/limits.ts';
 import type { LiveRun } from './live-run.ts';
 import { page } from './pages.ts';
 import { transcriptPage } from './transcript-page.ts';
@@ -32,11 +37,17 @@ export function registerQueries(run: LiveRun): void {
   setHandler(defineQuery<StepsPage, [From?]>(name(QUERIES.steps)), (ask) => stepsPage(run, offset(ask)), {
     description: 'A page of the recorded steps; {"from": index}',
   });
+  setHandler(defineQuery<ApprovalsPage, [From?]>(name(QUERIES.approvals)), (ask) => approvalsPage(run, offset(ask)), {
+    description: 'A page of what waits for a decision, and the decisions that hold for further calls; {"from": index}',
+  });
   setHandler(defineQuery<AgentSnapshot>(name(QUERIES.snapshot)), () => snapshot(run), {
     description: 'The agent as pinned for this run',
   });
   setHandler(defineQuery<DataView>(name(QUERIES.data)), () => ({ deps: run.deps, state: run.state?.context.state ?? {} }), {
     description: 'Deps and state',
+  });
+  setHandler(defineQuery<JsonObject, [CallArgumentsQuestion]>(name(QUERIES.callArguments)), ({ callId }) => callArguments(run, callId), {
+    description: 'The arguments of a call as they were decided, for the activities of this run',
   });
   setHandler(defineQuery<TranscriptAnswer, [TranscriptQuestion?]>(name(QUERIES.transcript)), (ask) => transcriptPage(run.state, ask), {
     description: 'The conversation, for the activities of this run',
@@ -55,14 +66,40 @@ function statusView(run: LiveRun): StatusView {
     agentName: run.agentName,
     status: state?.status ?? 'running',
     currentStep: state?.context.currentStep ?? 0,
-    maxIterations: run.snapshot?.limits.maxIterations ?? 0,
+    maxIterations: (state?.limits ?? run.snapshot?.limits)?.maxIterations ?? 0,
     usage: state?.usage ?? noUsage(),
     toolCallsTotal: state?.toolCallsTotal ?? 0,
     events: state?.window.through ?? 0,
     executions: run.executions,
     queued: run.inbox.queued,
+    waitingFor: state?.approvals.pending.map(({ toolName }) => toolName) ?? [],
+    ...(state === undefined ? {} : { limits: state.limits }),
+    toolCallsStarted: state === undefined ? 0 : used(state).toolCalls,
+    ...(state?.lastError === undefined ? {} : { lastError: state.lastError }),
     startTime: new Date(run.startedAt).toISOString(),
   };
+}
+
+function approvalsPage(run: LiveRun, from: number): ApprovalsPage {
+  const { runId, agentName, state } = run;
+  const pending = state === undefined ? [] : approvalViews(state);
+  return {
+    version: 1,
+    runId,
+    agentName,
+    status: state?.status ?? 'running',
+    from,
+    pending: page(pending, from),
+    total: pending.length,
+    remembered: state?.approvals.remembered ?? [],
+  };
+}
+
+/** Decided or about to be: whoever checks a decision asks for what it would let run. */
+function callArguments({ state, authorizing }: LiveRun, callId: string): JsonObject {
+  const approved = state?.approvals.approved.find((one) => one.callId === callId)?.arguments;
+  const checked = [...authorizing.values()].find((one) => one.callId === callId)?.arguments;
+  return approved ?? checked ?? {};
 }
 
 /** The events of this execution; a page that begins before them begins with them. */

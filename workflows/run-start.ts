@@ -13,9 +13,11 @@ export type CheckedStart = { run: LiveRun } & ({ ok: true; start: RunStart } | {
 /** What a run is known by before its input is read. */
 export type RunIdentity = Pick<LiveRun, 'runId' | 'startedAt' | 'key'>;
 
+const NOTHING_YET = { activitiesEnded: 0, recentUpdates: 0, ending: false, answering: 0 };
+
 /** Checks the input of an execution: of the first one from whatever client, of a later one from the execution before. */
 export function checkStart(raw: RunInput | CarriedInput | undefined, identity: RunIdentity): CheckedStart {
-  const blank = { ...identity, agentName: '', deps: {}, executions: 1, inbox: new Inbox(), activitiesEnded: 0, recentUpdates: 0 };
+  const blank = { ...identity, agentName: '', deps: {}, executions: 1, inbox: new Inbox(), ...NOTHING_YET, authorizing: new Map() };
   if (isJsonObject(raw) && 'carry' in raw) {
     const checked = checkRunCarry(raw['carry']);
     if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot go on: ${checked.problem}` };

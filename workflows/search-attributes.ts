@@ -2,19 +2,51 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import { upsertSearchAttributes } from '@temporalio/workflow';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { RunStatus } from '../src/domain/run-status.ts';
+import type { RunState } from '../src/loop/run-state.ts';
 import { SEARCH_ATTRIBUTES } from '../src/protocol.ts';
 
 const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
 const STATUS = defineSearchAttributeKey(SEARCH_ATTRIBUTES.status, SearchAttributeType.KEYWORD);
+const WAITING_FOR = defineSearchAttributeKey(SEARCH_ATTRIBUTES.waitingFor, SearchAttributeType.KEYWORD_LIST);
 
 /**
- * Makes the run findable by agent and status. Only where the snapshot says that the namespace has the attributes:
- * upserting one that is missing fails every workflow task, and the run hangs.
+ * Makes the run findable by agent, status and what it waits for, and knows what it has published: each change is an
+ * event of history. Only what the snapshot says that the namespace has: upserting an attribute that is missing fails
+ * every workflow task, and the run hangs.
  */
-export function publishStatus(snapshot: AgentSnapshot, status: RunStatus): void {
-  if (!snapshot.searchAttributes) return;
-  upsertSearchAttributes([
-    { key: AGENT, value: snapshot.name },
-    { key: STATUS, value: status },
-  ]);
+export class Published {
+  #status: RunStatus | undefined;
+  #waitingFor: string | undefined;
+
+  /** `continued`: what the execution before has published is not known. */
+  constructor(continued: boolean) {
+    this.#status = continued ? undefined : 'running';
+    this.#waitingFor = continued ? undefined : '';
+  }
+
+  /** Publishes agent and status. */
+  status(snapshot: AgentSnapshot, status: RunStatus): void {
+    this.#status = status;
+    if (!snapshot.searchAttributes) return;
+    upsertSearchAttributes([{ key: AGENT, value: snapshot.name }, { key: STATUS, value: status }, ...this.#waiting(snapshot, [])]);
+  }
+
+  /** Publishes what has changed since the last time. */
+  show({ snapshot, status, approvals }: RunState): void {
+    const names = approvals.pending.map(({ toolName }) => toolName);
+    if (!snapshot.searchAttributes) return;
+    const waiting = this.#waiting(snapshot, names);
+    if (status === this.#status && waiting.length === 0) return;
+    this.#status = status;
+    upsertSearchAttributes([{ key: AGENT, value: snapshot.name }, { key: STATUS, value: status }, ...waiting]);
+  }
+
+  /** One entry for each tool: the list in the Temporal UI says what, not how often. */
+  #waiting({ waitingForAttribute }: AgentSnapshot, names: string[]): { key: typeof WAITING_FOR; value: string[] }[] {
+    const value = [...new Set(names)].toSorted();
+    const shown = value.join('\n');
+    if (!waitingForAttribute || shown === this.#waitingFor) return [];
+    this.#waitingFor = shown;
+    return [{ key: WAITING_FOR, value }];
+  }
 }

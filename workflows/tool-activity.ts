@@ -23,7 +23,7 @@ export function runTool(run: ResolvedRun, invocation: ToolInvocation): Promise<T
 }
 
 /** Small arguments and data travel in the input, for who reads the Temporal UI; large ones are there already and go by reference. */
-function toolInput(run: ResolvedRun, { call, step, offset, index, eventId }: ToolInvocation): RunToolInput {
+function toolInput(run: ResolvedRun, { call, step, offset, index, eventId, edited }: ToolInvocation): RunToolInput {
   const { deps } = run;
   const state = run.state?.context.state ?? {};
   const hasData = Object.keys(deps).length > 0 || Object.keys(state).length > 0;
@@ -35,7 +35,7 @@ function toolInput(run: ResolvedRun, { call, step, offset, index, eventId }: Too
     step,
     at: [offset, index],
     eventId,
-    ...(fits(call.arguments) ? { arguments: call.arguments } : {}),
+    ...(fits(call.arguments) ? { arguments: call.arguments } : edited ? { argumentsByReference: true } : {}),
     ...data,
   };
 }

@@ -1,6 +1,9 @@
+import type { ApprovalDeadline, ApprovalPolicy } from './approval.ts';
 import type { WindowPolicy } from './compaction.ts';
 import type { ContinueAsNewThresholds } from './continue-as-new.ts';
 import type { JsonObject } from './json.ts';
+import type { RunLimits } from './limits.ts';
+import type { ModelPrice } from './price.ts';
 
 /** What a model is told about a tool. `parameters` is the JSON Schema sent to the provider. */
 export interface ToolDescription {
@@ -23,6 +26,10 @@ export interface ToolSnapshot extends ToolDescription {
   maxAttempts: number;
   /** Bytes of JSON that one result may have: what the run plans with. Absent in snapshots of runs that began before there was one. */
   maxResultBytes?: number;
+  /** When its calls wait for a decision. Absent: never. */
+  approval?: ApprovalPolicy;
+  /** The tool is a question to a person, whose answer must fit this schema: it is responded to, and never runs. */
+  answer?: JsonObject;
 }
 
 /** How the model is asked. Every field is optional: what is left out is the provider's default. */
@@ -50,14 +57,6 @@ export interface OutputSnapshot {
   maxRetries: number;
 }
 
-/** The limits of a run. */
-export interface RunLimits {
-  /** Steps. The default is 10. */
-  maxIterations: number;
-  /** After the last step, ask once more for a final answer, without tools. The status stays `max_iterations_reached`. */
-  finalAttempt: boolean;
-}
-
 /** How activities of the run are timed: recorded, because the workflow schedules by it. */
 export interface ActivityTiming {
   /** Milliseconds between two heartbeats: the time after which a cancellation reaches another process. */
@@ -82,6 +81,14 @@ export interface AgentSnapshot {
   output?: OutputSnapshot;
   limits: RunLimits;
   timing: ActivityTiming;
+  /** The deadline of what waits for a decision where the tool does not say. */
+  approvals?: ApprovalDeadline;
+  /** The worker checks who decides. */
+  authorize?: true;
+  /** The worker tells somebody when something waits. */
+  notify?: true;
+  /** By `provider/model`, as far as they are known: of the model, and of the one that summarises. */
+  prices?: Record<string, ModelPrice>;
   /** Absent in snapshots of runs that began before there was one: their window is not bounded. */
   window?: WindowPolicy;
   /** Absent: the defaults. */
@@ -92,6 +99,8 @@ export interface AgentSnapshot {
   archive?: boolean;
   /** The namespace has the search attributes; upserting one that is missing would block the run. */
   searchAttributes: boolean;
+  /** The namespace has the search attribute for what a run waits for, too. */
+  waitingForAttribute?: true;
   /** The start of a SHA-256 over the canonical JSON of all other fields, in base64url. */
   digest: string;
 }

@@ -19,6 +19,8 @@ export const BYTE_BUDGETS = {
   state: 150_000,
   /** The content of one message sent to a run. */
   message: 100_000,
+  /** Arguments of a call as a decision edited them, or the answer that it was given in the tool's stead. */
+  decision: 64_000,
   /** All messages together that wait in the queue of a run. */
   queue: 200_000,
   /** What a model says beside the arguments of its calls: text, structured value, the provider's items, names and ids. */

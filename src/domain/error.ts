@@ -15,6 +15,11 @@ export const ERROR_CODES = {
   // A running run refuses what it was sent.
   busy: { retryable: true, description: 'The run takes nothing more until it has continued in its next execution.' },
   queue_full: { retryable: true, description: 'Too many messages wait in the queue of the run.' },
+  unknown_call: { retryable: false, description: 'No call of that id waits for a decision.' },
+  digest_mismatch: { retryable: false, description: 'The decision was made on other arguments than the call has.' },
+  already_decided: { retryable: false, description: 'The call has been decided otherwise, or by another decision.' },
+  invalid_arguments: { retryable: false, description: 'The edited arguments or the answer do not fit the schema of the tool.' },
+  not_authorized: { retryable: false, description: 'The worker does not let that person decide.' },
   run_ended: { retryable: false, description: 'The run has ended: it takes no more messages.' },
   // The client cannot do what it was asked.
   run_not_found: { retryable: false, description: 'The namespace has no run of that id.' },

@@ -1,7 +1,9 @@
+import type { Decision, RefusedRequest } from './approval.ts';
 import type { Compaction } from './compaction.ts';
 import type { ContentItem } from './content.ts';
 import type { JsonValue } from './json.ts';
-import type { UsageStats } from './usage.ts';
+import type { LimitRaise } from './limits.ts';
+import type { EstimatedUsage, Spent, UsageStats } from './usage.ts';
 
 /**
  * What happened, who did it, when (seed 000). Events are append-only and numbered by their offset in the run.
@@ -18,12 +20,26 @@ export interface Event {
   content: ContentItem[];
   /** On the event of a model response: what the call cost, or null where the provider did not say. */
   usage?: UsageStats | null;
-  /** On a model response that was cut off by a cancellation: the content is what had arrived. */
+  /** On the same, where the provider did not say: what it is estimated at. */
+  estimated?: EstimatedUsage;
+  /** On the same: what the attempts before cost, which failed after the provider had begun to answer. */
+  failedAttempts?: Spent;
+  /** The model call that this event is about failed for good: nothing of it but its usage is recorded. */
+  failed?: { code: string };
+  /** On a model response that was cut off by a cancellation or a message: the content is what had arrived. */
   interrupted?: true;
   /** On a model response: opaque items that the provider wants back in the next request (encrypted reasoning). */
   providerItems?: JsonValue[];
   /** What this event takes out of the window. Its content, if any, is a summary. */
   compaction?: Compaction;
+  /** On results of calls: other calls of the same response still wait for a decision. */
+  partial?: true;
+  /** What was decided about a call, by whom. The content of such an event is empty, as of the two below. */
+  decision?: Decision;
+  /** What was asked of the run and refused. */
+  refused?: RefusedRequest;
+  /** Limits that were raised. */
+  raised?: LimitRaise;
 }
 
 /** What makes an event unique and tells when it happened: supplied from outside, so that the domain stays deterministic. */

@@ -1,7 +1,8 @@
+import type { ApprovalTerms } from './approval.ts';
 import type { ContentItem } from './content.ts';
 import type { JsonValue } from './json.ts';
 import type { FinishReason } from './step.ts';
-import type { UsageStats } from './usage.ts';
+import type { Spent, UsageStats } from './usage.ts';
 
 /** What came of checking a structured answer. The answer itself is not repeated where it can be read from the content. */
 export type OutputVerdict =
@@ -22,6 +23,10 @@ export interface RecordedResponse {
   usage: UsageStats | null;
   /** Call id → why the call must not run, for the model to read. */
   problems?: Record<string, string>;
+  /** Call id → the terms on which it waits for a decision. Calls that need none are left out. */
+  approvals?: Record<string, ApprovalTerms>;
+  /** What the attempts before cost that failed. */
+  failedAttempts?: Spent;
   output?: OutputVerdict;
   refusal?: string;
   confidence?: number;

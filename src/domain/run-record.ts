@@ -31,8 +31,8 @@ export function* recordsInOrder({ firstOffset, events, firstStep, steps }: Recor
 }
 
 /** True for the results of the calls of a response, and for a response without calls. */
-function completesStep({ content, usage, interrupted, compaction }: Event): boolean {
-  if (content.some(({ type }) => type === 'tool_result')) return true;
-  const isResponse = usage !== undefined && !interrupted && compaction === undefined;
+function completesStep({ content, usage, interrupted, compaction, partial, failed }: Event): boolean {
+  if (content.some(({ type }) => type === 'tool_result')) return !partial;
+  const isResponse = usage !== undefined && !interrupted && !failed && compaction === undefined;
   return isResponse && !content.some(({ type }) => type === 'tool_call');
 }

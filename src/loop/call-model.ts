@@ -2,58 +2,81 @@ import { isToolCall } from '../domain/content.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
 import { answer } from './answer.ts';
 import { compactWindow, isWindowFull, shorten } from './compact.ts';
+import { askAtLimit } from './ask-at-limit.ts';
 import { cancelled, failed, reachedLimit } from './endings.ts';
+import { limitReached } from './limits.ts';
 import { takeMessages } from './messages.ts';
 import type { NextStep, Position } from './next-step.ts';
 import { waitWhilePaused } from './pause.ts';
-import type { ModelCall, RunPorts } from './ports.ts';
-import { recordEvent, recordStep, recordUsage, type RunState } from './run-state.ts';
+import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
+import { recordEvent, recordStep, type RunState } from './run-state.ts';
+import { recordFailedCall, spend } from './spending.ts';
 import { thoughtOf } from './thought.ts';
 import { continueBeforeModelCall } from './continuing.ts';
 
 type CallPosition = Extract<Position, { type: 'call_model' }>;
+type Failure = Extract<ModelCallOutcome, { type: 'failed' }>;
 
 /** The thinking phase: checks the limits before paying, calls the model, records one event, and one step where no tools follow. */
 export async function callModel(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
   // Waiting is the exception: in the sandbox every promise costs a stack trace.
-  const before = (ports.paused() ? await waitWhilePaused(state, ports, position) : undefined) ?? checkBeforeCall(state, ports, position);
-  if (before !== undefined) return before;
-  const ended = isWindowFull(state, ports) ? await compactWindow(state, ports) : undefined;
-  const instead = ended === undefined ? continueBeforeModelCall(state, ports, position) : unlessFinal(state, position, ended);
+  const paused = ports.inbox.paused ? await waitWhilePaused(state, ports, position) : undefined;
+  if (paused !== undefined) return paused;
+  takeMessages(state, ports);
+  if (ports.cancelRequested()) return cancelled(state);
+  if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
+  if (isWindowFull(state, ports)) {
+    const ended = await compactWindow(state, ports);
+    if (ended !== undefined) return unlessFinal(state, position, ended);
+    // A summary is paid for, too.
+    if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
+    // What has come meanwhile and asks to be read at once.
+    if (ports.inbox.isSteered) takeMessages(state, ports);
+  }
+  const instead = continueBeforeModelCall(state, ports, position);
   if (instead !== undefined) return instead;
 
-  const { final } = position;
-  const outcome = await ports.callModel(modelCall(state, final));
+  state.phase = 'model';
+  const outcome = await ports.callModel(modelCall(state, position.final));
+  state.phase = 'between';
   switch (outcome.type) {
     case 'cancelled':
       if (outcome.partial) recordInterrupted(state, ports, outcome.partial);
       return cancelled(state);
+    case 'interrupted':
+      recordInterrupted(state, ports, outcome.partial ?? { id: ports.uuid(), content: [], usage: null, finishReason: 'interrupted' });
+      return position;
     case 'failed':
-      if (outcome.code === 'context_length_exceeded' && !position.shortened) {
-        const shortened = await shorten(state, ports);
-        if (shortened === 'shortened') return { ...position, shortened: true };
-        if (shortened !== undefined) return unlessFinal(state, position, shortened);
-      }
-      return unlessFinal(state, position, failed(state, outcome.code, outcome.message));
+      state.lastError = outcome.message;
+      recordFailedCall(state, ports, state.snapshot.model, outcome);
+      return afterFailure(state, ports, position, outcome);
     case 'response':
-      return recordResponse(state, ports, outcome.response, final);
+      return recordResponse(state, ports, outcome.response, position.final);
   }
+}
+
+/** A conversation that was too long is shortened once, and asked about again. */
+async function afterFailure(state: RunState, ports: RunPorts, position: CallPosition, { code, message }: Failure): Promise<NextStep> {
+  if (code === 'context_length_exceeded' && !position.shortened) {
+    if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
+    const shortened = await shorten(state, ports);
+    if (shortened === 'shortened') return { ...position, shortened: true };
+    if (shortened !== undefined) return unlessFinal(state, position, shortened);
+  }
+  return unlessFinal(state, position, failed(state, code, message));
+}
+
+/** The run ends at a limit, with one more answer where the agent allows it, or goes on once the limit is raised. */
+async function stopAtLimit(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
+  const next = await askAtLimit(state, ports, position, () => limitReached(state, ports.now(), position));
+  if (next === undefined) return ports.cancelRequested() ? cancelled(state) : position;
+  const isStepLimit = next.type === 'finish' && next.ending.stopReason === 'step_limit';
+  return isStepLimit && state.snapshot.limits.finalAttempt && !position.final ? { type: 'call_model', final: true } : next;
 }
 
 /** The limit has ended the run already: a final attempt that fails takes nothing away from what there is. */
 function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): NextStep {
   return final && next.type === 'finish' && next.ending.status === 'error' ? reachedLimit(state) : next;
-}
-
-/** Messages are taken in and the limits are checked, before anything is paid for. */
-function checkBeforeCall(state: RunState, ports: RunPorts, position: CallPosition): NextStep | undefined {
-  takeMessages(state, ports);
-  if (ports.cancelRequested()) return cancelled(state);
-  const { maxIterations, finalAttempt } = state.snapshot.limits;
-  if (!position.final && state.context.currentStep >= maxIterations) {
-    return finalAttempt ? { type: 'call_model', final: true } : reachedLimit(state);
-  }
-  return undefined;
 }
 
 function modelCall(state: RunState, final: boolean): ModelCall {
@@ -70,22 +93,23 @@ function modelCall(state: RunState, final: boolean): ModelCall {
   };
 }
 
-function recordResponse(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
-  const { id, content, usage, providerItems, finishReason } = response;
-  recordUsage(state, usage);
-  const author = state.snapshot.name;
-  recordEvent(state, ports, { id, author, content, usage, ...(providerItems === undefined ? {} : { providerItems }) });
+function recordResponse(state: RunState, ports: RunPorts, recorded: RecordedResponse, final: boolean): NextStep {
+  const { id, content, providerItems, finishReason, failedAttempts } = recorded;
+  const { model, name: author } = state.snapshot;
+  const spending = spend(state, { model, usage: recorded.usage, answer: content, failedAttempts });
+  const usage = spending.usage ?? null;
+  recordEvent(state, ports, { id, author, content, ...spending, ...(providerItems === undefined ? {} : { providerItems }) });
   state.seenEvents = state.window.through;
   if (usage !== null) state.measured = { tokens: usage.promptTokens + usage.completionTokens, bytes: state.window.bytes };
-  if (response.content.some(isToolCall)) return { type: 'run_tools', response, final, outcomes: [] };
+  const response = { ...recorded, usage };
+  if (content.some(isToolCall)) return { type: 'run_tools', response, final, outcomes: [] };
 
   recordStep(state, { thought: thoughtOf(content), toolCalls: [], usage, finishReason, ...(final ? { final: true } : {}) });
   return answer(state, ports, response, final);
 }
 
-/** Keeps what had arrived of a response that was aborted. It counts as usage, not as a step. */
-function recordInterrupted(state: RunState, ports: RunPorts, partial: RecordedResponse): void {
-  recordUsage(state, partial.usage);
-  const { id, content, usage } = partial;
-  recordEvent(state, ports, { id, author: state.snapshot.name, content, usage, interrupted: true });
+/** Keeps what had arrived of a response that was given up. It counts as usage, not as a step. */
+function recordInterrupted(state: RunState, ports: RunPorts, { id, content, usage, failedAttempts }: RecordedResponse): void {
+  const { model, name: author } = state.snapshot;
+  recordEvent(state, ports, { id, author, content, ...spend(state, { model, usage, answer: content, failedAttempts }), interrupted: true });
 }

@@ -14,7 +14,7 @@ export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: 
     usage: state.usage,
     toolCallsTotal: state.toolCallsTotal,
     toolCallsByName: Object.fromEntries(state.toolCallsByName),
-    maxIterations: state.snapshot.limits.maxIterations,
+    maxIterations: state.limits.maxIterations,
   };
 }
 

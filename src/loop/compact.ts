@@ -5,7 +5,8 @@ import { cancelled, failed } from './endings.ts';
 import type { NextStep } from './next-step.ts';
 import { planEviction, planSummary, planUnseenEviction } from './plan-compaction.ts';
 import type { RunPorts } from './ports.ts';
-import { recordEvent, recordUsage, type RunState } from './run-state.ts';
+import { recordEvent, type RunState } from './run-state.ts';
+import { recordFailedCall, spend } from './spending.ts';
 import { windowLimit } from './window-limit.ts';
 
 /** Compaction begins at a full window and ends at this part of it, so that many steps pass before the next. */
@@ -120,11 +121,16 @@ async function summarise(state: RunState, ports: RunPorts, limit: number): Promi
   const { through, lastEventId } = state.window;
   const outcome = await ports.summarise({ through, lastEventId, ...range, maxBytes });
   if (outcome.type === 'cancelled') return cancelled(state);
-  if (outcome.type === 'failed') return failed(state, outcome.code, `The conversation could not be summarised: ${outcome.message}`);
-  recordUsage(state, outcome.usage);
+  const model = state.snapshot.window?.summaryModel ?? state.snapshot.model;
+  if (outcome.type === 'failed') {
+    recordFailedCall(state, ports, model, outcome);
+    return failed(state, outcome.code, `The conversation could not be summarised: ${outcome.message}`);
+  }
+  const { id, text, usage, failedAttempts } = outcome;
+  const spending = spend(state, { model, usage, answer: text, failedAttempts });
   const { head, tail } = range;
-  const content: ContentItem[] = [{ type: 'message', role: 'user', content: `Summary of the conversation so far:\n${outcome.text}` }];
-  recordCompaction(state, ports, { id: outcome.id, usage: outcome.usage, content, compaction: { summarised: { head, tail } } });
+  const content: ContentItem[] = [{ type: 'message', role: 'user', content: `Summary of the conversation so far:\n${text}` }];
+  recordCompaction(state, ports, { id, ...spending, content, compaction: { summarised: { head, tail } } });
   return undefined;
 }
 

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../domain/error.ts';
+import type { LimitReached } from '../domain/limits.ts';
 import type { NextStep } from './next-step.ts';
 import type { RunState } from './run-state.ts';
 
@@ -15,9 +16,9 @@ export function failed(state: RunState, code: ErrorCode, message: string): Finis
   return { type: 'finish', ending: { status: 'error', stopReason: 'error', output: state.thought, error: { code, message } } };
 }
 
-/** The step limit ends the run; the output is the thought of the last step, if any (seed 001). A final attempt that fails leaves the best partial answer. */
-export function reachedLimit(state: RunState): Finish {
+/** A limit ends the run; the output is the thought of the last step, if any (seed 001). A final attempt that fails leaves the best partial answer. */
+export function reachedLimit(state: RunState, stopReason: LimitReached['stopReason'] = 'step_limit'): Finish {
   const { lastStep } = state;
   const output = lastStep?.final ? state.thought : (lastStep?.thought ?? '');
-  return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason: 'step_limit', output } };
+  return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason, output } };
 }

@@ -1,14 +1,12 @@
-import { setState } from '../domain/execution-context.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
-import { stateProblem } from '../domain/state-problem.ts';
 import { bytesInFlight, continueBeforeTool } from './continuing.ts';
 import { InFlight, MAX_BYTES_IN_FLIGHT } from './in-flight.ts';
 import type { ToolsPosition } from './next-step.ts';
-import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
+import { executeWithDecisions } from './execute-with-decisions.ts';
+import type { RunPorts, ToolOutcome } from './ports.ts';
+import { type Acting, interrupted, type PreparedCall } from './prepare-call.ts';
 import type { RunState } from './run-state.ts';
-
-/** What `prepare` makes of a call: something to execute, or a result that needs no execution. */
-export type PreparedCall = { type: 'execute'; invocation: ToolInvocation } | { type: 'immediate'; outcome: ToolOutcome };
+import { startTool, withState } from './start-tool.ts';
 
 /** What has come of each call, by its place; null for a call that has not started. */
 type Outcomes = (ToolOutcome | null)[];
@@ -24,10 +22,16 @@ interface Batch {
  * Executes the calls that have no outcome yet, and gives all outcomes by place. Null is left for the calls that have
  * to wait for the next execution, because the history of this one is full.
  */
-export function executeCalls(state: RunState, ports: RunPorts, prepared: PreparedCall[], position: ToolsPosition): Promise<Outcomes> {
+export async function executeCalls(acting: Acting, ports: RunPorts, prepared: PreparedCall[], position: ToolsPosition): Promise<Outcomes> {
+  const { state } = acting;
   const outcomes = prepared.map((_, place) => position.outcomes[place] ?? null);
+  if (ports.cancelRequested()) return outcomes.map((outcome) => outcome ?? { type: 'cancelled' });
   const batch = { prepared, outcomes, response: position.response };
-  return runsInSequence(state, prepared) ? executeInSequence(state, ports, batch) : executeTogether(state, ports, batch);
+  const inSequence = runsInSequence(state, prepared);
+  if (prepared.some((one) => one.type === 'execute' && one.terms !== undefined)) {
+    return executeWithDecisions(acting, ports, { ...batch, inSequence });
+  }
+  return inSequence ? executeInSequence(state, ports, batch) : executeTogether(state, ports, batch);
 }
 
 /** One call alone is a sequence: what lets calls overlap is not free. */
@@ -43,7 +47,7 @@ async function executeInSequence(state: RunState, ports: RunPorts, batch: Batch)
   for (const [place, one] of prepared.entries()) {
     if (outcomes[place] !== null) continue;
     if (continueBeforeTool(state, ports, batch)) return outcomes;
-    const outcome: ToolOutcome = ports.cancelRequested() ? { type: 'cancelled' } : await execute(one, ports);
+    const outcome: ToolOutcome = givenUp(ports) ?? (await execute(state, ports, one));
     outcomes[place] = withState(state, one, outcome);
   }
   return outcomes;
@@ -54,7 +58,7 @@ async function executeTogether(state: RunState, ports: RunPorts, batch: Batch): 
   const { prepared } = batch;
   const outcomes = startsAtOnce(state, ports, batch)
     ? // oxlint-disable-next-line typescript/await-thenable -- What needs no execution is there already, without a promise.
-      await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(one, ports)))
+      await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(state, ports, one)))
     : await executeInTurn(state, ports, batch);
   if (outcomes.includes(null)) return outcomes;
   return prepared.map((one, place) => withState(state, one, outcomes[place] ?? { type: 'cancelled' }));
@@ -85,30 +89,26 @@ async function startInTurn(state: RunState, ports: RunPorts, batch: Batch): Prom
       outcomes[place] = one.outcome;
       continue;
     }
+    const instead = givenUp(ports);
+    if (instead !== undefined) {
+      outcomes[place] = instead;
+      continue;
+    }
     const bytes = bytesInFlight(one.invocation);
     while (!calls.hasRoomFor(bytes) && ports.allows('bounded-fan-out')) await calls.one();
     if (continueBeforeTool(state, ports, batch)) break;
-    calls.add(bytes, ports.runTool(one.invocation), (outcome) => (outcomes[place] = outcome));
+    calls.add(bytes, startTool(state, ports, one.invocation), (outcome) => (outcomes[place] = outcome));
   }
   await calls.all();
 }
 
-/** Not async: in the sandbox every promise costs a stack trace. */
-function execute(prepared: PreparedCall, ports: RunPorts): ToolOutcome | Promise<ToolOutcome> {
-  return prepared.type === 'immediate' ? prepared.outcome : ports.runTool(prepared.invocation);
+/** Why a call must not start any more: the run is cancelled, or a message says where to go instead. */
+function givenUp(ports: RunPorts): ToolOutcome | undefined {
+  if (ports.cancelRequested()) return { type: 'cancelled' };
+  return ports.inbox.isSteered ? interrupted() : undefined;
 }
 
-/**
- * Applies what a call changes of the state. Calls that overlap may each keep within its budget and break it together:
- * the one that breaks it becomes an error result, and changes nothing.
- */
-function withState(state: RunState, prepared: PreparedCall, outcome: ToolOutcome): ToolOutcome {
-  if (outcome.type !== 'result' || outcome.state === undefined || prepared.type !== 'execute') return outcome;
-  const problem = stateProblem(state.context.state, outcome.state);
-  if (problem !== undefined) {
-    const { name } = prepared.invocation.call;
-    return { type: 'result', status: 'error', content: [`Tool '${name}' keeps too much. ${problem}`], durationMs: outcome.durationMs };
-  }
-  for (const [key, value] of Object.entries(outcome.state)) setState(state.context, key, value);
-  return outcome;
+/** Not async: in the sandbox every promise costs a stack trace. */
+function execute(state: RunState, ports: RunPorts, prepared: PreparedCall): ToolOutcome | Promise<ToolOutcome> {
+  return prepared.type === 'immediate' ? prepared.outcome : startTool(state, ports, prepared.invocation);
 }

@@ -9,6 +9,11 @@ export class InFlight {
   readonly #running = new Set<Promise<void>>();
   #bytes = 0;
 
+  /** The calls that are going on. */
+  get count(): number {
+    return this.#running.size;
+  }
+
   /** True where a call of that size may start beside those that are going on. One alone always may. */
   hasRoomFor(bytes: number): boolean {
     return this.#running.size === 0 || this.#bytes + bytes <= MAX_BYTES_IN_FLIGHT;

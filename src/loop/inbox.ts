@@ -1,17 +1,25 @@
+import type { Decision, RefusedRequest } from '../domain/approval.ts';
 import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../domain/byte-budget.ts';
+import type { LimitRaise } from '../domain/limits.ts';
 import { jsonBytes } from '../domain/payload-limit.ts';
 import type { QueuedMessage } from '../domain/queued-message.ts';
 import type { CarriedInbox } from './run-carry.ts';
+import { newest } from './newest.ts';
 
 /** Ids that are remembered in the next executions, and their bytes of JSON: a message is sent again within seconds, not after a thousand others. */
-const REMEMBERED_IDS = 2_000;
-const REMEMBERED_BYTES = 140_000;
+const REMEMBERED_IDS = { count: 2_000, bytes: 140_000 };
 
-/** Updates that the server lets one execution accept, and the part of them after which a run asks its callers to wait. */
+/**
+ * Updates that the server lets one execution accept, and the parts of them after which a run asks its callers to wait.
+ * Decisions have a part of their own: they are what a run waits for, and must get through when messages do not.
+ */
 const UPDATES_OF_AN_EXECUTION = 2_000;
-const BUSY_AT = 0.8;
+const BUSY_AT = { messages: 0.8, decisions: 0.95 };
 
-/** What is said to a run from outside. Handlers only write into it; the loop reads it between two steps. */
+/** What has come of a decision whose sender waits for it. */
+export type Verdict = { type: 'decided'; decision: Decision } | { type: 'refused'; code: RefusedRequest['code']; message: string };
+
+/** What is said to a run from outside. Handlers only write into it; the loop reads it between two steps, and while it waits. */
 export class Inbox {
   /** Updates that this execution has accepted. */
   updates = 0;
@@ -20,13 +28,22 @@ export class Inbox {
   paused: boolean;
   /** Why the run is about to be cancelled, where that was said ahead of the request. */
   cancelReason: string | undefined;
+  /** Somebody asked by signal that the run be cancelled. */
+  cancelAsked = false;
   /** The run takes nothing more: its end is decided. */
   closed = false;
   #messages: QueuedMessage[];
+  #decisions: Decision[];
+  #raises: LimitRaise[];
+  #refused: RefusedRequest[];
   readonly #seen: Set<string>;
+  readonly #verdicts = new Map<string, Verdict>();
 
   constructor(carried: CarriedInbox = { messages: [], seen: [], paused: false }) {
     this.#messages = carried.messages;
+    this.#decisions = carried.decisions ?? [];
+    this.#raises = carried.raises ?? [];
+    this.#refused = carried.refused ?? [];
     this.#seen = new Set(carried.seen);
     this.paused = carried.paused;
     this.cancelReason = carried.cancelReason;
@@ -37,9 +54,24 @@ export class Inbox {
     return this.#messages.length;
   }
 
+  /** Decisions that wait to be applied. */
+  get decisions(): readonly Decision[] {
+    return this.#decisions;
+  }
+
+  /** True where a message waits that is to be read before anything else is begun. */
+  get isSteered(): boolean {
+    return this.#messages.some(({ mode }) => mode !== undefined);
+  }
+
+  /** True where a message waits that the model call in flight is to be given up for. */
+  get isInterrupted(): boolean {
+    return this.#messages.some(({ mode }) => mode === 'interrupt');
+  }
+
   /** So many Updates that more of them could use up what the server allows, and block the run for good. */
-  get busy(): boolean {
-    return this.updates >= UPDATES_OF_AN_EXECUTION * BUSY_AT;
+  isBusy(about: keyof typeof BUSY_AT): boolean {
+    return this.updates >= UPDATES_OF_AN_EXECUTION * BUSY_AT[about];
   }
 
   /** Counts an Update that was accepted. */
@@ -48,6 +80,7 @@ export class Inbox {
     this.arrivals += 1;
   }
 
+  /** True for the id of a message or of a raise that was accepted before. */
   has(id: string): boolean {
     return this.#seen.has(id);
   }
@@ -74,20 +107,60 @@ export class Inbox {
     return messages;
   }
 
+  decide(decision: Decision): void {
+    this.#decisions.push(decision);
+  }
+
+  takeDecisions(): Decision[] {
+    const decisions = this.#decisions;
+    this.#decisions = [];
+    return decisions;
+  }
+
+  /** Queues raised limits. False for an id that was accepted before. */
+  raise(raise: LimitRaise): boolean {
+    if (this.#seen.has(raise.id)) return false;
+    this.#seen.add(raise.id);
+    this.#raises.push(raise);
+    return true;
+  }
+
+  takeRaises(): LimitRaise[] {
+    const raises = this.#raises;
+    this.#raises = [];
+    return raises;
+  }
+
+  /** Keeps what could not be told to its sender. As many as messages: a caller that signals nonsense must not fill the run. */
+  refuse(request: RefusedRequest): void {
+    if (this.#refused.length < MAX_QUEUED_MESSAGES) this.#refused.push(request);
+  }
+
+  takeRefused(): RefusedRequest[] {
+    const refused = this.#refused;
+    this.#refused = [];
+    return refused;
+  }
+
+  /** Says what has come of a decision, to the handler that waits for it. */
+  settle(id: string, verdict: Verdict): void {
+    this.#verdicts.set(id, verdict);
+  }
+
+  verdictOn(id: string): Verdict | undefined {
+    return this.#verdicts.get(id);
+  }
+
   carried(): CarriedInbox {
     const { paused, cancelReason } = this;
-    return { messages: this.#messages, seen: newest([...this.#seen]), paused, ...(cancelReason === undefined ? {} : { cancelReason }) };
+    return {
+      messages: this.#messages,
+      seen: newest([...this.#seen], REMEMBERED_IDS),
+      paused,
+      ...(cancelReason === undefined ? {} : { cancelReason }),
+      ...(this.#decisions.length === 0 ? {} : { decisions: this.#decisions }),
+      ...(this.#raises.length === 0 ? {} : { raises: this.#raises }),
+      ...(this.#refused.length === 0 ? {} : { refused: this.#refused }),
+    };
   }
-}
-
-/** As many of the newest ids as are remembered. */
-function newest(ids: string[]): string[] {
-  let bytes = 0;
-  let count = 0;
-  for (const id of ids.toReversed()) {
-    bytes += jsonBytes(id) + ','.length;
-    if (bytes > REMEMBERED_BYTES || count === REMEMBERED_IDS) break;
-    count += 1;
-  }
-  return ids.slice(ids.length - count);
 }

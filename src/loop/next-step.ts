@@ -16,7 +16,14 @@ export type Position =
   /** `shortened`: the same call has failed because the conversation was too long, and has been compacted since. */
   | { type: 'call_model'; final: boolean; shortened?: true }
   /** `outcomes`: of the calls that have ended already, by their place among the calls of the response. */
-  | { type: 'run_tools'; response: RecordedResponse; final: boolean; outcomes: (ToolOutcome | null)[] };
+  | {
+      type: 'run_tools';
+      response: RecordedResponse;
+      final: boolean;
+      outcomes: (ToolOutcome | null)[];
+      /** Somebody was asked to raise the limit of tool calls for this response, and said no. */
+      limitRefused?: true;
+    };
 
 /** Where the loop stands among the calls of a response. */
 export type ToolsPosition = Extract<Position, { type: 'run_tools' }>;

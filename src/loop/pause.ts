@@ -1,18 +1,19 @@
 import { compactWindow, isWindowFull } from './compact.ts';
+import { isOver } from './limits.ts';
+import { takeRequests } from './messages.ts';
 import type { NextStep, Position } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
 import type { RunState } from './run-state.ts';
+import { nearestDeadline, WAITING } from './wait-for-decisions.ts';
 import { isCarriable } from './window-limit.ts';
 
-/** Nothing but messages to the run: its history hardly grows while it waits. */
-const WAITING = { events: 4, bytes: 1_000 };
-
 /**
- * Waits while the run is paused. A cancellation ends the wait, and a history that is full of what happened meanwhile
- * makes the run go on waiting in the next execution.
+ * Waits while the run is paused. A cancellation ends the wait, and so does the deadline of the run. A history that is
+ * full of what happened meanwhile makes the run go on waiting in the next execution.
  */
 export async function waitWhilePaused(state: RunState, ports: RunPorts, position: Position): Promise<NextStep | undefined> {
-  while (ports.paused() && !ports.cancelRequested()) {
+  const { inbox } = ports;
+  while (inbox.paused && !ports.cancelRequested() && !endsByDeadline(state, ports)) {
     if (state.status !== 'paused') {
       state.status = 'paused';
       ports.recorded?.(state);
@@ -23,8 +24,15 @@ export async function waitWhilePaused(state: RunState, ports: RunPorts, position
       if (ended !== undefined) return ended;
       if (isCarriable(state)) return { type: 'continue', position };
     }
-    await ports.idle();
+    const { arrivals } = inbox;
+    await ports.until(() => !inbox.paused || inbox.arrivals > arrivals, nearestDeadline(state, ports.now()));
+    takeRequests(state, ports);
   }
   state.status = 'running';
   return undefined;
+}
+
+/** Where a person is asked at limits, the deadline is asked about before the next call: a paused run waits on. */
+function endsByDeadline(state: RunState, ports: RunPorts): boolean {
+  return state.limits.onLimit !== 'ask' && isOver(state, ports.now());
 }

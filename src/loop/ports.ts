@@ -1,11 +1,12 @@
 import type { ToolSnapshot } from '../domain/agent-snapshot.ts';
 import type { SpilledContent, ToolCall } from '../domain/content.ts';
+import type { Decision, PendingApproval } from '../domain/approval.ts';
 import type { ErrorCode } from '../domain/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
-import type { QueuedMessage } from '../domain/queued-message.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
-import type { UsageStats } from '../domain/usage.ts';
+import type { Spent, UsageStats } from '../domain/usage.ts';
 import type { RunClock } from './clock.ts';
+import type { Inbox } from './inbox.ts';
 import type { RunState } from './run-state.ts';
 
 /** The conversation by reference: the window of the run after `through` events. */
@@ -33,8 +34,10 @@ export interface ModelCall extends Conversation {
 /** How a model call ended. Nothing about a model is thrown: every ending is data. */
 export type ModelCallOutcome =
   | { type: 'response'; response: RecordedResponse }
-  | { type: 'failed'; code: ErrorCode; message: string }
-  | { type: 'cancelled'; partial?: RecordedResponse };
+  | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
+  | { type: 'cancelled'; partial?: RecordedResponse }
+  /** Given up for a message that interrupts it. */
+  | { type: 'interrupted'; partial?: RecordedResponse };
 
 /** One tool call that may run: the tool exists and the arguments fit. */
 export interface ToolInvocation {
@@ -46,6 +49,8 @@ export interface ToolInvocation {
   index: number;
   /** The id of that event. */
   eventId: string;
+  /** The arguments of `call` are those of a decision, not the model's. */
+  edited?: true;
 }
 
 /** How a tool call ended. */
@@ -62,6 +67,8 @@ export type ToolOutcome =
       resultId?: string;
       /** Keys to set in the run's state. */
       state?: JsonObject;
+      /** Where the result was recorded ahead of others of its response: when. ISO 8601. */
+      recordedAt?: string;
     }
   | { type: 'cancelled' };
 
@@ -77,9 +84,24 @@ export interface SummaryRequest extends Conversation {
 
 /** How a summary ended. */
 export type SummaryOutcome =
-  | { type: 'summary'; id: string; text: string; usage: UsageStats | null }
-  | { type: 'failed'; code: ErrorCode; message: string }
+  | { type: 'summary'; id: string; text: string; usage: UsageStats | null; failedAttempts?: Spent }
+  | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
   | { type: 'cancelled' };
+
+/** Whether whoever decides may. */
+export type Authorization =
+  | { type: 'authorized'; as: string }
+  | { type: 'refused'; reason: string }
+  /** Nobody could say, because the run is cancelled. */
+  | { type: 'cancelled' };
+
+/** When a wait ends at the latest. */
+export interface WaitDeadline {
+  /** Milliseconds since the epoch. */
+  at: number;
+  /** What it is the deadline of, for the timer in the Temporal UI. */
+  summary: string;
+}
 
 /** What the next commands of the run add to its history, about. */
 export interface Growth {
@@ -88,21 +110,23 @@ export interface Growth {
 }
 
 /** Behaviour that runs which began without it must not show when they are replayed. */
-export type LoopChange = 'compaction' | 'bounded-fan-out';
+export type LoopChange = 'compaction' | 'bounded-fan-out' | 'refused-requests';
 
 /** Every effect of the loop. Ports must not reject: what goes wrong is an outcome. */
 export interface RunPorts extends RunClock {
   callModel(call: ModelCall): Promise<ModelCallOutcome>;
   runTool(invocation: ToolInvocation): Promise<ToolOutcome>;
   summarise(request: SummaryRequest): Promise<SummaryOutcome>;
+  /** Asks whether a decision is by somebody who may decide. Only where the snapshot says that somebody is to be asked. */
+  authorize(decision: Decision, waiting: PendingApproval): Promise<Authorization>;
+  /** Tells somebody that something waits. True once they have been told, or cannot be. Only where the snapshot says so. */
+  notify(waiting: PendingApproval): Promise<boolean>;
   /** True once the run is to end as cancelled. */
   cancelRequested(): boolean;
-  /** The messages that were accepted since the last call, in order. */
-  takeMessages(): QueuedMessage[];
-  /** True while the run is to begin nothing new. */
-  paused(): boolean;
-  /** Waits until something may have changed for a paused run. */
-  idle(): Promise<void>;
+  /** What is said to the run from outside. */
+  readonly inbox: Inbox;
+  /** Waits until the condition holds, the run is cancelled, or the deadline is over. The condition must only look. */
+  until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void>;
   /** True where this execution should not take on the growth: the run then goes on in the next. */
   continueDue(growth: Growth): boolean;
   /** True where the run may behave in that way. To be asked only when it would. */

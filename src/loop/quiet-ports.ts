@@ -1,11 +1,19 @@
+import { Inbox } from './inbox.ts';
 import type { RunPorts } from './ports.ts';
 
 /** The ports of a run that nobody talks to and whose history has no bounds: for runs without a workflow around them. */
-export const QUIET_PORTS: Pick<RunPorts, 'summarise' | 'takeMessages' | 'paused' | 'idle' | 'continueDue' | 'allows'> = {
-  summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
-  takeMessages: () => [],
-  paused: () => false,
-  idle: () => Promise.resolve(),
-  continueDue: () => false,
-  allows: () => true,
-};
+export function quietPorts(): Pick<
+  RunPorts,
+  'summarise' | 'authorize' | 'notify' | 'cancelRequested' | 'inbox' | 'until' | 'continueDue' | 'allows'
+> {
+  return {
+    summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
+    authorize: () => Promise.resolve({ type: 'refused', reason: 'nobody here may decide' }),
+    notify: () => Promise.resolve(true),
+    cancelRequested: () => false,
+    inbox: new Inbox(),
+    until: () => Promise.reject(new Error('a run that waits for somebody needs ports of its own')),
+    continueDue: () => false,
+    allows: () => true,
+  };
+}

@@ -1,12 +1,16 @@
+import type { Decision, RefusedRequest } from '../domain/approval.ts';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { JsonObject } from '../domain/json.ts';
+import type { LimitRaise, RunLimits } from '../domain/limits.ts';
 import type { QueuedMessage } from '../domain/queued-message.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
+import { isToolCall } from '../domain/content.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
 import type { AggregatedUsage } from '../domain/usage.ts';
 import type { Window } from '../domain/window.ts';
-import type { Position } from './next-step.ts';
-import type { ToolOutcome } from './ports.ts';
+import { type Approvals, noApprovals } from './approvals.ts';
+import type { Position, ToolsPosition } from './next-step.ts';
+import { recordedResults } from './recorded-results.ts';
 import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
 
 /** The version of the carry that this code writes. */
@@ -38,13 +42,18 @@ export interface RunCarry {
   outputRetries: number;
   seenEvents: number;
   resultIds?: string[];
+  /** Absent in what a worker wrote that had no approvals, as the two below. */
+  approvals?: Approvals;
+  limits?: RunLimits;
+  toolCallsStarted?: [name: string, calls: number][];
+  lastError?: string;
   inbox: CarriedInbox;
 }
 
 /** Where the loop goes on. The content of a response is in the window already, as its last event. */
 export type CarriedPosition =
   | Extract<Position, { type: 'call_model' }>
-  | { type: 'run_tools'; response: Omit<RecordedResponse, 'content' | 'providerItems'>; final: boolean; outcomes: (ToolOutcome | null)[] };
+  | (Omit<ToolsPosition, 'response'> & { response: Omit<RecordedResponse, 'content' | 'providerItems'> });
 
 /** What was said to the run from outside. */
 export interface CarriedInbox {
@@ -55,6 +64,11 @@ export interface CarriedInbox {
   paused: boolean;
   /** Why the run is about to be cancelled, where that was said ahead of the request. */
   cancelReason?: string;
+  /** Decisions that were accepted and not yet applied. */
+  decisions?: Decision[];
+  raises?: LimitRaise[];
+  /** What was refused, and is not yet in the record. */
+  refused?: RefusedRequest[];
 }
 
 /** What the loop does not know of a run, and its next execution needs. */
@@ -69,7 +83,7 @@ const THOUGHT_BYTES = 48_000;
 
 /** The carry of a run that stands at `position`. */
 export function toCarry(state: RunState, position: Position, { deps, executions, inbox }: RunSurroundings): RunCarry {
-  const { context, lastStep, measured, resultIds } = state;
+  const { context, lastStep, measured, resultIds, lastError } = state;
   return {
     version: CARRY_VERSION,
     runId: state.runId,
@@ -77,7 +91,7 @@ export function toCarry(state: RunState, position: Position, { deps, executions,
     snapshot: state.snapshot,
     deps,
     startedAt: state.startedAt,
-    position: carriedPosition(position),
+    position: carriedPosition(position, state.window),
     window: state.window,
     currentStep: context.currentStep,
     state: context.state,
@@ -90,6 +104,10 @@ export function toCarry(state: RunState, position: Position, { deps, executions,
     outputRetries: state.outputRetries,
     seenEvents: state.seenEvents,
     ...(resultIds === undefined ? {} : { resultIds }),
+    approvals: state.approvals,
+    limits: state.limits,
+    toolCallsStarted: [...state.toolCallsStarted],
+    ...(lastError === undefined ? {} : { lastError }),
     inbox,
   };
 }
@@ -98,15 +116,21 @@ function cut(thought: string): string {
   return jsonTextPrefix(thought, THOUGHT_BYTES);
 }
 
-function carriedPosition(position: Position): CarriedPosition {
+/** What is in the window is not carried twice: the content of the response, and of the results that were recorded ahead of others. */
+function carriedPosition(position: Position, window: Window): CarriedPosition {
   if (position.type === 'call_model') return position;
-  const { content: _, providerItems: __, ...response } = position.response;
-  return { ...position, response };
+  const { content, providerItems: _, ...response } = position.response;
+  const recorded = recordedResults(window, position.response.id);
+  const calls = content.filter(isToolCall);
+  const outcomes = position.outcomes.map((outcome, place) =>
+    outcome?.type === 'result' && recorded.has(calls[place]?.toolCallId ?? '') ? { ...outcome, content: [] } : outcome,
+  );
+  return { ...position, response, outcomes };
 }
 
 /** The state of a run as its carry says, and where the loop goes on. */
 export function fromCarry(carry: RunCarry): { state: RunState; position: Position } {
-  const { runId, snapshot, window, lastStep, measured, resultIds } = carry;
+  const { runId, snapshot, window, lastStep, measured, resultIds, lastError } = carry;
   const state: RunState = {
     runId,
     snapshot,
@@ -115,6 +139,7 @@ export function fromCarry(carry: RunCarry): { state: RunState; position: Positio
     carriedEventId: window.lastEventId,
     window,
     status: 'running',
+    phase: carry.position.type === 'call_model' ? 'between' : 'tools',
     steps: [],
     ...(lastStep === undefined ? {} : { lastStep }),
     thought: carry.thought,
@@ -126,11 +151,22 @@ export function fromCarry(carry: RunCarry): { state: RunState; position: Positio
     outputRetries: carry.outputRetries,
     seenEvents: carry.seenEvents,
     ...(resultIds === undefined ? {} : { resultIds }),
+    approvals: carry.approvals ?? noApprovals(),
+    limits: carry.limits ?? snapshot.limits,
+    toolCallsStarted: new Map(carry.toolCallsStarted),
+    ...(lastError === undefined ? {} : { lastError }),
   };
   return { state, position: positionOf(carry) };
 }
 
 function positionOf({ position, window }: RunCarry): Position {
   if (position.type === 'call_model') return position;
-  return { ...position, response: { ...position.response, content: window.events.at(-1)?.content ?? [] } };
+  const content = window.events.find(({ id }) => id === position.response.id)?.content ?? [];
+  const recorded = recordedResults(window, position.response.id);
+  const calls = content.filter(isToolCall);
+  const outcomes = position.outcomes.map((outcome, place) => {
+    const known = recorded.get(calls[place]?.toolCallId ?? '');
+    return outcome?.type === 'result' && known !== undefined ? { ...outcome, content: known.content } : outcome;
+  });
+  return { ...position, response: { ...position.response, content }, outcomes };
 }

@@ -2,10 +2,12 @@ import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { ContentPart } from '../domain/content.ts';
 import { addEvent, incrementStep, newExecutionContext, type ExecutionContext } from '../domain/execution-context.ts';
 import { newEvent, type Event } from '../domain/event.ts';
+import type { RunLimits } from '../domain/limits.ts';
 import type { RunStatus } from '../domain/run-status.ts';
 import type { StepResult, ToolCallRecord } from '../domain/step.ts';
-import { addUsage, noUsage, type AggregatedUsage, type UsageStats } from '../domain/usage.ts';
+import { noUsage, type AggregatedUsage } from '../domain/usage.ts';
 import { emptyWindow, extendWindow, type Window } from '../domain/window.ts';
+import { type Approvals, noApprovals } from './approvals.ts';
 import type { RunClock } from './clock.ts';
 
 /** The state of a run: one plain object, owned and changed by the loop alone. */
@@ -21,6 +23,8 @@ export interface RunState {
   /** What the model sees, whatever execution recorded it. */
   window: Window;
   status: RunStatus;
+  /** Where the run is in its step. */
+  phase: Phase;
   /** The steps recorded in this execution. */
   steps: StepResult[];
   /** The last step, whatever execution recorded it. */
@@ -39,9 +43,19 @@ export interface RunState {
   outputRetries: number;
   /** How many events the model has seen. */
   seenEvents: number;
+  approvals: Approvals;
+  /** As they are now: those of the snapshot until somebody raises them. */
+  limits: RunLimits;
+  /** Tool calls that have started, by the name of the tool: what the limits count. */
+  toolCallsStarted: Map<string, number>;
+  /** The newest error that a tool gave, or that something met. */
+  lastError?: string;
   /** Ids of the results in the last event, where activities produced all of them. */
   resultIds?: string[];
 }
+
+/** A model call is in flight, or the calls of its response are at hand, or the next step has not begun. */
+export type Phase = 'between' | 'model' | 'tools';
 
 /** What an ending needs of the last step. */
 export interface LastStep {
@@ -73,6 +87,7 @@ export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning,
     firstOffset: 0,
     window: emptyWindow(),
     status: 'running',
+    phase: 'between',
     steps: [],
     thought: '',
     usage: noUsage(),
@@ -81,6 +96,9 @@ export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning,
     startedAt,
     outputRetries: 0,
     seenEvents: 0,
+    approvals: noApprovals(),
+    limits: snapshot.limits,
+    toolCallsStarted: new Map(),
   };
   recordEvent(state, clock, { author: 'user', content: [{ type: 'message', role: 'user', content: input }], timestamp: startedAt / 1000 });
   return state;
@@ -101,12 +119,8 @@ export function recordStep(state: RunState, step: Omit<StepResult, 'step'>): voi
   state.steps.push({ step: state.context.currentStep + 1, ...step });
   state.lastStep = { thought: step.thought, final: step.final ?? false };
   if (step.thought !== null) state.thought = step.thought;
+  state.phase = 'between';
   incrementStep(state.context);
-}
-
-/** Counts what a model call cost. */
-export function recordUsage(state: RunState, usage: UsageStats | null): void {
-  state.usage = addUsage(state.usage, usage);
 }
 
 /** Names that a run counts by themselves. Models invent names, and all of them are carried on. */

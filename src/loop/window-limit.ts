@@ -28,9 +28,9 @@ export function isCarriable(state: RunState, bytes = 0): boolean {
   return state.window.bytes + bytes <= carriableBytes(state);
 }
 
-function carriableBytes({ snapshot, context, window, toolCallsByName, resultIds = [] }: RunState): number {
+function carriableBytes({ snapshot, context, window, toolCallsByName, approvals, resultIds = [] }: RunState): number {
   const events = window.events.length * (EVENT_BYTES + jsonBytes(snapshot.name));
-  const counted = sizesOf(snapshot).whole + jsonBytes(context.state) + jsonBytes([[...toolCallsByName], resultIds]) + events;
+  const counted = sizesOf(snapshot).whole + jsonBytes(context.state) + jsonBytes([[...toolCallsByName], resultIds, approvals]) + events;
   return MAX_PAYLOAD_BYTES - CARRIED_BESIDE_BYTES - counted;
 }
 
@@ -51,6 +51,16 @@ interface SnapshotSizes {
   whole: number;
   /** Bytes of what every request repeats of it. */
   request: number;
+}
+
+/** Tokens of a request with the window as it is, where no provider has counted them. */
+export function estimatedPromptTokens({ snapshot, window }: RunState): number {
+  return Math.ceil((window.bytes + sizesOf(snapshot).request) / BYTES_PER_TOKEN);
+}
+
+/** Tokens of so many bytes of an answer. */
+export function estimatedTokens(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
 /** A snapshot never changes, and it may be large: it is counted once. */

@@ -5,16 +5,15 @@ import { jsonBytes } from '../domain/payload-limit.ts';
 import type { SendInput } from '../protocol.ts';
 import { checkJson, problemsText } from './check-json-schema.ts';
 import { propertiesOf } from './json-schema.ts';
+import { MAX_ID_LENGTH } from './request-schema.ts';
 import { mediaProblems, RUN_INPUT_SCHEMA } from './run-input-schema.ts';
-
-/** The longest id of a message. */
-const MAX_ID_LENGTH = 64;
 
 const MESSAGE_SCHEMA: JsonObject = {
   type: 'object',
   properties: {
     id: { type: 'string', minLength: 1, maxLength: MAX_ID_LENGTH, description: 'Your own: a message of the same id is taken once.' },
     content: propertiesOf(RUN_INPUT_SCHEMA)['input'] ?? true,
+    mode: { enum: ['queue', 'steer', 'interrupt'] },
   },
   required: ['id', 'content'],
   additionalProperties: false,

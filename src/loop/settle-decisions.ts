@@ -1,0 +1,84 @@
+import { type Decision, decider, type PendingApproval, type RefusedRequest } from '../domain/approval.ts';
+import { decide, pendingOf } from './approvals.ts';
+import type { Authorization, RunPorts } from './ports.ts';
+import { recordEvent, type RunState } from './run-state.ts';
+
+/**
+ * Applies the decisions that have come, in their order, and the deadlines that are over, and gives what was decided.
+ * Whoever decides is checked first, where the snapshot says so. Each decision is an event of the record, and so is each
+ * that `authorize` refuses.
+ */
+export async function settleDecisions(state: RunState, ports: RunPorts): Promise<Decision[]> {
+  const settled: Decision[] = [];
+  const taken = ports.inbox.takeDecisions();
+  // Not waited for without need: in the sandbox every promise costs a stack trace.
+  const verdicts = state.snapshot.authorize && taken.length > 0 ? await authorize(state, ports, taken) : [];
+  for (const [place, decision] of taken.entries()) {
+    const applied = apply(state, ports, decision, verdicts[place]);
+    if (applied !== undefined) settled.push(applied);
+  }
+  for (const waiting of state.approvals.pending.filter(({ deadlineAt = Infinity }) => deadlineAt <= ports.now())) {
+    settled.push(record(state, ports, byDeadline(waiting, ports.now())));
+  }
+  return settled;
+}
+
+function authorize(state: RunState, ports: RunPorts, decisions: Decision[]): Promise<Authorization[]> {
+  return Promise.all(
+    decisions.map((decision) => {
+      const waiting = pendingOf(state.approvals, decision.callId);
+      return waiting === undefined ? Promise.resolve<Authorization>({ type: 'authorized', as: '' }) : ports.authorize(decision, waiting);
+    }),
+  );
+}
+
+/** The decision as it is recorded; undefined where it decides nothing. */
+function apply(state: RunState, ports: RunPorts, decision: Decision, verdict: Authorization | undefined): Decision | undefined {
+  if (verdict?.type === 'cancelled') return undefined;
+  if (verdict?.type === 'refused') {
+    refuse(state, ports, decision, {
+      code: 'not_authorized',
+      message: `Whoever decides about call "${decision.callId}" may not: ${verdict.reason}`,
+    });
+    return undefined;
+  }
+  // Another decision may have been applied while this one was checked, or a message may have taken the call back.
+  if (pendingOf(state.approvals, decision.callId) === undefined) {
+    refuse(state, ports, decision, { code: 'already_decided', message: `Call "${decision.callId}" does not wait any more` });
+    return undefined;
+  }
+  return record(state, ports, verdict === undefined ? decision : { ...decision, verifiedBy: verdict.as });
+}
+
+function record(state: RunState, ports: RunPorts, decision: Decision): Decision {
+  decide(state.approvals, decision);
+  recordEvent(state, ports, { author: decider(decision), content: [], decision });
+  ports.inbox.settle(decision.id, { type: 'decided', decision });
+  return decision;
+}
+
+function refuse(state: RunState, ports: RunPorts, { id, type, callId, by }: Decision, why: Pick<RefusedRequest, 'code' | 'message'>): void {
+  const refused = { request: type, id, callId, ...(by === null ? {} : { by }), ...why };
+  recordEvent(state, ports, { author: by ?? 'user', content: [], refused });
+  ports.inbox.settle(id, { type: 'refused', ...why });
+}
+
+function byDeadline({ callId, toolName, digest, onDeadline, key, proposal }: PendingApproval, now: number): Decision {
+  return {
+    id: `deadline of ${key}`,
+    type: onDeadline === 'approve' ? 'approve' : 'reject',
+    callId,
+    toolName,
+    digest,
+    ...(onDeadline === 'approve' && proposal !== undefined ? { arguments: { ...proposal } } : {}),
+    ...(onDeadline === 'approve' ? {} : { reason: 'nobody decided before the deadline' }),
+    by: null,
+    source: 'deadline',
+    at: new Date(now).toISOString(),
+  };
+}
+
+/** Records a decision that an earlier one has made for a call: it never begins to wait. */
+export function settleRemembered(state: RunState, ports: RunPorts, decision: Decision): Decision {
+  return record(state, ports, decision);
+}

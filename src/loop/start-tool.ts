@@ -1,0 +1,27 @@
+import { setState } from '../domain/execution-context.ts';
+import { stateProblem } from '../domain/state-problem.ts';
+import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
+import type { PreparedCall } from './prepare-call.ts';
+import type { RunState } from './run-state.ts';
+
+/** Starts a call. From here on it counts, whatever comes of it. */
+export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
+  const { name } = invocation.call;
+  state.toolCallsStarted.set(name, (state.toolCallsStarted.get(name) ?? 0) + 1);
+  return ports.runTool(invocation);
+}
+
+/**
+ * Applies what a call changes of the state. Calls that overlap may each keep within its budget and break it together:
+ * the one that breaks it becomes an error result, and changes nothing.
+ */
+export function withState(state: RunState, prepared: PreparedCall, outcome: ToolOutcome): ToolOutcome {
+  if (outcome.type !== 'result' || outcome.state === undefined || prepared.type !== 'execute') return outcome;
+  const problem = stateProblem(state.context.state, outcome.state);
+  if (problem !== undefined) {
+    const { name } = prepared.invocation.call;
+    return { type: 'result', status: 'error', content: [`Tool '${name}' keeps too much. ${problem}`], durationMs: outcome.durationMs };
+  }
+  for (const [key, value] of Object.entries(outcome.state)) setState(state.context, key, value);
+  return outcome;
+}

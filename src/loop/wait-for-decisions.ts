@@ -1,0 +1,56 @@
+import type { PendingApproval } from '../domain/approval.ts';
+import type { RunPorts, WaitDeadline } from './ports.ts';
+import type { RunState } from './run-state.ts';
+
+/** Nothing but decisions and messages come to a run that waits: its history hardly grows. */
+export const WAITING = { events: 4, bytes: 1_000 };
+
+/** Begins to wait for a decision: the run shows it, and whoever is to be told of it is told. */
+export function beginToWait(state: RunState, ports: RunPorts, waiting: PendingApproval): void {
+  state.approvals.pending.push(waiting);
+  tell(state, ports, waiting);
+}
+
+/** Tells again what may not have been told in the execution before: at least once. */
+export function tellAgain(state: RunState, ports: RunPorts): void {
+  for (const waiting of state.approvals.pending) if (!waiting.notified) tell(state, ports, waiting);
+}
+
+/** Not waited for: a decision may come first. What is not told when the run goes on in the next execution is told there. */
+function tell({ snapshot }: RunState, ports: RunPorts, waiting: PendingApproval): void {
+  if (snapshot.notify) void told(ports, waiting);
+}
+
+async function told(ports: RunPorts, waiting: PendingApproval): Promise<void> {
+  if (await ports.notify(waiting)) waiting.notified = true;
+}
+
+/** Makes the status follow what waits, and shows it where it has changed. */
+export function showWaiting(state: RunState, ports: RunPorts): void {
+  const status = state.approvals.pending.length > 0 ? 'pending_confirmation' : 'running';
+  if (status === state.status && status === 'running') return;
+  state.status = status;
+  ports.recorded?.(state);
+}
+
+/**
+ * Waits until something has come from outside, `ended` has grown, the run is cancelled, or the nearest deadline is over:
+ * of what waits, or of the run itself.
+ */
+export async function waitForChange(state: RunState, ports: RunPorts, ended: () => number): Promise<void> {
+  const { arrivals } = ports.inbox;
+  const before = ended();
+  await ports.until(() => ports.inbox.arrivals > arrivals || ended() > before, nearestDeadline(state, ports.now()));
+}
+
+/** The next deadline to come. That of the run ends a wait, unless a person is asked at limits anyway. */
+export function nearestDeadline(state: RunState, now: number): WaitDeadline | undefined {
+  const { limits, startedAt, approvals } = state;
+  const deadlines: WaitDeadline[] = approvals.pending.flatMap(({ deadlineAt, toolName }) =>
+    deadlineAt === undefined ? [] : [{ at: deadlineAt, summary: `deadline of the decision on ${toolName}` }],
+  );
+  if (limits.deadlineMs !== undefined && limits.onLimit !== 'ask') {
+    deadlines.push({ at: startedAt + limits.deadlineMs, summary: 'deadline of the run' });
+  }
+  return deadlines.filter(({ at }) => at > now).toSorted((a, b) => a.at - b.at)[0];
+}

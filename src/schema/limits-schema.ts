@@ -1,0 +1,26 @@
+import type { JsonObject } from '../domain/json.ts';
+
+const COUNT: JsonObject = { type: 'integer', minimum: 0 };
+const POSITIVE: JsonObject = { type: 'number', exclusiveMinimum: 0 };
+
+/** The limits of a run that can be given at its start and raised while it goes on. */
+export const LIMITS_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: {
+    toolCalls: COUNT,
+    toolCallsByName: { type: 'object', additionalProperties: COUNT },
+    inputTokens: COUNT,
+    outputTokens: COUNT,
+    totalTokens: COUNT,
+    costUsd: { ...POSITIVE, description: 'US dollars.' },
+    deadlineMs: { ...POSITIVE, description: 'Milliseconds from the start of the run.' },
+  },
+  additionalProperties: false,
+};
+
+/** The same with the limit of steps. */
+export const LIMIT_CHANGES_SCHEMA: JsonObject = {
+  ...LIMITS_SCHEMA,
+  properties: { maxIterations: { type: 'integer', minimum: 1 }, ...(LIMITS_SCHEMA['properties'] as JsonObject) },
+  minProperties: 1,
+};
