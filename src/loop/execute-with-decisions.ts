@@ -31,6 +31,7 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
   const { state } = acting;
   const running = new InFlight();
   const started = new Set<number>();
+  const unapplied = new Set<number>();
   let ended = 0;
   tellAgain(state, ports);
   askForDecisions(acting, ports, batch);
@@ -42,12 +43,21 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
     start();
     showWaiting(state, ports);
     if (running.count === 0) {
+      applyChanges();
       if (!batch.outcomes.includes(null)) return batch.outcomes;
       recordResults(acting, ports, batch.outcomes);
       ports.recorded?.(state);
       if (continueBeforeTool(state, ports, batch)) return batch.outcomes;
     }
     await waitForChange(state, ports, () => ended);
+  }
+
+  /** What calls that overlapped have changed is applied in call order, never in completion order. */
+  function applyChanges(): void {
+    for (const [place, one] of batch.prepared.entries()) {
+      const outcome = batch.outcomes[place];
+      if (unapplied.delete(place) && outcome) batch.outcomes[place] = withState(state, one, outcome);
+    }
   }
 
   /** Starts what may start, in the model's order. */
@@ -65,7 +75,8 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
       started.add(place);
       running.add(bytes, startTool(state, ports, invocation), (outcome) => {
         ended += 1;
-        batch.outcomes[place] = withState(state, one, outcome);
+        batch.outcomes[place] = outcome;
+        unapplied.add(place);
       });
     }
   }

@@ -29,7 +29,7 @@ export class Inbox {
   /** Why the run is about to be cancelled, where that was said ahead of the request. */
   cancelReason: string | undefined;
   /** Somebody asked by signal that the run be cancelled. */
-  cancelAsked = false;
+  cancelAsked: boolean;
   /** The run takes nothing more: its end is decided. */
   closed = false;
   #messages: QueuedMessage[];
@@ -47,6 +47,7 @@ export class Inbox {
     this.#seen = new Set(carried.seen);
     this.paused = carried.paused;
     this.cancelReason = carried.cancelReason;
+    this.cancelAsked = carried.cancelAsked === true;
   }
 
   /** Messages that wait to be taken in. */
@@ -158,6 +159,7 @@ export class Inbox {
       seen: newest([...this.#seen], REMEMBERED_IDS),
       paused,
       ...(cancelReason === undefined ? {} : { cancelReason }),
+      ...(this.cancelAsked ? { cancelAsked: true as const } : {}),
       ...(this.#decisions.length === 0 ? {} : { decisions: this.#decisions }),
       ...(this.#raises.length === 0 ? {} : { raises: this.#raises }),
       ...(this.#refused.length === 0 ? {} : { refused: this.#refused }),

@@ -70,7 +70,7 @@ export type ToolOutcome =
       /** Where the result was recorded ahead of others of its response: when. ISO 8601. */
       recordedAt?: string;
     }
-  | { type: 'cancelled' };
+  | { type: 'cancelled'; recordedAt?: string };
 
 /** The part of the window that is to be summarised: what is between two of its events (see `Compaction`). */
 export interface SummaryRequest extends Conversation {

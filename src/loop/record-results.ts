@@ -22,7 +22,7 @@ export function recordResults({ state, calls }: Acting, ports: RunPorts, outcome
     const result = resultOf(outcome);
     results.push(toolResult(call, result));
     if (result.resultId !== undefined) resultIds.push(result.resultId);
-    outcomes[place] = { ...result, recordedAt };
+    outcomes[place] = { ...outcome, recordedAt };
   });
   const isPartial = outcomes.includes(null);
   if (results.length === 0 && (isPartial || calls.length > 0)) return;
@@ -46,11 +46,11 @@ export function recordToolStep({ state, response, calls, final }: Acting, outcom
 type Result = ToolOutcome & { type: 'result' };
 
 function resultOf(outcome: ToolOutcome): Result {
-  return outcome.type === 'cancelled' ? interrupted() : outcome;
+  return outcome.type === 'cancelled' ? { ...interrupted(), ...outcome, type: 'result' } : outcome;
 }
 
 function isRecorded(outcome: ToolOutcome): boolean {
-  return outcome.type === 'result' && outcome.recordedAt !== undefined;
+  return outcome.recordedAt !== undefined;
 }
 
 function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled }: Result): ToolResult {

@@ -64,6 +64,8 @@ export interface CarriedInbox {
   paused: boolean;
   /** Why the run is about to be cancelled, where that was said ahead of the request. */
   cancelReason?: string;
+  /** Somebody asked by signal that the run be cancelled. */
+  cancelAsked?: true;
   /** Decisions that were accepted and not yet applied. */
   decisions?: Decision[];
   raises?: LimitRaise[];
