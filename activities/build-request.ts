@@ -1,4 +1,5 @@
 import type { AgentSnapshot, OutputSnapshot, ToolDescription } from '../src/domain/agent-snapshot.ts';
+import { patchDangling } from '../src/domain/dangling.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../src/domain/json.ts';
 import type { ConversationEvent, ModelRequest } from '../src/domain/model.ts';
 import { FINAL_ANSWER } from '../src/domain/tool-text.ts';
@@ -6,16 +7,21 @@ import { FINAL_ANSWER } from '../src/domain/tool-text.ts';
 /** What the model is told in the attempt after the step limit. */
 const LAST_WORDS = 'Return your best final answer now.';
 
-/** The request of one model call: a function of the snapshot and the conversation alone, so that it is the same wherever it is built. */
+/**
+ * The request of one model call: a function of the snapshot and the conversation alone, so that it is the same wherever
+ * it is built. The loop answers every call that it records; whatever has kept it from that must not be what a provider
+ * refuses the whole conversation for.
+ */
 export function buildRequest(snapshot: AgentSnapshot, conversation: ConversationEvent[], final: boolean): ModelRequest {
   const { output, settings } = snapshot;
   const tools = final ? [] : [...snapshot.tools.map(describe), ...(output?.mode === 'final_answer' ? [finalAnswerTool(output)] : [])];
   const toolChoice = settings.toolChoice ?? (output?.mode === 'final_answer' ? 'required' : 'auto');
   const { toolChoice: _, ...rest } = settings;
+  const answered = patchDangling(conversation);
   return {
     model: snapshot.model.slice(snapshot.model.indexOf('/') + 1),
     instructions: snapshot.instructions,
-    conversation: final ? [...conversation, lastWords()] : conversation,
+    conversation: final ? [...answered, lastWords()] : answered,
     tools,
     ...(output?.mode === 'schema' ? { output: { name: 'answer', schema: output.providerSchema, strict: output.strict } } : {}),
     settings: {

@@ -34,6 +34,20 @@ test('the final attempt offers no tools, is told so, and is as steady as can be'
   expect(request.conversation[1]?.content[0]).toMatchObject({ role: 'user', content: expect.stringContaining('final answer') });
 });
 
+test('a call that nobody has answered is answered as interrupted, before whatever follows', () => {
+  const asked: ConversationEvent = { author: 'a', content: [{ type: 'tool_call', toolCallId: 'c1', name: 'noop', arguments: {} }] };
+  const agent = defineAgent({ name: 'a', model: 'p/m', tools: [noop] });
+  const interrupted = expect.objectContaining({ type: 'tool_result', toolCallId: 'c1', status: 'error' });
+  const { conversation: sent } = buildRequest(snapshotOf(agent), [...conversation, asked, ...conversation], true);
+  expect(sent.map(({ content }) => content[0])).toEqual([
+    conversation[0]?.content[0],
+    asked.content[0],
+    interrupted,
+    conversation[0]?.content[0],
+    expect.objectContaining({ role: 'user' }),
+  ]);
+});
+
 test('a structured answer is enforced by a provider that can, and comes through a required tool from one that cannot', () => {
   interface Tree {
     name: string;
