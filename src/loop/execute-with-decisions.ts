@@ -49,7 +49,9 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
       ports.recorded?.(state);
       if (continueBeforeTool(state, ports, batch)) return batch.outcomes;
     }
-    await waitForChange(state, ports, () => ended);
+    // A cancellation ends every wait at once: what still runs is told of it, and that alone is waited for.
+    if (ports.cancelRequested()) await running.one();
+    else await waitForChange(state, ports, () => ended);
   }
 
   /** What calls that overlapped have changed is applied in call order, never in completion order. */
