@@ -31,7 +31,6 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
   const { state } = acting;
   const running = new InFlight();
   const started = new Set<number>();
-  const unapplied = new Set<number>();
   let ended = 0;
   tellAgain(state, ports);
   askForDecisions(acting, ports, batch);
@@ -40,9 +39,12 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
     // First of all: whoever was told that a decision is taken must see it carried out.
     for (const decision of await settleDecisions(state, ports)) carryOut(acting, batch, decision);
     if (isToStop(acting, ports)) giveUp(acting, ports, batch, started);
-    start();
+    if (batch.inSequence && running.count === 0) applyChanges();
+    const isHeldBack = start();
     showWaiting(state, ports);
     if (running.count === 0) {
+      // What may start and did not belongs into the next execution: results are recorded, and changes applied, as without the switch.
+      if (isHeldBack) return batch.outcomes;
       applyChanges();
       if (!batch.outcomes.includes(null)) return batch.outcomes;
       recordResults(acting, ports, batch.outcomes);
@@ -58,12 +60,13 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
   function applyChanges(): void {
     for (const [place, one] of batch.prepared.entries()) {
       const outcome = batch.outcomes[place];
-      if (unapplied.delete(place) && outcome) batch.outcomes[place] = withState(state, one, outcome);
+      if (outcome) batch.outcomes[place] = withState(state, one, outcome);
     }
   }
 
-  /** Starts what may start, in the model's order. */
-  function start(): void {
+  /** Starts what may start, in the model's order. True where a full history keeps a call from it. */
+  function start(): boolean {
+    let isHeldBack = false;
     for (const [place, one] of batch.prepared.entries()) {
       if (batch.outcomes[place] !== null || started.has(place) || (batch.inSequence && running.count > 0)) continue;
       if (one.type === 'immediate') {
@@ -71,16 +74,20 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
         continue;
       }
       const invocation = startable(acting, one);
-      if (invocation === undefined || continueBeforeTool(state, ports, batch)) continue;
+      if (invocation === undefined) continue;
+      if (continueBeforeTool(state, ports, batch)) {
+        isHeldBack = true;
+        continue;
+      }
       const bytes = bytesInFlight(invocation);
-      if (!running.hasRoomFor(bytes)) return;
+      if (!running.hasRoomFor(bytes)) break;
       started.add(place);
       running.add(bytes, startTool(state, ports, invocation), (outcome) => {
         ended += 1;
         batch.outcomes[place] = outcome;
-        unapplied.add(place);
       });
     }
+    return isHeldBack;
   }
 }
 

@@ -23,6 +23,8 @@ export type Position =
       outcomes: (ToolOutcome | null)[];
       /** Somebody was asked to raise the limit of tool calls for this response, and said no. */
       limitRefused?: true;
+      /** The limits had no room for a call that has its outcome already: they end the run once all have theirs. */
+      overLimit?: true;
     };
 
 /** Where the loop stands among the calls of a response. */

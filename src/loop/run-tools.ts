@@ -26,7 +26,9 @@ export async function runTools(state: RunState, ports: RunPorts, position: Tools
   if (instead !== undefined) return instead;
   const { prepared, isOverLimit } = prepare(acting, position);
   const outcomes = await executeCalls(acting, ports, prepared, position);
-  if (outcomes.includes(null)) return { type: 'continue', position: { ...position, outcomes } };
+  if (outcomes.includes(null)) {
+    return { type: 'continue', position: { ...position, outcomes, ...(isOverLimit ? { overLimit: true as const } : {}) } };
+  }
   // What came too late is refused, and its sender told so.
   if (ports.inbox.decisions.length > 0) await settleDecisions(state, ports);
   recordResults(acting, ports, outcomes);
@@ -59,7 +61,7 @@ function prepare(acting: Acting, position: ToolsPosition): { prepared: PreparedC
   const prepared = calls.map((call) => prepareCall(acting, call));
   const { refused } = final ? { refused: new Set<number>() } : reserveCalls(state, namesToStart(state, response, calls, position));
   for (const place of refused) prepared[place] = { type: 'immediate', outcome: { ...result('error', OVER_LIMIT), durationMs: null } };
-  return { prepared, isOverLimit: refused.size > 0 };
+  return { prepared, isOverLimit: refused.size > 0 || position.overLimit === true };
 }
 
 /** The names of the calls that would start, by place; undefined for those that need no room. */

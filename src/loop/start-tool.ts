@@ -12,16 +12,17 @@ export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvo
 }
 
 /**
- * Applies what a call changes of the state. Calls that overlap may each keep within its budget and break it together:
+ * Applies what a call changes of the state, once: it is not part of the outcome any more. Calls that overlap may each keep within its budget and break it together:
  * the one that breaks it becomes an error result, and changes nothing.
  */
 export function withState(state: RunState, prepared: PreparedCall, outcome: ToolOutcome): ToolOutcome {
   if (outcome.type !== 'result' || outcome.state === undefined || prepared.type !== 'execute') return outcome;
-  const problem = stateProblem(state.context.state, outcome.state);
+  const { state: changes, ...applied } = outcome;
+  const problem = stateProblem(state.context.state, changes);
   if (problem !== undefined) {
     const { name } = prepared.invocation.call;
     return { type: 'result', status: 'error', content: [`Tool '${name}' keeps too much. ${problem}`], durationMs: outcome.durationMs };
   }
-  for (const [key, value] of Object.entries(outcome.state)) setState(state.context, key, value);
-  return outcome;
+  for (const [key, value] of Object.entries(changes)) setState(state.context, key, value);
+  return applied;
 }
