@@ -2,22 +2,39 @@
  * `longhaul`: what agents and tools are defined with, and the types of what a run gives. Starting runs is
  * `longhaul/client`, running them `longhaul/worker`.
  */
+export { askHuman } from './define/ask-human.ts';
 export { defineAgent } from './define/define-agent.ts';
 export { defineTool } from './define/define-tool.ts';
 export { toolOutput } from './define/tool-output.ts';
 export type { AgentDefinition, AnyAgent, DepsOf, Instructions, OutputOf } from './define/agent-definition.ts';
 export type { AgentOptions } from './define/agent-options.ts';
+export type {
+  ApprovalAnswer,
+  ApprovalContext,
+  ApprovalDeadlineOptions,
+  ApprovalNeed,
+  ApprovalOption,
+  ApprovalPredicate,
+  ApprovalRule,
+  ToolApproval,
+} from './define/approval-options.ts';
+export type { AskHumanOptions } from './define/ask-human.ts';
 export type { ToolOptions } from './define/define-tool.ts';
-export type { Duration } from './define/duration.ts';
+export type { Duration } from './domain/duration.ts';
+export type { LimitOptions } from './domain/limit-options.ts';
 export type { Overflow } from './define/result-budget.ts';
 export type { Resources, RunContext, RunLog } from './define/run-context.ts';
 export type { AnyTool, ToolDefinition } from './define/tool-definition.ts';
 export type { ToolOutput } from './define/tool-output.ts';
 
-export type { AgentSnapshot, ModelSettings, OutputSnapshot, RunLimits, ToolDescription, ToolSnapshot } from './domain/agent-snapshot.ts';
+export type { AgentSnapshot, ModelSettings, OutputSnapshot, ToolDescription, ToolSnapshot } from './domain/agent-snapshot.ts';
 export type { ContentItem, ContentPart, MediaSource, Message, Role, SpilledContent, ToolCall, ToolResult } from './domain/content.ts';
 export type { Event } from './domain/event.ts';
 export type { ExecutionContext } from './domain/execution-context.ts';
+export type { LimitChanges, LimitRaise, RunLimits } from './domain/limits.ts';
+export type { ModelPrice } from './domain/price.ts';
+export type { ApprovalTerms, Decision, PendingApproval, RememberedDecision } from './domain/approval.ts';
+export type { MessageMode } from './domain/queued-message.ts';
 export type { JsonObject, JsonValue } from './domain/json.ts';
 export type { RunStatus, StopReason, TerminalStatus } from './domain/run-status.ts';
 export type { FinishReason, StepResult, ToolCallRecord } from './domain/step.ts';

@@ -1,6 +1,8 @@
 import type { z } from 'zod';
-import type { ModelSettings, RunLimits } from '../domain/agent-snapshot.ts';
+import type { ModelSettings } from '../domain/agent-snapshot.ts';
+import type { ApprovalDeadline } from '../domain/approval.ts';
 import type { JsonObject } from '../domain/json.ts';
+import type { RunLimits } from '../domain/limits.ts';
 import type { AnyTool } from './tool-definition.ts';
 import type { WindowOptions } from './window-options.ts';
 
@@ -39,6 +41,8 @@ export interface AgentDefinition<Output = unknown, Deps = never> {
   readonly settings: ModelSettings;
   readonly window: WindowOptions;
   readonly limits: RunLimits;
+  /** The deadline of what waits for a decision where the tool does not say. */
+  readonly approvals?: ApprovalDeadline;
   readonly parallel: boolean;
   readonly modelTimeoutMs: number;
   readonly modelMaxAttempts: number;

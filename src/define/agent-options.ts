@@ -1,9 +1,11 @@
 import type { z } from 'zod';
 import type { ModelSettings } from '../domain/agent-snapshot.ts';
+import type { Duration } from '../domain/duration.ts';
 import type { JsonObject } from '../domain/json.ts';
+import type { LimitOptions } from '../domain/limit-options.ts';
 import type { DefaultOutput } from '../domain/run-result.ts';
 import type { Instructions } from './agent-definition.ts';
-import type { Duration } from './duration.ts';
+import type { ApprovalDeadlineOptions } from './approval-options.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 import type { WindowOptions } from './window-options.ts';
 
@@ -38,6 +40,15 @@ export interface AgentOptions<Output extends z.ZodType, Deps extends z.ZodType> 
   maxIterations?: number;
   /** After the last step, ask once more for the best answer, without tools. Default false. */
   finalAttempt?: boolean;
+  /** What else a run may use: tool calls, tokens, dollars, time. Checked before anything is paid for. */
+  limits?: LimitOptions;
+  /** What happens at a limit, the one of steps included: the run ends, or waits for somebody to raise it. Default `stop`. */
+  onLimit?: 'stop' | 'ask';
+  /**
+   * How long calls, questions and limits wait for a decision where the tool does not say. Default: for as long as it
+   * takes. `onDeadline: 'approve'` is for calls alone: questions and limits are denied at their deadline in any case.
+   */
+  approvals?: ApprovalDeadlineOptions;
   /** False: the calls of one response run one after the other. Default true. */
   parallel?: boolean;
   /** How long one attempt of a model call may take. Default 10 minutes. */

@@ -1,9 +1,11 @@
 import type { z } from 'zod';
+import { milliseconds } from '../domain/duration.ts';
 import { UsageError } from '../domain/error.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import type { AgentDefinition, Instructions } from './agent-definition.ts';
 import type { AgentOptions, DepsFor, OutputFor } from './agent-options.ts';
-import { milliseconds } from './duration.ts';
+import { agentApprovals } from './approval-options.ts';
+import { agentLimits } from './limits-options.ts';
 import { checkSettings } from './model-settings.ts';
 import { nonEmpty, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
 import { defineOutput } from './output-definition.ts';
@@ -23,6 +25,9 @@ const OPTIONS = [
   'window',
   'maxIterations',
   'finalAttempt',
+  'limits',
+  'onLimit',
+  'approvals',
   'parallel',
   'modelTimeout',
   'modelMaxAttempts',
@@ -52,6 +57,8 @@ export function defineAgent<Output extends z.ZodType = never, Deps extends z.Zod
   requireKnown(owner, options, OPTIONS);
   const tools = options.tools ?? [];
   checkTools(owner, tools);
+  const toolNames = tools.map((tool) => tool.name);
+  const approvals = agentApprovals(owner, options.approvals);
   if (options.deps !== undefined) checkDeps(owner, options.deps);
   const output = options.output === undefined ? undefined : defineOutput(owner, { ...options, output: options.output });
   return {
@@ -62,12 +69,10 @@ export function defineAgent<Output extends z.ZodType = never, Deps extends z.Zod
     tools,
     ...(options.deps === undefined ? {} : { deps: options.deps }),
     ...(output === undefined ? {} : { output }),
-    settings: checkSettings(owner, options.settings ?? {}, { tools: tools.map((tool) => tool.name), output }),
+    settings: checkSettings(owner, options.settings ?? {}, { tools: toolNames, output }),
     window: checkWindow(owner, options.window ?? {}),
-    limits: {
-      maxIterations: wholeNumber(`${owner}: "maxIterations"`, options.maxIterations ?? 10, 1),
-      finalAttempt: options.finalAttempt ?? false,
-    },
+    limits: agentLimits(owner, options, toolNames),
+    ...(approvals === undefined ? {} : { approvals }),
     parallel: options.parallel ?? true,
     modelTimeoutMs: milliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
     modelMaxAttempts: wholeNumber(`${owner}: "modelMaxAttempts"`, options.modelMaxAttempts ?? 8, 1),

@@ -1,11 +1,13 @@
 import type { z } from 'zod';
+import { RAISE_LIMITS } from '../domain/approval.ts';
+import { type Duration, milliseconds } from '../domain/duration.ts';
 import { UsageError } from '../domain/error.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { FINAL_ANSWER } from '../domain/tool-text.ts';
 import { ACTIVITIES } from '../protocol.ts';
 import { isObjectSchema, toStrictJsonSchema } from '../schema/strict-json-schema.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
-import { type Duration, milliseconds } from './duration.ts';
+import { type ApprovalOption, toolApproval } from './approval-options.ts';
 import { nonEmpty, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
 import { providerSchema } from './provider-schema.ts';
 import { type Overflow, resultBudget } from './result-budget.ts';
@@ -39,6 +41,12 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result> {
   maxResultBytes?: number;
   /** What becomes of a result over `maxResultBytes`. Default `cut`. */
   overflow?: Overflow;
+  /**
+   * Whether its calls wait for a person or a service to decide: `always`, `never`, or a predicate, called in an activity
+   * with the parsed arguments once the model has asked. `{when, deadline, onDeadline}` says how long they wait.
+   * Default `never`.
+   */
+  approval?: ApprovalOption<z.output<Parameters>, Deps>;
   /** The provider enforces the schema. Default: wherever the schema can be said in the provider's subset. */
   strict?: boolean;
 }
@@ -54,14 +62,15 @@ const OPTIONS = [
   'maxAttempts',
   'maxResultBytes',
   'overflow',
+  'approval',
   'strict',
 ];
 
 /** What providers accept as the name of a tool. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** Names that mean something else: the tool of structured answers, and Longhaul's own activities. */
-const RESERVED = [FINAL_ANSWER, ...Object.values(ACTIVITIES)] as readonly string[];
+/** Names that mean something else: the tool of structured answers, a limit that waits for a person, and Longhaul's own activities. */
+const RESERVED = [FINAL_ANSWER, RAISE_LIMITS, ...Object.values(ACTIVITIES)] as readonly string[];
 
 /**
  * Defines a tool. Throws a `UsageError` that names the tool and the path for anything that could not work: a name
@@ -84,6 +93,7 @@ export function defineTool<Parameters extends ObjectSchema, Result, Deps = Recor
   const schema = parametersSchema(owner, options.parameters);
   if (options.result !== undefined) requireZod(`${owner}: "result"`, options.result);
   if (typeof options.execute !== 'function') throw new UsageError(`${owner}: "execute" is missing: write a function`);
+  const approval = toolApproval(owner, options.approval);
   return {
     kind: 'longhaul.tool',
     name,
@@ -96,6 +106,7 @@ export function defineTool<Parameters extends ObjectSchema, Result, Deps = Recor
     timeoutMs: milliseconds(options.timeout ?? 60_000, `${owner}: "timeout"`),
     maxAttempts: wholeNumber(`${owner}: "maxAttempts"`, options.maxAttempts ?? 3, 1),
     ...resultBudget(owner, options),
+    ...(approval === undefined ? {} : { approval }),
     execute: options.execute,
   };
 }

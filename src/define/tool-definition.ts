@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
+import type { ToolApproval } from './approval-options.ts';
 import type { Overflow } from './result-budget.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -29,6 +30,10 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   /** Bytes of JSON that one result may have in the conversation. */
   readonly maxResultBytes: number;
   readonly overflow: Overflow;
+  /** When its calls wait for a decision. Absent: never. */
+  readonly approval?: ToolApproval<Args, Deps>;
+  /** The tool is a question to a person (`askHuman`), whose answer must fit this JSON Schema: it never runs. */
+  readonly answer?: JsonObject;
   /** Any JSON value, nothing, or a `ToolOutput`. Throwing gives the model an error result. */
   readonly execute: (args: Args, context: RunContext<Deps>) => Result;
 }

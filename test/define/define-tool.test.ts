@@ -26,6 +26,7 @@ test.each([
   ['30s', 30_000],
   ['1.5m', 90_000],
   ['2h', 7_200_000],
+  ['1.5d', 129_600_000],
 ] as const)('a timeout of %j is %d ms', (timeout, expected) => {
   expect(defineTool({ ...BASE, timeout }).timeoutMs).toBe(expected);
 });

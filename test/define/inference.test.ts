@@ -1,6 +1,8 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import type { AnyAgent, DepsOf, OutputOf } from '../../src/define/agent-definition.ts';
+import type { ApprovalContext } from '../../src/define/approval-options.ts';
+import { askHuman } from '../../src/define/ask-human.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
 import type { RunContext } from '../../src/define/run-context.ts';
@@ -58,6 +60,62 @@ describe('a tool', () => {
     defineAgent({ ...MODEL, tools: [tool] });
   });
 
+  test('asks for approval by its arguments and deps, as `execute` sees them', () => {
+    const parameters = z.object({ cents: z.int().default(0) });
+    defineTool({
+      name: 'refund',
+      description: 'Refunds.',
+      parameters,
+      execute: ({ cents }) => cents,
+      approval: (args, context) => {
+        expectTypeOf(args).toEqualTypeOf<{ cents: number }>();
+        expectTypeOf(context).toEqualTypeOf<ApprovalContext<Record<string, unknown>>>();
+        return args.cents > 100 && { reason: 'large', deadline: '2d', onDeadline: 'deny' };
+      },
+    });
+    const byDeps = defineTool({
+      name: 'refund',
+      description: 'Refunds.',
+      parameters,
+      execute: ({ cents }, _: RunContext<{ limit: number }>) => cents,
+      approval: { when: async ({ cents }, { deps }) => cents > deps.limit, deadline: '1h' },
+    });
+    expectTypeOf(byDeps).toEqualTypeOf<ToolDefinition<{ cents: number }, { limit: number }, number>>();
+    defineAgent({ ...MODEL, tools: [byDeps], deps: z.object({ limit: z.number() }) });
+    // @ts-expect-error The agent has no such deps.
+    defineAgent({ ...MODEL, tools: [byDeps] });
+  });
+
+  test('that reads deps for its approval alone needs them', () => {
+    const tool = defineTool({
+      name: 'refund',
+      description: 'Refunds.',
+      parameters: z.object({}),
+      execute: () => null,
+      approval: (_, { deps }: ApprovalContext<{ limit: number }>) => deps.limit > 0,
+    });
+    expectTypeOf(tool).toEqualTypeOf<ToolDefinition<Record<string, never>, { limit: number }, null>>();
+    defineAgent({ ...MODEL, tools: [tool], deps: z.object({ limit: z.number() }) });
+    // @ts-expect-error The agent has no such deps.
+    defineAgent({ ...MODEL, tools: [tool], deps: z.object({ userId: z.string() }) });
+  });
+
+  test('cannot answer otherwise than yes, no, or with terms', () => {
+    const options = { name: 't', description: 'd', parameters: z.object({}), execute: () => null };
+    // @ts-expect-error A predicate says whether, not who.
+    expect(defineTool({ ...options, approval: () => 'alice' }).approval).toBeDefined();
+    // @ts-expect-error There are two: deny and approve.
+    expect(() => defineTool({ ...options, approval: { onDeadline: 'reject' } })).toThrow(UsageError);
+  });
+
+  test('that asks a person has an answer of its own type, and fits every agent', () => {
+    const tool = askHuman({ name: 'ask', description: 'Asks.', answer: z.object({ yes: z.boolean(), note: z.string().optional() }) });
+    type Answer = { yes: boolean; note?: string | undefined };
+    expectTypeOf(tool).toEqualTypeOf<ToolDefinition<{ question: string }, Record<string, unknown>, Answer>>();
+    defineAgent({ ...MODEL, tools: [tool] });
+    defineAgent({ ...MODEL, tools: [tool], deps: z.object({ userId: z.string() }) });
+  });
+
   test('must have an object of parameters and a time with a unit', () => {
     const options = { name: 't', description: 'd', execute: () => null };
     // @ts-expect-error Parameters have names.
@@ -102,6 +160,15 @@ describe('an agent', () => {
     const tools: ToolDefinition[] = [defineTool({ name: 'x', description: 'd', parameters: z.object({}), execute: () => null })];
     expectTypeOf(defineAgent({ ...MODEL, tools })).toExtend<AnyAgent>();
     defineAgent({ ...MODEL, tools, deps: z.object({ userId: z.string(), maybe: z.string().optional() }) });
+  });
+
+  test('has limits by name, and a time with a unit', () => {
+    const search = defineTool({ name: 'search', description: 'd', parameters: z.object({}), execute: () => null });
+    defineAgent({ ...MODEL, tools: [search], limits: { toolCallsByName: { search: 1 }, costUsd: 0.5, deadline: '2d' }, onLimit: 'ask' });
+    // @ts-expect-error The unit is missing.
+    expect(() => defineAgent({ ...MODEL, limits: { deadline: '2' } })).toThrow(UsageError);
+    // @ts-expect-error Steps are limited by maxIterations.
+    expect(() => defineAgent({ ...MODEL, limits: { maxIterations: 2 } })).toThrow(UsageError);
   });
 
   test('refuses what is no option', () => {

@@ -1,9 +1,9 @@
-import { UsageError } from '../domain/error.ts';
+import { UsageError } from './error.ts';
 
-/** A time span: milliseconds, or text such as `500ms`, `30s`, `5m`, `1.5h`. */
+/** A time span: milliseconds, or text such as `500ms`, `30s`, `5m`, `1.5h`, `2d`. */
 export type Duration = number | `${number}${keyof typeof UNITS}`;
 
-const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Milliseconds of a duration. `owner` begins the UsageError that is thrown for anything else and for less than one millisecond. */
 export function milliseconds(duration: Duration, owner: string): number {
@@ -13,6 +13,6 @@ export function milliseconds(duration: Duration, owner: string): number {
 }
 
 function parse(text: string): number {
-  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
   return Object.hasOwn(UNITS, unit) ? Number(number) * UNITS[unit as keyof typeof UNITS] : Number.NaN;
 }

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { agentApprovals, askedTerms } from '../../src/define/approval-options.ts';
+import { defineAgent } from '../../src/define/define-agent.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
+import type { ToolDefinition } from '../../src/define/tool-definition.ts';
+import { UsageError } from '../../src/domain/error.ts';
+
+function approvalOf(approval: unknown): ToolDefinition['approval'] {
+  const tool = defineTool({
+    name: 'refund',
+    description: 'Refunds.',
+    parameters: z.object({ cents: z.int() }),
+    execute: () => 'done',
+    approval: approval as 'always',
+  });
+  return tool.approval;
+}
+
+describe('a tool', () => {
+  test('that says nothing about approvals, or never, waits for nobody', () => {
+    expect(approvalOf(undefined)).toBeUndefined();
+    expect(approvalOf('never')).toBeUndefined();
+  });
+
+  const large = ({ cents }: { cents: number }): boolean => cents > 1_000;
+
+  test.each([
+    ['always', { when: 'always' }],
+    [{}, { when: 'always' }],
+    [{ deadline: '2d' }, { when: 'always', deadlineMs: 172_800_000 }],
+    [
+      { when: 'always', deadline: '30m', onDeadline: 'approve' },
+      { when: 'always', deadlineMs: 1_800_000, onDeadline: 'approve' },
+    ],
+    [large, { when: large }],
+    [
+      { when: large, onDeadline: 'deny' },
+      { when: large, onDeadline: 'deny' },
+    ],
+  ])('may ask with %j', (approval, expected) => {
+    expect(approvalOf(approval)).toEqual(expected);
+  });
+
+  test.each([
+    [true, '"approval" is true: write "always", "never", a function, or {when, deadline, onDeadline}'],
+    [null, '"approval" is null: write "always", "never", a function, or {when, deadline, onDeadline}'],
+    ['sometimes', '"approval" is "sometimes": write "always", "never", a function, or {when, deadline, onDeadline}'],
+    [{ when: 'never' }, '"approval.when" is "never": write "always" or a function, or leave "approval" out'],
+    [{ when: true }, '"approval.when" is true: write "always" or a function, or leave "approval" out'],
+    [{ timeout: '1h' }, '"approval" has an unknown option "timeout" (known: when, deadline, onDeadline)'],
+    [{ deadline: 'soon' }, '"approval.deadline" is "soon": write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
+    [{ deadline: 0 }, '"approval.deadline" is 0: write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
+    [{ onDeadline: 'reject' }, '"approval.onDeadline" is "reject": write "deny" or "approve"'],
+  ])('that asks with %j is refused where it is defined', (approval, problem) => {
+    expect(() => approvalOf(approval)).toThrow(new UsageError(`tool "refund": ${problem}`));
+  });
+
+  test('cannot bear the name under which a limit waits for a person', () => {
+    const limit = { name: 'raise_limits', description: 'd', parameters: z.object({}), execute: () => null };
+    expect(() => defineTool(limit)).toThrow(new UsageError('tool "raise_limits": this name is reserved: give the tool another one'));
+  });
+});
+
+describe('an agent', () => {
+  const BASE = { name: 'clerk', model: 'p/m' };
+
+  test('may give a deadline to all that waits', () => {
+    expect(defineAgent({ ...BASE, approvals: { deadline: '1h', onDeadline: 'approve' } }).approvals).toEqual({
+      deadlineMs: 3_600_000,
+      onDeadline: 'approve',
+    });
+  });
+
+  test('that gives none has none', () => {
+    expect(defineAgent(BASE)).not.toHaveProperty('approvals');
+    expect(defineAgent({ ...BASE, approvals: {} })).not.toHaveProperty('approvals');
+  });
+
+  test.each([
+    [{ deadline: -1 }, '"approvals.deadline" is -1: write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
+    [{ onDeadline: 'ask' }, '"approvals.onDeadline" is "ask": write "deny" or "approve"'],
+    [{ when: 'always' }, '"approvals" has an unknown option "when" (known: deadline, onDeadline)'],
+  ])('with approvals of %j is refused', (approvals, problem) => {
+    expect(() => agentApprovals('agent "clerk"', approvals as object)).toThrow(new UsageError(`agent "clerk": ${problem}`));
+  });
+});
+
+describe('what a predicate returns', () => {
+  test.each([
+    [false, undefined],
+    [true, {}],
+    [{}, {}],
+    [{ reason: 'over the limit' }, { reason: 'over the limit' }],
+    [
+      { reason: 'large', deadline: '1m', onDeadline: 'approve' },
+      { reason: 'large', deadlineMs: 60_000, onDeadline: 'approve' },
+    ],
+  ])('%j is understood', (answer, terms) => {
+    expect(askedTerms('tool "refund"', answer)).toEqual(terms);
+  });
+
+  test.each([
+    [undefined, 'what "approval" returned is undefined: return true, false, or {reason, deadline, onDeadline}'],
+    [1, 'what "approval" returned is 1: return true, false, or {reason, deadline, onDeadline}'],
+    [[], 'what "approval" returned is []: return true, false, or {reason, deadline, onDeadline}'],
+    [{ why: 'x' }, 'what "approval" returned has an unknown option "why" (known: reason, deadline, onDeadline)'],
+    [{ reason: 7 }, 'what "approval" returned has the reason 7: write a text'],
+    [{ deadline: 'x' }, '"approval().deadline" is "x": write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
+  ])('%j is a mistake that is named', (answer, problem) => {
+    expect(() => askedTerms('tool "refund"', answer)).toThrow(new UsageError(`tool "refund": ${problem}`));
+  });
+});
