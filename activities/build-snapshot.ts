@@ -1,60 +1,69 @@
 import { createHash } from 'node:crypto';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
-import type { AgentSnapshot, OutputSnapshot } from '../src/domain/agent-snapshot.ts';
+import type { AnyTool } from '../src/define/tool-definition.ts';
+import type { AgentSnapshot, OutputSnapshot, ToolSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { ContinueAsNewThresholds } from '../src/domain/continue-as-new.ts';
 import { canonicalJson, type JsonValue } from '../src/domain/json.ts';
 import type { ModelCapabilities } from '../src/domain/model.ts';
+import type { PriceTable } from '../src/model/prices.ts';
+import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
 import { windowPolicy } from './window-policy.ts';
 
 /** What a snapshot needs beside the agent's definition. */
-export interface SnapshotCircumstances {
+export interface SnapshotCircumstances extends LimitOverrides {
   /** The agent's instructions, resolved for the deps of this run. */
   instructions: string[];
   capabilities: ModelCapabilities;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
-  /** The namespace has Longhaul's search attributes. */
+  /** The namespace has Longhaul's search attributes for agent and status. */
   searchAttributes: boolean;
+  /** The namespace has the search attribute for what a run waits for. */
+  waitingForAttribute?: boolean;
   /** Where the worker sets its own. */
   continueAsNew?: ContinueAsNewThresholds | undefined;
   /** The run moves to the current build of its worker where it continues as new. */
   upgradeOnContinueAsNew?: boolean;
   /** The worker has an archive. */
   archive?: boolean;
-  /** Overrides the agent's step limit. */
-  maxIterations?: number | undefined;
+  /** The worker checks who decides. */
+  authorize?: boolean;
+  /** The worker tells somebody when something waits. */
+  notify?: boolean;
+  /** Prices that the worker knows better than the list. */
+  prices?: PriceTable | undefined;
 }
 
-/** The agent as plain JSON, pinned for one run. Its digest names the same content wherever it is computed. */
+/**
+ * The agent as plain JSON, pinned for one run. Its digest names the same content wherever it is computed. Throws
+ * `invalid_input` and `invalid_agent` for limits that could not hold.
+ */
 export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstances): AgentSnapshot {
-  const { instructions, capabilities, heartbeatMs, searchAttributes, maxIterations, continueAsNew } = circumstances;
+  const { instructions, capabilities, heartbeatMs, searchAttributes, continueAsNew } = circumstances;
   const output = outputSnapshot(agent, capabilities);
+  const limits = snapshotLimits(agent, circumstances);
+  const prices = snapshotPrices(agent, limits, circumstances.prices);
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
     name: agent.name,
     instructions,
     model: agent.model,
-    tools: agent.tools.map((tool) => ({
-      name: tool.name,
-      description: tool.description,
-      parameters: tool.providerSchema,
-      strict: tool.strict,
-      schema: tool.schema,
-      parallel: tool.parallel,
-      timeoutMs: tool.timeoutMs,
-      maxAttempts: tool.maxAttempts,
-      maxResultBytes: tool.maxResultBytes,
-    })),
+    tools: agent.tools.map(toolSnapshot),
     parallel: agent.parallel,
     settings: agent.settings,
     ...(output === undefined ? {} : { output }),
-    limits: maxIterations === undefined ? agent.limits : { ...agent.limits, maxIterations },
+    limits,
     timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts },
+    ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
+    ...(circumstances.authorize ? { authorize: true as const } : {}),
+    ...(circumstances.notify ? { notify: true as const } : {}),
+    ...(prices === undefined ? {} : { prices }),
     window: windowPolicy(agent, capabilities),
     ...(continueAsNew === undefined ? {} : { continueAsNew }),
     ...(circumstances.archive ? { archive: true } : {}),
     ...(circumstances.upgradeOnContinueAsNew ? { upgradeOnContinueAsNew: true as const } : {}),
     searchAttributes,
+    ...(circumstances.waitingForAttribute ? { waitingForAttribute: true as const } : {}),
   };
   return { ...content, digest: snapshotDigest(content) };
 }
@@ -66,6 +75,23 @@ const DIGEST_LENGTH = 22;
 function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
   const plain = JSON.parse(JSON.stringify(content)) as JsonValue;
   return createHash('sha256').update(canonicalJson(plain)).digest('base64url').slice(0, DIGEST_LENGTH);
+}
+
+function toolSnapshot(tool: AnyTool): ToolSnapshot {
+  const { approval, answer } = tool;
+  return {
+    name: tool.name,
+    description: tool.description,
+    parameters: tool.providerSchema,
+    strict: tool.strict,
+    schema: tool.schema,
+    parallel: tool.parallel,
+    timeoutMs: tool.timeoutMs,
+    maxAttempts: tool.maxAttempts,
+    maxResultBytes: tool.maxResultBytes,
+    ...(approval === undefined ? {} : { approval: { ...approval, when: approval.when === 'always' ? 'always' : 'predicate' } }),
+    ...(answer === undefined ? {} : { answer }),
+  };
 }
 
 function outputSnapshot(agent: AnyAgent, capabilities: ModelCapabilities): OutputSnapshot | undefined {

@@ -14,12 +14,18 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
   return failingAs('invalid_agent', async (input) => {
     const agent = runtime.registry.agent(input.agent);
     const given = input.depsByReference ? (await queryRun<DataView>(input, QUERIES.data, null)).deps : (input.deps ?? {});
+    const searchAttributes = await runtime.searchAttributes();
     const snapshot = buildSnapshot(agent, {
       instructions: await resolveInstructions(agent, parseDeps(agent, given)),
       capabilities: runtime.registry.provider(agent.model).capabilities,
       heartbeatMs: runtime.heartbeatMs,
-      searchAttributes: await runtime.searchAttributes(),
+      searchAttributes: searchAttributes.agentAndStatus,
+      waitingForAttribute: searchAttributes.waitingFor,
       maxIterations: input.maxIterations,
+      ...(input.limits === undefined ? {} : { limits: input.limits }),
+      authorize: runtime.authorize !== undefined,
+      notify: runtime.notify !== undefined,
+      prices: runtime.prices,
       continueAsNew: runtime.continueAsNew,
       archive: runtime.archive !== undefined,
       upgradeOnContinueAsNew: runtime.upgradeOnContinueAsNew,

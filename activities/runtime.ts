@@ -1,6 +1,8 @@
 import type { ContinueAsNewThresholds } from '../src/domain/continue-as-new.ts';
+import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import type { Resources } from '../src/define/run-context.ts';
 import type { ArchiveSink } from '../src/archive/archive-sink.ts';
+import type { PriceTable } from '../src/model/prices.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { AbortRegistry } from './abort-registry.ts';
 import type { AgentRegistry } from './agent-registry.ts';
@@ -15,6 +17,12 @@ export interface ActivityRuntime {
   payloadStore: PayloadStore | undefined;
   /** Where events go that a run leaves behind. */
   archive: ArchiveSink | undefined;
+  /** Checks who decides. */
+  authorize: AuthorizeDecision | undefined;
+  /** Tells somebody that something waits. */
+  notify: NotifyWaiting | undefined;
+  /** Prices that come before those of the list. */
+  prices: PriceTable;
   transcripts: TranscriptCache;
   snapshots: SnapshotCache;
   aborts: AbortRegistry;
@@ -24,6 +32,14 @@ export interface ActivityRuntime {
   upgradeOnContinueAsNew: boolean;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
-  /** Whether the namespace has Longhaul's search attributes, once the worker knows. */
-  searchAttributes: () => Promise<boolean>;
+  /** Which of Longhaul's search attributes the namespace has, once the worker knows. */
+  searchAttributes: () => Promise<KnownSearchAttributes>;
+}
+
+/** Which search attributes a namespace has: only those may be upserted. */
+export interface KnownSearchAttributes {
+  /** `LonghaulAgent` and `LonghaulStatus`. */
+  agentAndStatus: boolean;
+  /** `LonghaulWaitingFor`. */
+  waitingFor: boolean;
 }

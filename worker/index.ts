@@ -6,6 +6,16 @@ export type { PayloadStore, StoredRun } from '../src/payload-store/payload-store
 export { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
 export { fileArchive, type FileArchiveOptions } from '../src/archive/file-archive.ts';
 export type { ArchiveBatch, ArchiveSink } from '../src/archive/archive-sink.ts';
+export type {
+  AuthorizeAnswer,
+  AuthorizeContext,
+  AuthorizeDecision,
+  DecisionHookContext,
+  DecisionToAuthorize,
+  NotifyWaiting,
+  WaitingNotice,
+} from '../src/define/decision-hooks.ts';
+export type { ModelPrice } from '../src/domain/price.ts';
 export { COMMAND_RECORDER_MODULE } from './replay-bundle.ts';
 export { Replayer, type ReplayerOptions, type ReplayVerdict } from './replayer.ts';
 export type { Divergence } from './replay-divergence.ts';

@@ -5,19 +5,22 @@ import { AbortRegistry } from '../activities/abort-registry.ts';
 import { AgentRegistry } from '../activities/agent-registry.ts';
 import { createActivities } from '../activities/index.ts';
 import { SnapshotCache } from '../activities/run-snapshot.ts';
-import type { ActivityRuntime } from '../activities/runtime.ts';
+import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
 import { TranscriptCache } from '../activities/transcript.ts';
 import type { ArchiveSink } from '../src/archive/archive-sink.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import { FAILURE_CONVERTER_PATH, withCodec } from '../src/codec/with-codec.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
+import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import { requireKnown, wholeNumber } from '../src/define/option-checks.ts';
 import type { Resources } from '../src/define/run-context.ts';
 import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/domain/continue-as-new.ts';
 import { UsageError } from '../src/domain/error.ts';
 import type { ModelClient } from '../src/domain/model.ts';
+import type { ModelPrice } from '../src/domain/price.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
+import { checkedPrices } from './checked-prices.ts';
 import { CANCELLATION_MODULE, combinedWorkflows, resolveSdk } from './combined-workflows.ts';
 import { requireEncodedFailures } from './encoded-failures.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
@@ -34,6 +37,12 @@ export interface LonghaulPluginOptions {
   payloadStore?: PayloadStore;
   /** Keeps what runs leave behind, so that nothing depends on how long the server keeps histories. Runs that begin on this worker are archived. */
   archive?: ArchiveSink;
+  /** Says who decides about a call, or that they may not: called with every decision before it is applied. Without it `by` is recorded as claimed. */
+  authorize?: AuthorizeDecision;
+  /** Told what begins to wait for a decision: at least once, with an id that stays the same. */
+  notify?: NotifyWaiting;
+  /** What models cost, by `provider/model`, in US dollars per million tokens: comes before the list prices that Longhaul knows. */
+  prices?: Readonly<Record<string, ModelPrice>>;
   /** Compression and encryption of what is stored; the clients need the same. What is encoded is read in any case. */
   codec?: CodecOptions;
   /** Ties the worker to one build of your code, and says what becomes of runs in flight when there is another. Default: no versions. */
@@ -53,7 +62,7 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
  * Adds Longhaul to a Worker that a team already has: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`.
  * It brings the `agentRun` workflow beside the worker's own, the activities, and the fast way of a cancellation.
  * A bundle built ahead needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`.
- * Throws a UsageError for a codec that cannot be used, duplicate agents, missing providers, a tool that
+ * Throws a UsageError for a codec that cannot be used, duplicate agents, missing providers, prices that are none, a tool that
  * spills without a payload store, tools named like an activity that exists, and versioning that the server lacks (where the
  * worker is run).
  */
@@ -63,7 +72,7 @@ export class LonghaulPlugin extends SimplePlugin {
   readonly #encrypts: boolean;
   readonly #versioning: Versioning | undefined;
   #connection: SystemInfoAccess | undefined;
-  #searchAttributes: Promise<boolean> | undefined;
+  #searchAttributes: Promise<KnownSearchAttributes> | undefined;
 
   constructor(options: LonghaulPluginOptions) {
     super({ name: 'longhaul', dataConverter: (existing) => withCodec(existing, options.codec) });
@@ -79,13 +88,16 @@ export class LonghaulPlugin extends SimplePlugin {
       resources: options.resources ?? {},
       payloadStore: options.payloadStore,
       archive: options.archive,
+      authorize: hook('authorize', options.authorize),
+      notify: hook('notify', options.notify),
+      prices: checkedPrices(options.prices ?? {}),
       transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
       snapshots: new SnapshotCache(),
       aborts: new AbortRegistry(),
       continueAsNew: thresholds(options.continueAsNew),
       upgradeOnContinueAsNew: options.versioning?.behavior === 'UPGRADE_ON_CONTINUE_AS_NEW',
       heartbeatMs: this.#heartbeatMs,
-      searchAttributes: () => this.#searchAttributes ?? Promise.resolve(false),
+      searchAttributes: () => this.#searchAttributes ?? Promise.resolve({ agentAndStatus: false, waitingFor: false }),
     };
   }
 
@@ -146,13 +158,23 @@ export class LonghaulPlugin extends SimplePlugin {
           fn: ({ namespace, workflowId, runId }) => aborts.abort([namespace, workflowId, runId].join('/')),
           callDuringReplay: false,
         },
+        interruptRequested: {
+          fn: ({ namespace, workflowId, runId }, key) => aborts.interrupt([namespace, workflowId, runId].join('/'), key),
+          callDuringReplay: false,
+        },
       },
     };
   }
 
-  async #ensureSearchAttributes(connection: SearchAttributeAccess, namespace: string): Promise<boolean> {
+  async #ensureSearchAttributes(connection: SearchAttributeAccess, namespace: string): Promise<KnownSearchAttributes> {
     return ensureSearchAttributes(connection, namespace, (line) => Runtime.instance().logger.warn(line));
   }
+}
+
+/** A hook of the worker. Throws a UsageError for what is no function: decisions would fail, one by one. */
+function hook<Hook extends AuthorizeDecision | NotifyWaiting>(name: string, given: Hook | undefined): Hook | undefined {
+  if (given === undefined || typeof given === 'function') return given;
+  throw new UsageError(`the worker: "${name}" is ${JSON.stringify(given)}: write a function`);
 }
 
 /** Every threshold of a run, where one is set. Throws a UsageError for one that is no whole number of at least 1. */

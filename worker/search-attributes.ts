@@ -1,9 +1,16 @@
 import type { OperatorService, WorkflowService } from '@temporalio/client';
+import type { KnownSearchAttributes } from '../activities/runtime.ts';
+import { GRPC, grpcCode } from '../src/client/grpc-code.ts';
 import { errorMessage } from '../src/domain/error.ts';
-import { SEARCH_ATTRIBUTES } from '../src/protocol.ts';
+import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../src/protocol.ts';
 
-/** What the server calls the type Keyword. */
-const KEYWORD = 2;
+type Name = keyof typeof SEARCH_ATTRIBUTE_TYPES;
+type Type = (typeof SEARCH_ATTRIBUTE_TYPES)[Name];
+
+/** What the server calls the types. */
+const TYPE_NUMBERS = { Keyword: 2, KeywordList: 7 } as const satisfies Record<Type, number>;
+
+const NAMES = Object.keys(SEARCH_ATTRIBUTE_TYPES) as Name[];
 
 /** How the attributes are looked up and added: the part of a connection that is needed. */
 export interface SearchAttributeAccess {
@@ -12,55 +19,79 @@ export interface SearchAttributeAccess {
 }
 
 /**
- * Registers Longhaul's search attributes where they are missing, and says whether the namespace has them. Where it
- * may not, runs work without them; `warn` then gets one line with the command that an administrator needs.
+ * Registers Longhaul's search attributes where they are missing, and says which of them the namespace has. Where some
+ * may not be had, runs work without them; `warn` then gets one line with the command that an administrator needs.
  */
 export async function ensureSearchAttributes(
   connection: SearchAttributeAccess,
   namespace: string,
   warn: (line: string) => void,
-): Promise<boolean> {
-  const names = Object.values(SEARCH_ATTRIBUTES);
+): Promise<KnownSearchAttributes> {
+  const { missing, why } = await register(connection, namespace);
+  if (missing.length > 0) warn(advice(namespace, missing, why));
+  const has = (name: Name): boolean => !missing.includes(name);
+  return { agentAndStatus: has(SEARCH_ATTRIBUTES.agent) && has(SEARCH_ATTRIBUTES.status), waitingFor: has(SEARCH_ATTRIBUTES.waitingFor) };
+}
+
+/** Which attributes are missing although they were to be added, and why. */
+async function register(connection: SearchAttributeAccess, namespace: string): Promise<{ missing: Name[]; why: string }> {
   try {
-    const missing = names.filter(await isMissing(connection, namespace));
-    if (missing.length === 0) return true;
-    await connection.operatorService.addSearchAttributes({
-      namespace,
-      searchAttributes: Object.fromEntries(missing.map((name) => [name, KEYWORD])),
-    });
+    const missing = await missingIn(connection, namespace);
+    if (missing.length === 0) return { missing, why: '' };
+    const refused = await add(connection, namespace, missing);
     // Adding an attribute that exists with another type is answered with success and changes nothing.
-    const still = names.filter(await isMissing(connection, namespace));
-    if (still.length === 0) return true;
-    warn(advice(namespace, still, 'the server did not add them as Keyword'));
+    return { missing: await missingIn(connection, namespace), why: refused ?? 'the server did not add them with these types' };
   } catch (error) {
-    if (await canBeSearched(connection, namespace, names)) return true;
-    warn(advice(namespace, names, errorMessage(error)));
+    const missing: Name[] = [];
+    for (const name of NAMES) if (!(await canBeSearched(connection, namespace, name))) missing.push(name);
+    return { missing, why: errorMessage(error) };
   }
-  return false;
+}
+
+async function missingIn({ operatorService }: SearchAttributeAccess, namespace: string): Promise<Name[]> {
+  const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
+  return NAMES.filter((name) => customAttributes?.[name] !== TYPE_NUMBERS[SEARCH_ATTRIBUTE_TYPES[name]]);
+}
+
+/** Adds attributes, those of one type at a time: a namespace may have room for one type and not for another. Gives why some were not added. */
+async function add({ operatorService }: SearchAttributeAccess, namespace: string, names: Name[]): Promise<string | undefined> {
+  let refused: string | undefined;
+  for (const [type, number] of Object.entries(TYPE_NUMBERS)) {
+    const ofType = names.filter((name) => SEARCH_ATTRIBUTE_TYPES[name] === type);
+    if (ofType.length === 0) continue;
+    try {
+      await operatorService.addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(ofType.map((name) => [name, number])) });
+    } catch (error) {
+      refused ??= errorMessage(error);
+    }
+  }
+  return refused;
 }
 
 /**
- * Whether a search by the attributes is understood: the way to find out where the operator service is not for workers
- * (Temporal Cloud). The operator STARTS_WITH is refused for any type but Keyword.
+ * Whether an attribute can be searched by as its type can: the way to find out where the operator service is not for
+ * workers (Temporal Cloud). STARTS_WITH is for Keyword; a KeywordList takes IN, like others, and refuses STARTS_WITH.
  */
-async function canBeSearched({ workflowService }: SearchAttributeAccess, namespace: string, names: string[]): Promise<boolean> {
-  try {
-    await workflowService.countWorkflowExecutions({ namespace, query: names.map((name) => `${name} STARTS_WITH 'x'`).join(' AND ') });
-    return true;
-  } catch {
-    return false;
-  }
+async function canBeSearched({ workflowService }: SearchAttributeAccess, namespace: string, name: Name): Promise<boolean> {
+  const isTaken = async (condition: string): Promise<boolean | undefined> => {
+    try {
+      await workflowService.countWorkflowExecutions({ namespace, query: `${name} ${condition}` });
+      return true;
+    } catch (error) {
+      // The server has read the query and does not take it: any other failure says nothing about the attribute.
+      return grpcCode(error) === GRPC.invalidArgument ? false : undefined;
+    }
+  };
+  const startsWith = await isTaken(`STARTS_WITH 'x'`);
+  if (SEARCH_ATTRIBUTE_TYPES[name] === 'Keyword') return startsWith === true;
+  return startsWith === false && (await isTaken(`IN ('x')`)) === true;
 }
 
-async function isMissing(connection: SearchAttributeAccess, namespace: string): Promise<(name: string) => boolean> {
-  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-  return (name) => customAttributes?.[name] !== KEYWORD;
-}
-
-function advice(namespace: string, names: string[], why: string): string {
-  const flags = names.map((name) => `--name ${name} --type Keyword`).join(' ');
+function advice(namespace: string, names: Name[], why: string): string {
+  const flags = names.map((name) => `--name ${name} --type ${SEARCH_ATTRIBUTE_TYPES[name]}`).join(' ');
+  const by = names.every((name) => name === SEARCH_ATTRIBUTES.waitingFor) ? 'what they wait for' : 'agent or status';
   return (
-    `Runs in namespace "${namespace}" cannot be found by agent or status: search attributes are missing (${why}). ` +
+    `Runs in namespace "${namespace}" cannot be found by ${by}: search attributes are missing (${why}). ` +
     `An administrator can add them: temporal operator search-attribute create --namespace ${namespace} ${flags}`
   );
 }

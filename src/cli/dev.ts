@@ -1,7 +1,7 @@
 import { type DevServer, startDevServer } from '../dev-server/index.ts';
 import { freePorts } from '../dev-server/free-port.ts';
 import { UsageError } from '../domain/error.ts';
-import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES } from '../protocol.ts';
+import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../protocol.ts';
 import type { CodecOptions } from '../codec/codec-options.ts';
 import { KEYS_VARIABLE } from '../codec/environment-keys.ts';
 import { type AgentsModule, loadAgentsModule } from './agents-module.ts';
@@ -83,7 +83,7 @@ async function provideServer(io: CommandIo, flags: DevFlags, { endpoint }: DevCo
     uiPort: flags.uiPort ?? (await usualPort(USUAL_UI_PORT, say)),
     dbFile: flags.db,
     uiCodecEndpoint: endpoint,
-    searchAttributes: Object.fromEntries(Object.values(SEARCH_ATTRIBUTES).map((name) => [name, 'Keyword' as const])),
+    searchAttributes: SEARCH_ATTRIBUTE_TYPES,
   });
 }
 

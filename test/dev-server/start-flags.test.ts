@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { cliEnvironment, startFlags } from '../../src/dev-server/start-flags.ts';
+import { SEARCH_ATTRIBUTE_TYPES } from '../../src/protocol.ts';
 
 test('every server is tuned, and the database pragmas come only with a database file', () => {
   const inMemory = startFlags({ port: 7000 }).join(' ');
@@ -15,12 +16,12 @@ test('every server is tuned, and the database pragmas come only with a database 
 });
 
 test('the UI and the search attributes are there when asked for', () => {
-  const flags = startFlags({ port: 7000, uiPort: 8000, searchAttributes: { LonghaulAgent: 'Keyword', LonghaulStatus: 'Keyword' } }).join(
-    ' ',
-  );
+  const flags = startFlags({ port: 7000, uiPort: 8000, searchAttributes: SEARCH_ATTRIBUTE_TYPES }).join(' ');
   expect(flags).toContain('--ui-port=8000');
   expect(flags).not.toContain('--headless');
-  expect(flags).toContain('--search-attribute=LonghaulAgent=Keyword --search-attribute=LonghaulStatus=Keyword');
+  expect(flags).toContain(
+    '--search-attribute=LonghaulAgent=Keyword --search-attribute=LonghaulStatus=Keyword --search-attribute=LonghaulWaitingFor=KeywordList',
+  );
 });
 
 test('settings for another server do not reach the CLI', () => {

@@ -5,7 +5,7 @@ import { expect, inject, test } from 'vitest';
 import { connect } from '../../src/client/index.ts';
 import type { CodecOptions } from '../../src/codec/codec-options.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/protocol.ts';
+import { SEARCH_ATTRIBUTE_TYPES } from '../../src/protocol.ts';
 import { failWith, hang, scriptedModel } from '../../src/testing/index.ts';
 import { createWorker } from '../../worker/index.ts';
 import { codecWith, DISCREET_SCRIPT, encryptedBundle, keeper, SECRETS } from './codec-agents.ts';
@@ -35,7 +35,7 @@ async function databaseOf(work: (server: { address: string }) => Promise<void>):
     const server = await startDevServer({
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TEMPORAL_CLI_PATH: cliPath },
       dbFile: join(directory, 'runs.sqlite'),
-      searchAttributes: Object.fromEntries(Object.values(SEARCH_ATTRIBUTES).map((name) => [name, 'Keyword' as const])),
+      searchAttributes: SEARCH_ATTRIBUTE_TYPES,
     });
     const files = async (): Promise<string> =>
       Buffer.concat(await Promise.all((await readdir(directory)).map((name) => readFile(join(directory, name))))).toString('latin1');

@@ -8,6 +8,8 @@ import { ensureSearchAttributes } from '../../worker/search-attributes.ts';
 import { assistant } from './agents.ts';
 import { historyOf, Testbed, until } from './testbed.ts';
 
+const BOTH = { agentAndStatus: true, waitingFor: true };
+
 test('a worker registers the search attributes, and runs are found by agent and status', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('done')]) } });
@@ -64,7 +66,8 @@ test('where they cannot be had, runs work without them and never upsert them, wi
   const namespace = await namespaceWithoutThem();
   await using testbed = await Testbed.open(namespace);
   const warnings: string[] = [];
-  expect(await ensureSearchAttributes(connectionOf(testbed), namespace, (line) => warnings.push(line))).toBe(false);
+  const has = await ensureSearchAttributes(connectionOf(testbed), namespace, (line) => warnings.push(line));
+  expect(has).toEqual({ agentAndStatus: false, waitingFor: true });
   expect(warnings).toHaveLength(1);
   expect(warnings[0]).toContain(`temporal operator search-attribute create --namespace ${namespace} --name LonghaulAgent --type Keyword`);
 
@@ -84,18 +87,35 @@ test('where the operator service is closed to workers, attributes that exist are
   await using testbed = await Testbed.open();
   const connection = connectionOf(testbed);
   const namespace = testbed.client.temporal.options.namespace;
-  expect(await ensureSearchAttributes(connection, namespace, () => undefined)).toBe(true);
+  expect(await ensureSearchAttributes(connection, namespace, () => undefined)).toEqual(BOTH);
   const closed = () => Promise.reject(new Error('PERMISSION_DENIED'));
   const denied = (workflowService: Connection['workflowService']) => ({
     operatorService: { listSearchAttributes: closed, addSearchAttributes: closed } as unknown as Connection['operatorService'],
     workflowService,
   });
   const warnings: string[] = [];
-  expect(await ensureSearchAttributes(denied(connection.workflowService), namespace, (line) => warnings.push(line))).toBe(true);
+  expect(await ensureSearchAttributes(denied(connection.workflowService), namespace, (line) => warnings.push(line))).toEqual(BOTH);
   expect(warnings).toEqual([]);
   const without = await namespaceWithoutThem();
-  expect(await ensureSearchAttributes(denied(connection.workflowService), without, (line) => warnings.push(line))).toBe(false);
+  const has = await ensureSearchAttributes(denied(connection.workflowService), without, (line) => warnings.push(line));
+  expect(has).toEqual({ agentAndStatus: false, waitingFor: false });
   expect(warnings[0]).toContain('PERMISSION_DENIED');
+});
+
+test('a namespace that has those for agent and status alone works with the two', async () => {
+  const namespace = await namespaceWithoutThem('LonghaulWaitingFor');
+  await using testbed = await Testbed.open(namespace);
+  const connection = connectionOf(testbed);
+  const warnings: string[] = [];
+  const has = await ensureSearchAttributes(connection, namespace, (line) => warnings.push(line));
+  expect(has).toEqual({ agentAndStatus: true, waitingFor: false });
+  expect(warnings).toEqual([expect.stringMatching(/what they wait for: .* --name LonghaulWaitingFor --type KeywordList$/)]);
+
+  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('done')]) } });
+  const { runId } = await testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
+  const { typedSearchAttributes } = await testbed.client.temporal.workflow.getHandle(runId).describe();
+  const own = typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]);
+  expect(Object.fromEntries(own)).toMatchObject({ LonghaulAgent: 'assistant', LonghaulStatus: 'completed' });
 });
 
 function connectionOf(testbed: Testbed): Connection {
@@ -105,7 +125,7 @@ function connectionOf(testbed: Testbed): Connection {
 }
 
 /** A namespace where one of the names is taken by another type: the server then reports success and adds nothing. */
-async function namespaceWithoutThem(): Promise<string> {
+async function namespaceWithoutThem(taken = 'LonghaulAgent'): Promise<string> {
   await using testbed = await Testbed.open();
   const { workflowService, operatorService } = connectionOf(testbed);
   const namespace = `test-${randomUUID()}`;
@@ -113,7 +133,7 @@ async function namespaceWithoutThem(): Promise<string> {
   const TEXT = 1;
   // The server's services learn of a new namespace a moment later.
   await until(async () => {
-    const adding = operatorService.addSearchAttributes({ namespace, searchAttributes: { LonghaulAgent: TEXT } });
+    const adding = operatorService.addSearchAttributes({ namespace, searchAttributes: { [taken]: TEXT } });
     return adding.then(
       () => true,
       () => false,

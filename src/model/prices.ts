@@ -1,0 +1,28 @@
+import type { ModelPrice } from '../domain/price.ts';
+
+/** Prices by `provider/model`. */
+export type PriceTable = Readonly<Record<string, ModelPrice>>;
+
+/**
+ * List prices in US dollars per million tokens, for models of the provider named `openai`. They change, and contracts
+ * and gateways have others: what the worker's `prices` say comes first. A dated variant of a model may cost something
+ * else than the model, so it is not taken for it.
+ */
+const LIST_PRICES: PriceTable = {
+  'openai/gpt-4o': { input: 2.5, cachedInput: 1.25, output: 10 },
+  'openai/gpt-4o-mini': { input: 0.15, cachedInput: 0.075, output: 0.6 },
+  'openai/gpt-4.1': { input: 2, cachedInput: 0.5, output: 8 },
+  'openai/gpt-4.1-mini': { input: 0.4, cachedInput: 0.1, output: 1.6 },
+  'openai/gpt-4.1-nano': { input: 0.1, cachedInput: 0.025, output: 0.4 },
+  'openai/gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 },
+  'openai/gpt-5-mini': { input: 0.25, cachedInput: 0.025, output: 2 },
+  'openai/gpt-5-nano': { input: 0.05, cachedInput: 0.005, output: 0.4 },
+  'openai/o3': { input: 2, cachedInput: 0.5, output: 8 },
+  'openai/o4-mini': { input: 1.1, cachedInput: 0.275, output: 4.4 },
+};
+
+/** What a model costs: by the overrides, else by its list price; undefined where nobody knows. */
+export function priceOf(model: string, overrides: PriceTable = {}): ModelPrice | undefined {
+  for (const prices of [overrides, LIST_PRICES]) if (Object.hasOwn(prices, model)) return prices[model];
+  return undefined;
+}

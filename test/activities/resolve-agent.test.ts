@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { AbortRegistry } from '../../activities/abort-registry.ts';
+import { AgentRegistry } from '../../activities/agent-registry.ts';
+import { resolveAgentActivity } from '../../activities/resolve-agent.ts';
+import { SnapshotCache } from '../../activities/run-snapshot.ts';
+import type { ActivityRuntime } from '../../activities/runtime.ts';
+import { TranscriptCache } from '../../activities/transcript.ts';
+import { defineAgent } from '../../src/index.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
+
+const clerk = defineAgent({ name: 'clerk', model: 'p/m', limits: { totalTokens: 1_000 } });
+
+function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
+  return {
+    registry: new AgentRegistry([clerk], { p: scriptedModel([]) }),
+    resources: {},
+    payloadStore: undefined,
+    archive: undefined,
+    authorize: undefined,
+    notify: undefined,
+    prices: {},
+    transcripts: new TranscriptCache(1_000),
+    snapshots: new SnapshotCache(),
+    aborts: new AbortRegistry(),
+    continueAsNew: undefined,
+    upgradeOnContinueAsNew: false,
+    heartbeatMs: 5_000,
+    searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
+    ...changes,
+  };
+}
+
+test('the limits of the start reach the snapshot, over those of the agent', async () => {
+  const resolve = resolveAgentActivity(runtime());
+  const snapshot = await resolve({ agent: 'clerk', maxIterations: 3, limits: { toolCalls: 2, deadlineMs: 60_000 } });
+  expect(snapshot.limits).toEqual({ maxIterations: 3, finalAttempt: false, totalTokens: 1_000, toolCalls: 2, deadlineMs: 60_000 });
+});
+
+test('what the worker has beside its agents is in the snapshot: hooks, prices, and the attributes of the namespace', async () => {
+  const prices = { 'p/m': { input: 1, output: 2 } };
+  const resolve = resolveAgentActivity(
+    runtime({
+      authorize: () => ({ as: 'somebody' }),
+      notify: () => undefined,
+      prices,
+      searchAttributes: () => Promise.resolve({ agentAndStatus: true, waitingFor: true }),
+    }),
+  );
+  expect(await resolve({ agent: 'clerk' })).toMatchObject({
+    authorize: true,
+    notify: true,
+    prices,
+    searchAttributes: true,
+    waitingForAttribute: true,
+  });
+});
+
+test('a worker without any of them pins none of them', async () => {
+  const snapshot = await resolveAgentActivity(runtime())({ agent: 'clerk' });
+  expect(snapshot).toHaveProperty('searchAttributes', false);
+  for (const name of ['authorize', 'notify', 'prices', 'waitingForAttribute']) expect(snapshot).not.toHaveProperty(name);
+});
+
+test('a run whose limit in dollars could not hold is refused for good', async () => {
+  const resolve = resolveAgentActivity(runtime());
+  await expect(resolve({ agent: 'clerk', limits: { costUsd: 1 } })).rejects.toMatchObject({
+    type: 'invalid_agent',
+    nonRetryable: true,
+    message: expect.stringContaining('the price of model "p/m" is not known'),
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { ensureSearchAttributes, type SearchAttributeAccess } from '../../worker/search-attributes.ts';
+
+const KEYWORD = 2;
+const KEYWORD_LIST = 7;
+const TEXT = 1;
+const ALL = { LonghaulAgent: KEYWORD, LonghaulStatus: KEYWORD, LonghaulWaitingFor: KEYWORD_LIST };
+
+interface Namespace {
+  attributes: Record<string, number>;
+  /** Types for which there is no room. */
+  full?: number[];
+  /** The operator service is not for workers. */
+  closed?: boolean;
+}
+
+/** A server with one namespace, as far as attributes are concerned. */
+function server({ attributes, full = [], closed = false }: Namespace): SearchAttributeAccess {
+  const refuse = (code: number, message: string): never => {
+    throw Object.assign(new Error(message), { code, details: message, metadata: {} });
+  };
+  const operatorService = {
+    listSearchAttributes: async () => {
+      if (closed) refuse(7, 'PERMISSION_DENIED');
+      return { customAttributes: { ...attributes } };
+    },
+    addSearchAttributes: async ({ searchAttributes = {} }: { searchAttributes?: Record<string, number> | null }) => {
+      for (const [name, type] of Object.entries(searchAttributes ?? {})) {
+        if (full.includes(type)) refuse(9, `no room for type ${type}`);
+        attributes[name] ??= type;
+      }
+      return {};
+    },
+  };
+  const workflowService = {
+    countWorkflowExecutions: async ({ query }: { query?: string | null }) => {
+      const [name = '', operator = ''] = (query ?? '').split(' ');
+      const type = attributes[name];
+      const takes = type === KEYWORD ? ['STARTS_WITH', 'IN'] : type === KEYWORD_LIST ? ['IN'] : [];
+      return takes.includes(operator) ? { count: 0 } : refuse(3, `${operator} is not for ${name}`);
+    },
+  };
+  return { operatorService, workflowService } as unknown as SearchAttributeAccess;
+}
+
+async function ensured(namespace: Namespace): Promise<{ has: { agentAndStatus: boolean; waitingFor: boolean }; warnings: string[] }> {
+  const warnings: string[] = [];
+  const has = await ensureSearchAttributes(server(namespace), 'team', (line) => warnings.push(line));
+  return { has, warnings };
+}
+
+test('a namespace without any of them gets all three, each with its type', async () => {
+  const attributes = {};
+  expect(await ensured({ attributes })).toEqual({ has: { agentAndStatus: true, waitingFor: true }, warnings: [] });
+  expect(attributes).toEqual(ALL);
+});
+
+test('a namespace that has those for agent and status, and no room for the third, works with the two', async () => {
+  const { LonghaulWaitingFor: _, ...two } = ALL;
+  const { has, warnings } = await ensured({ attributes: two, full: [KEYWORD_LIST] });
+  expect(has).toEqual({ agentAndStatus: true, waitingFor: false });
+  expect(warnings).toEqual([
+    'Runs in namespace "team" cannot be found by what they wait for: search attributes are missing (no room for type 7). ' +
+      'An administrator can add them: temporal operator search-attribute create --namespace team --name LonghaulWaitingFor --type KeywordList',
+  ]);
+});
+
+test('a namespace where one is of another type is told which, and has the others', async () => {
+  const { has, warnings } = await ensured({ attributes: { LonghaulStatus: TEXT } });
+  expect(has).toEqual({ agentAndStatus: false, waitingFor: true });
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toContain('cannot be found by agent or status');
+  expect(warnings[0]).toMatch(/--namespace team --name LonghaulStatus --type Keyword$/);
+});
+
+describe('where the operator service is closed to workers, each is tried by a search', () => {
+  test.each([
+    [ALL, { agentAndStatus: true, waitingFor: true }],
+    [
+      { LonghaulAgent: KEYWORD, LonghaulStatus: KEYWORD },
+      { agentAndStatus: true, waitingFor: false },
+    ],
+    [
+      { ...ALL, LonghaulWaitingFor: KEYWORD },
+      { agentAndStatus: true, waitingFor: false },
+    ],
+    [
+      { ...ALL, LonghaulWaitingFor: TEXT },
+      { agentAndStatus: true, waitingFor: false },
+    ],
+    [
+      { ...ALL, LonghaulAgent: KEYWORD_LIST },
+      { agentAndStatus: false, waitingFor: true },
+    ],
+    [{}, { agentAndStatus: false, waitingFor: false }],
+  ])('%j', async (attributes, expected) => {
+    const { has, warnings } = await ensured({ attributes, closed: true });
+    expect(has).toEqual(expected);
+    expect(warnings).toHaveLength(expected.agentAndStatus && expected.waitingFor ? 0 : 1);
+  });
+});
