@@ -26,6 +26,7 @@ export async function resolveAgent(run: LiveRun, input: RunInput): Promise<Resol
     ...ofRun(run),
     agent: input.agent,
     ...(input.maxIterations === undefined ? {} : { maxIterations: input.maxIterations }),
+    ...(input.limits === undefined ? {} : { limits: input.limits }),
     ...(input.deps === undefined ? {} : fits(input.deps) ? { deps: input.deps } : { depsByReference: true }),
   };
   try {

@@ -2,13 +2,15 @@ import { type ActivityOptions, ApplicationFailure, CancelledFailure, ChildWorkfl
 import { CancellationScope, ChildWorkflowCancellationType, executeChild, ParentClosePolicy, uuid4 } from '@temporalio/workflow';
 import type { AnyAgent, DepsOf, OutputOf } from '../src/define/agent-definition.ts';
 import type { ContentPart } from '../src/domain/content.ts';
-import { isJsonObject, type JsonObject } from '../src/domain/json.ts';
+import type { JsonObject } from '../src/domain/json.ts';
+import type { LimitOptions } from '../src/domain/limit-options.ts';
 import { isRunResult, RunResult, type RunResultFields } from '../src/domain/run-result.ts';
 import { oneLine } from '../src/domain/text.ts';
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/protocol.ts';
 import { checkRunInput } from '../src/schema/run-input-schema.ts';
 import { activity } from './activity-call.ts';
 import { type InlineEnd, type InlineOptions, runInline } from './run-inline.ts';
+import { runInputOf } from './run-input.ts';
 
 const READ_RESULT: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
@@ -23,6 +25,8 @@ export interface RunAgentOptions<Deps = JsonObject> {
   /** The run id of the child; the parent's id and the agent's name otherwise. */
   runId?: string;
   maxIterations?: number;
+  /** Overrides other limits of the agent. */
+  limits?: LimitOptions;
   /** The task queue of the worker that has the agent; the parent's own otherwise. */
   taskQueue?: string;
 }
@@ -64,13 +68,8 @@ async function runChild<Agent extends AnyAgent>(
   input: string | ContentPart[],
   options: RunAgentOptions<DepsOf<Agent>>,
 ): Promise<RunResult<OutputOf<Agent>>> {
-  const { deps, runId, maxIterations, taskQueue } = options;
-  const runInput: RunInput = {
-    agent,
-    input,
-    ...(isJsonObject(deps) ? { deps } : {}),
-    ...(maxIterations === undefined ? {} : { maxIterations }),
-  };
+  const { runId, taskQueue } = options;
+  const runInput = runInputOf(agent, input, options);
   const checked = checkRunInput(runInput);
   // A command that is too large would fail the task of the calling workflow, again and again.
   if (!checked.ok) {

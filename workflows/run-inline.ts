@@ -2,11 +2,13 @@ import { ApplicationFailure } from '@temporalio/common';
 import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { AnyAgent, DepsOf, OutputOf } from '../src/define/agent-definition.ts';
 import type { ContentPart } from '../src/domain/content.ts';
-import { isJsonObject, type JsonObject } from '../src/domain/json.ts';
+import type { JsonObject } from '../src/domain/json.ts';
+import type { LimitOptions } from '../src/domain/limit-options.ts';
 import { RunResult, type RunResultFields } from '../src/domain/run-result.ts';
 import type { RunCarry } from '../src/loop/run-carry.ts';
-import type { CarriedInput, RunInput } from '../src/protocol.ts';
+import type { CarriedInput } from '../src/protocol.ts';
 import { executeRun } from './execute-run.ts';
+import { runInputOf } from './run-input.ts';
 import { registerMessages } from './run-messages.ts';
 import { registerQueries } from './run-queries.ts';
 import { checkStart } from './run-start.ts';
@@ -16,6 +18,8 @@ export interface InlineOptions<Deps = JsonObject> {
   inline: true;
   deps?: Deps;
   maxIterations?: number;
+  /** Overrides other limits of the agent. */
+  limits?: LimitOptions;
   /**
    * Names the run inside this workflow: its queries and Updates bear the key (`key.status`), and its run id is
    * `workflowId/key`. Default: the agent's name, with a number from the second of one name on.
@@ -44,7 +48,7 @@ export async function runInline<Agent extends AnyAgent>(
   const key = keyOf(options.carry?.runId.slice(workflowId.length + 1) ?? options.key ?? nextKey(agent));
   const identity = { runId: `${workflowId}/${key}`, key, startedAt: Date.now() };
   const checked = checkStart(
-    options.carry === undefined ? runInput(agent, input, options) : ({ carry: options.carry } satisfies CarriedInput),
+    options.carry === undefined ? runInputOf(agent, input, options) : ({ carry: options.carry } satisfies CarriedInput),
     identity,
   );
   if (!checked.ok) throw ApplicationFailure.create({ type: checked.code, message: checked.problem, nonRetryable: true });
@@ -56,15 +60,6 @@ export async function runInline<Agent extends AnyAgent>(
   const scope = CancellationScope.current();
   if (scope.consideredCancelled) await scope.cancelRequested;
   return end.type === 'continue' ? end : { type: 'finished', result: new RunResult(end.result as RunResultFields<OutputOf<Agent>>) };
-}
-
-function runInput(agent: string, input: string | ContentPart[], { deps, maxIterations }: InlineOptions<unknown>): RunInput {
-  return {
-    agent,
-    input,
-    ...(isJsonObject(deps) ? { deps } : {}),
-    ...(maxIterations === undefined ? {} : { maxIterations }),
-  };
 }
 
 /** Two runs under one key would answer each other's queries. */

@@ -6,6 +6,7 @@ import { parseDeps } from '../define/parse-deps.ts';
 import type { ContentPart } from '../domain/content.ts';
 import { LonghaulError } from '../domain/error.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
+import { type LimitOptions, plainLimits } from '../domain/limit-options.ts';
 import { outputText } from '../domain/output-text.ts';
 import { summaryText } from '../domain/summary-text.ts';
 import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../protocol.ts';
@@ -23,6 +24,8 @@ export interface StartOptions<Deps = unknown> {
   ifExists?: 'refuse' | 'return';
   /** Overrides the agent's step limit. */
   maxIterations?: number;
+  /** Overrides other limits of the agent, each by itself: `{costUsd: 0.5, deadline: '2h'}`. */
+  limits?: LimitOptions;
   taskQueue?: string;
 }
 
@@ -58,9 +61,15 @@ export async function startRun(
 }
 
 function runInput(agent: AnyAgent | string, name: string, options: StartOptions): RunInput {
-  const { input, deps, maxIterations } = options;
+  const { input, deps, maxIterations, limits } = options;
   const checked = checkRunInput(
-    stripUndefined({ agent: name, input, deps: deps === undefined ? undefined : plainDeps(agent, deps), maxIterations }),
+    stripUndefined({
+      agent: name,
+      input,
+      deps: deps === undefined ? undefined : plainDeps(agent, deps),
+      maxIterations,
+      limits: limits === undefined ? undefined : plainLimits('the run cannot start', limits),
+    }),
   );
   if (!checked.ok) throw new LonghaulError(checked.code, `The run cannot start: ${checked.problem}`);
   return checked.input;

@@ -54,6 +54,9 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
+/** Bytes of JSON that limits may have: one for each of a thousand tools. They travel with the run. */
+const LIMITS_BYTES = 64_000;
+
 /** The input of a run, or what is wrong with it: each problem with its path and what was expected. */
 export type RunInputCheck = { ok: true; input: RunInput } | { ok: false; code: 'invalid_input' | 'payload_too_large'; problem: string };
 
@@ -70,7 +73,7 @@ export function checkRunInput(value: unknown): RunInputCheck {
   return { ok: false, code: 'invalid_input', problem: problemsText(problems) };
 }
 
-/** Both are kept for as long as the run lasts, and travel with it. */
+/** All are kept for as long as the run lasts, and travel with it. */
 function checkSizes(input: RunInput): RunInputCheck {
   const problems: string[] = [];
   const inputBytes = jsonBytes(input.input);
@@ -83,6 +86,8 @@ function checkSizes(input: RunInput): RunInputCheck {
   if (depsBytes > BYTE_BUDGETS.deps) {
     problems.push(`deps: ${depsBytes} bytes of JSON, over ${BYTE_BUDGETS.deps}: pass ids, and let tools look up the rest`);
   }
+  const limitsBytes = input.limits === undefined ? 0 : jsonBytes(input.limits);
+  if (limitsBytes > LIMITS_BYTES) problems.push(`limits: ${limitsBytes} bytes of JSON, over ${LIMITS_BYTES}: name fewer tools`);
   return problems.length === 0 ? { ok: true, input } : { ok: false, code: 'payload_too_large', problem: problems.join('; ') };
 }
 

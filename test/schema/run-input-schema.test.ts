@@ -6,6 +6,7 @@ test.each([
   { agent: 'a', input: 'Hello' },
   { agent: 'a', input: '' },
   { agent: 'a', input: 'Hello', deps: { user: { id: 7 } }, maxIterations: 3 },
+  { agent: 'a', input: 'Hello', limits: { toolCalls: 0, toolCallsByName: { search: 2 }, totalTokens: 9, costUsd: 0.5, deadlineMs: 1_000 } },
   {
     agent: 'a',
     input: [
@@ -34,6 +35,14 @@ test.each([
   [
     { agent: 'a', input: 'x', maxIterations: 0.5 },
     'maxIterations: expected integer, got 0.5; maxIterations: expected a number >= 1, got 0.5',
+  ],
+  [{ agent: 'a', input: 'x', limits: 5 }, 'limits: expected object, got number'],
+  [{ agent: 'a', input: 'x', limits: { steps: 5 } }, 'limits: unknown field "steps"'],
+  [{ agent: 'a', input: 'x', limits: { maxIterations: 5 } }, 'limits: unknown field "maxIterations"'],
+  [{ agent: 'a', input: 'x', limits: { costUsd: 0 } }, 'limits.costUsd: expected a number > 0, got 0'],
+  [
+    { agent: 'a', input: 'x', limits: { toolCallsByName: { search: -1 } } },
+    'limits.toolCallsByName.search: expected a number >= 0, got -1',
   ],
   [{ agent: 'a', input: [{ type: 'picture' }] }, 'input[0].type: expected "text", "image", "audio", "video" or "file", got "picture"'],
   [{ agent: 'a', input: [{ type: 'text' }] }, 'input[0]: missing required field "text"'],
@@ -69,6 +78,8 @@ describe('what a run begins with has a size', () => {
       { deps: { a: 'x'.repeat(deps - object + 1) } },
       'deps: 150001 bytes of JSON, over 150000: pass ids, and let tools look up the rest',
     ],
+    ['limits at their budget', { limits: limitsOf(64_000) }, undefined],
+    ['limits one byte above their budget', { limits: limitsOf(64_001) }, 'limits: 64001 bytes of JSON, over 64000: name fewer tools'],
   ])('%s', (_, fields, problem) => {
     const value = { agent: 'a', input: 'hello', ...fields };
     expect(checkRunInput(value)).toEqual(
@@ -76,3 +87,8 @@ describe('what a run begins with has a size', () => {
     );
   });
 });
+
+function limitsOf(bytes: number): object {
+  const others = '{"toolCallsByName":{"":1}}'.length;
+  return { toolCallsByName: { ['x'.repeat(bytes - others)]: 1 } };
+}

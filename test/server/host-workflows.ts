@@ -1,5 +1,5 @@
 import { continueAsNew } from '@temporalio/workflow';
-import { runAgent, type RunCarry } from '../../workflows/index.ts';
+import { runAgent, type RunAgentOptions, type RunCarry } from '../../workflows/index.ts';
 
 /** Two agents in one workflow: the second writes about what the first found. */
 export async function report(topic: string): Promise<{ text: string; statuses: string[]; tokens: number }> {
@@ -39,4 +39,11 @@ export async function inlineOutcome(key: string): Promise<{ status: string; runI
   const end = await runAgent('researcher', 'Q', { inline: true, key });
   if (end.type === 'continue') throw new Error('the threshold was not meant to be reached');
   return { status: end.result.status, runId: end.result.runId, output: end.result.output };
+}
+
+/** One agent as a child and once more inline, both with limits of this start. */
+export async function limitedTwice(limits: NonNullable<RunAgentOptions['limits']>): Promise<(string | undefined)[]> {
+  const child = await runAgent('assistant', 'Q', { limits });
+  const inline = await runAgent('assistant', 'Q', { inline: true, limits });
+  return [child.stopReason, inline.type === 'finished' ? inline.result.stopReason : inline.type];
 }
