@@ -61,7 +61,8 @@ function limitApproval({ window, snapshot, context }: RunState, ports: RunPorts,
     key: callId,
     step: context.currentStep + 1,
     requestedAt: ports.now(),
-    ...deadlineOf(snapshot.approvals ?? {}, ports.now()),
+    // Approved by the clock, whatever the agent says of its calls, a limit would raise itself again and again.
+    ...deadlineOf({ ...snapshot.approvals, onDeadline: 'deny' }, ports.now()),
     reason: message,
     proposal,
   };
