@@ -14,7 +14,7 @@ type Payloads = { payloads?: object[] | null } | null | undefined;
 
 /** Something that the next workflow task sees. */
 interface Unseen {
-  see(task: number): void;
+  see(task: number): unknown;
 }
 
 /** Reads the history of one execution of a run. Needs no worker. Rejects with `NOT_FOUND` where the server does not have it. */
@@ -43,6 +43,10 @@ export class ExecutionReader {
       modelCalls: [],
       summaries: [],
       toolCalls: new Map(),
+      authorizations: [],
+      notifications: [],
+      ended: [],
+      timers: new Set(),
       arrivals: [],
       changes: new Set(),
       taskTimes: [],
@@ -55,6 +59,7 @@ export class ExecutionReader {
     if (event.workflowExecutionStartedEventAttributes) await this.#start(event);
     else if (this.#readTask(event) || this.#readClose(event) || (await this.#readActivity(event)) || (await this.#readArrival(event)))
       return;
+    else if (event.timerFiredEventAttributes) this.#unseen.push({ see: (task) => this.execution.timers.add(task) });
     else if (event.markerRecordedEventAttributes) this.#mark(event.markerRecordedEventAttributes);
   }
 
@@ -127,12 +132,19 @@ export class ExecutionReader {
     this.#scheduled.set(String(event.eventId), activity);
     switch (activity.name) {
       case ACTIVITIES.resolveAgent:
+      case ACTIVITIES.requestCancel:
         return;
       case ACTIVITIES.callModel:
         execution.modelCalls.push(activity as RecordedExecution['modelCalls'][number]);
         return;
       case ACTIVITIES.summarise:
         execution.summaries.push(activity as RecordedExecution['summaries'][number]);
+        return;
+      case ACTIVITIES.authorizeDecision:
+        execution.authorizations.push(activity as RecordedExecution['authorizations'][number]);
+        return;
+      case ACTIVITIES.notifyWaiting:
+        execution.notifications.push(activity as RecordedExecution['notifications'][number]);
         return;
       case ACTIVITIES.archiveEvents:
         execution.archived = true;
@@ -154,6 +166,7 @@ export class ExecutionReader {
     this.#unseen.push({
       see: (task) => {
         activity.task = task;
+        this.execution.ended.push(activity);
         if (resolves) this.execution.resolved = { snapshot: ending.output as AgentSnapshot, task };
       },
     });

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { RunResultFields } from '../domain/run-result.ts';
 import { closeRun } from '../loop/close-run.ts';
 import type { Position } from '../loop/next-step.ts';
@@ -6,7 +7,8 @@ import { BEGINNING, type LoopEnd, runLoop } from '../loop/run-loop.ts';
 import { newRunState, type RunState } from '../loop/run-state.ts';
 import { toldEventIds } from './event-ids.ts';
 import type { RecordedExecution } from './recorded-execution.ts';
-import { NotYetRecorded, RecordedPorts } from './recorded-ports.ts';
+import { RecordedPorts } from './recorded-ports.ts';
+import { RecordedTasks } from './recorded-tasks.ts';
 
 /** What the history of an execution says when the loop is run over it again. */
 export interface ReadBackRun {
@@ -30,42 +32,62 @@ export interface ReadBackRun {
  * history names them (`next`: what was carried into the next execution), and derived from their place otherwise.
  */
 export async function readBack(runId: string, recorded: RecordedExecution, next?: RunCarry): Promise<ReadBackRun> {
-  const { input, carry, resolved, startedAt } = recorded;
+  const { input, carry, startedAt } = recorded;
   const known = {
     agentName: carry?.snapshot.name ?? (typeof input?.agent === 'string' ? input.agent : ''),
     startedAt: carry?.startedAt ?? startedAt,
     executions: (carry?.executions ?? 0) + 1,
   };
-  const ports = new RecordedPorts(recorded, toldEventIds(recorded, next));
-  const beginning = beginningOf(runId, recorded, ports);
-  if (resolved === undefined || beginning === undefined) return { ...known, queued: ports.inbox.queued };
+  const tasks = new RecordedTasks(runId, recorded);
+  const ports = new RecordedPorts(recorded, tasks, toldEventIds(recorded, next));
+  const beginning = beginningOf(runId, recorded, { tasks, ports });
+  if (beginning === undefined) {
+    tasks.reach();
+    return { ...known, queued: tasks.inbox.queued };
+  }
   const { state, position } = beginning;
-  ports.state = state;
-  const end = await runOver(state, ports, position);
-  ports.end();
+  const end = await runOver({ tasks, ports }, state, position);
+  // What has come to a run that had decided its end was refused.
+  tasks.inbox.closed = end?.type === 'finished';
+  tasks.reach();
   const result = end === undefined ? undefined : resultOf(end, state, recorded);
-  return { ...known, queued: ports.inbox.queued, state, ...(result === undefined ? {} : { result }) };
+  return { ...known, queued: tasks.inbox.queued, state, ...(result === undefined ? {} : { result }) };
 }
 
+/** The tasks of an execution, and the ports of the loop that goes through them. */
+interface Replay {
+  tasks: RecordedTasks;
+  ports: RecordedPorts;
+}
+
+/** What came before the agent was resolved found no run yet; a run that goes on from another execution is there at once. */
 function beginningOf(
   runId: string,
   { carry, input, resolved, startedAt }: RecordedExecution,
-  ports: RecordedPorts,
+  { tasks, ports }: Replay,
 ): { state: RunState; position: Position } | undefined {
-  // The loop changes what it begins with.
-  if (carry !== undefined) return fromCarry(structuredClone(carry));
-  if (input === undefined || resolved === undefined) return undefined;
-  return { state: newRunState({ runId, snapshot: resolved.snapshot, input: input.input, startedAt }, ports), position: BEGINNING };
+  if (resolved === undefined) return undefined;
+  if (carry !== undefined) {
+    // The loop changes what it begins with.
+    const beginning = fromCarry(structuredClone(carry));
+    tasks.state = beginning.state;
+    tasks.reach(resolved.task);
+    return beginning;
+  }
+  tasks.reach(resolved.task);
+  if (input === undefined) return undefined;
+  tasks.state = newRunState({ runId, snapshot: resolved.snapshot, input: input.input, startedAt }, ports);
+  return { state: tasks.state, position: BEGINNING };
 }
 
-/** How the loop ended; undefined where history ends before. */
-async function runOver(state: RunState, ports: RecordedPorts, from: Position): Promise<LoopEnd | undefined> {
-  try {
-    return await runLoop(state, ports, from);
-  } catch (error) {
-    if (error instanceof NotYetRecorded) return undefined;
-    throw error;
-  }
+/** How the loop ended; undefined where history ends before. Each task is let come to rest before the next one. */
+async function runOver({ tasks, ports }: Replay, state: RunState, from: Position): Promise<LoopEnd | undefined> {
+  const loop = runLoop(state, ports, from);
+  let end: LoopEnd | undefined;
+  do end = await Promise.race([loop, setImmediate(undefined)]);
+  while (end === undefined && (tasks.release() || tasks.next()));
+  ports.end();
+  return end;
 }
 
 /** A run that was about to continue when it was cancelled ends with what it has. */

@@ -1,8 +1,11 @@
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { RunCarry } from '../loop/run-carry.ts';
 import type {
+  AuthorizeDecisionInput,
+  AuthorizeDecisionOutput,
   CallModelInput,
   CallModelOutput,
+  NotifyWaitingInput,
   RunInput,
   RunToolInput,
   RunToolOutput,
@@ -53,10 +56,16 @@ export interface RecordedExecution {
   summaries: RecordedActivity<SummariseInput, SummariseOutput>[];
   /** By the place of the call: see `placeOf`. */
   toolCalls: Map<string, RecordedActivity<RunToolInput, RunToolOutput>>;
+  authorizations: RecordedActivity<AuthorizeDecisionInput, AuthorizeDecisionOutput>[];
+  notifications: RecordedActivity<NotifyWaitingInput, unknown>[];
+  /** All activities that ended, in the order in which they did. */
+  ended: RecordedActivity<unknown, unknown>[];
   arrivals: Arrival[];
   /** The changes of the loop that the execution has shown. */
   changes: Set<string>;
   cancel?: { reason: string; task?: number };
+  /** The tasks that saw a timer fire. */
+  timers: Set<number>;
   /** When each task began, in milliseconds since the epoch. */
   taskTimes: number[];
   /** The task in which the loop came to its end in this execution. */

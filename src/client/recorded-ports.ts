@@ -1,48 +1,64 @@
-import { modelFailure, modelOutcome, summaryFailure, toolFailure, toolOutcome } from '../activity-outcome.ts';
-import type { QueuedMessage } from '../domain/queued-message.ts';
+import {
+  authorizationFailure,
+  modelFailure,
+  modelOutcome,
+  summaryFailure,
+  summaryOutcome,
+  toldUnlessCancelled,
+  toolFailure,
+  toolOutcome,
+} from '../activity-outcome.ts';
+import type { Decision } from '../domain/approval.ts';
 import { LonghaulError } from '../domain/error.ts';
-import { Inbox } from '../loop/inbox.ts';
-import type { LoopChange, ModelCall, ModelCallOutcome, RunPorts, SummaryOutcome, ToolInvocation, ToolOutcome } from '../loop/ports.ts';
+import type { Inbox } from '../loop/inbox.ts';
+import type {
+  Authorization,
+  LoopChange,
+  ModelCall,
+  ModelCallOutcome,
+  RunPorts,
+  SummaryOutcome,
+  ToolInvocation,
+  ToolOutcome,
+  WaitDeadline,
+} from '../loop/ports.ts';
 import type { RunState } from '../loop/run-state.ts';
-import { type CancelReasonInput, type SendInput, SIGNALS, UPDATES } from '../protocol.ts';
-import { messageProblem } from '../schema/message-schema.ts';
 import { derivedEventId } from './event-ids.ts';
-import { type Arrival, placeOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
-
-/** The loop has come to where history ends. */
-export class NotYetRecorded extends Error {}
+import type { RecordedTasks } from './recorded-tasks.ts';
+import { placeOf, type RecordedExecution } from './recorded-execution.ts';
 
 /**
- * The ports of a run that is read back: every answer is taken from history. Where the loop stands in it is told by the
- * number of the workflow task that saw what the loop waited for last: what came with that task or before is known then.
+ * The ports of a run that is read back: every answer is taken from history, in the workflow task in which the run had
+ * it. What a task asked for is known too, so that a run that was about to continue as new is told apart from one that
+ * had room for what came next.
  */
 export class RecordedPorts implements RunPorts {
-  /** The run, once there is one: its offset is the one of the next event. */
-  state: RunState | undefined;
   readonly inbox: Inbox;
   readonly #recorded: RecordedExecution;
+  readonly #tasks: RecordedTasks;
   readonly #ids: ReadonlyMap<number, string>;
-  readonly #arrivals: Arrival[];
-  #task = 0;
+  /** Tool calls by the task that asked for them, as far as the loop has not come to them. */
+  readonly #toolCallsLeft = new Map<number, number>();
   #modelCalls = 0;
   #summaries = 0;
-  #toolCalls = 0;
-  #arrived = 0;
+  #authorizations = 0;
+  #notifications = 0;
+  #toolsRunning = 0;
 
-  constructor(recorded: RecordedExecution, ids: ReadonlyMap<number, string>) {
+  constructor(recorded: RecordedExecution, tasks: RecordedTasks, ids: ReadonlyMap<number, string>) {
     this.#recorded = recorded;
+    this.#tasks = tasks;
     this.#ids = ids;
-    this.inbox = new Inbox(structuredClone(recorded.carry?.inbox));
-    this.#arrivals = inOrderOfHandling(recorded.arrivals);
-    this.#advance(recorded.resolved?.task);
+    this.inbox = tasks.inbox;
+    for (const { scheduledIn } of recorded.toolCalls.values()) this.#countToolCall(scheduledIn, 1);
   }
 
   now(): number {
-    return this.#recorded.taskTimes[this.#task - 1] ?? this.#recorded.startedAt;
+    return this.#tasks.now();
   }
 
   uuid(): string {
-    const offset = this.state?.window.through ?? 0;
+    const offset = this.#state?.window.through ?? 0;
     return this.#ids.get(offset) ?? derivedEventId(this.#recorded.executionId, offset);
   }
 
@@ -50,54 +66,62 @@ export class RecordedPorts implements RunPorts {
     const recorded = this.#recorded.modelCalls[this.#modelCalls];
     if (recorded !== undefined && recorded.input.through !== through) throw this.#diverged(`a model call after ${through} events`);
     this.#modelCalls += 1;
-    const ended = this.#waitFor(recorded);
-    if (ended === 'cancelled') return { type: 'cancelled' };
-    return ended.failure === undefined ? modelOutcome(ended.output) : modelFailure(this.#model(), ended.failure);
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: true });
+    const outcome = ended.failure === undefined ? modelOutcome(ended.output) : modelFailure(this.#model(), ended.failure);
+    return outcome.type === 'cancelled' && !this.cancelRequested() ? { ...outcome, type: 'interrupted' } : outcome;
   }
 
   async summarise(): Promise<SummaryOutcome> {
     const recorded = this.#recorded.summaries[this.#summaries];
     this.#summaries += 1;
-    const ended = this.#waitFor(recorded);
-    if (ended === 'cancelled') return { type: 'cancelled' };
-    return ended.failure === undefined ? { type: 'summary', ...ended.output } : summaryFailure(this.#model(), ended.failure);
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: true });
+    const model = this.#state?.snapshot.window?.summaryModel ?? this.#model();
+    return ended.failure === undefined ? summaryOutcome(ended.output) : summaryFailure(model, ended.failure);
   }
 
   async runTool({ offset, index, tool }: ToolInvocation): Promise<ToolOutcome> {
     const recorded = this.#recorded.toolCalls.get(placeOf(offset, index));
-    if (recorded !== undefined) this.#toolCalls += 1;
-    const cancelledIn = this.#recorded.cancel?.task ?? Infinity;
-    // A tool is not waited for once the run is cancelled.
-    const ended = recorded?.task !== undefined && recorded.task > cancelledIn ? this.#cancelled() : this.#waitFor(recorded);
-    if (ended === 'cancelled') return { type: 'cancelled' };
+    if (recorded !== undefined) this.#countToolCall(recorded.scheduledIn, -1);
+    this.#toolsRunning += 1;
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
+    this.#toolsRunning -= 1;
     return ended.failure === undefined ? toolOutcome(ended.output) : toolFailure(tool, ended.failure);
   }
 
+  async authorize({ id }: Decision): Promise<Authorization> {
+    const recorded = this.#recorded.authorizations[this.#authorizations];
+    if (recorded !== undefined && recorded.input.decision.id !== id) throw this.#diverged(`the check of decision "${id}"`);
+    this.#authorizations += 1;
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
+    return ended.failure === undefined ? ended.output : authorizationFailure(ended.failure);
+  }
+
+  async notify(): Promise<boolean> {
+    const recorded = this.#recorded.notifications[this.#notifications];
+    this.#notifications += 1;
+    const { failure } = await this.#tasks.endOf(recorded, { isWaitedFor: false });
+    return failure === undefined || toldUnlessCancelled(failure);
+  }
+
   cancelRequested(): boolean {
-    return (this.#recorded.cancel?.task ?? Infinity) <= this.#task;
+    return this.#tasks.cancelRequested();
   }
 
-  takeMessages(): QueuedMessage[] {
-    return this.inbox.take();
+  until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void> {
+    return this.#tasks.until(isMet, deadline?.at);
   }
 
-  paused(): boolean {
-    return this.inbox.paused;
-  }
-
-  async idle(): Promise<void> {
-    const next = Math.min(this.#arrivals[this.#arrived]?.task ?? Infinity, this.#recorded.cancel?.task ?? Infinity);
-    if (next === Infinity) throw new NotYetRecorded();
-    this.#advance(next);
-  }
-
-  /** True exactly where history goes on in the next execution: nothing more was asked for in this one. */
+  /**
+   * True exactly where history goes on in the next execution. What was asked for in this task was asked for because
+   * there was room; a call that was not, while others ran, was left to the next execution.
+   */
   continueDue(): boolean {
-    const { end, archived, decidedIn = Infinity, modelCalls, toolCalls, summaries } = this.#recorded;
-    if (end?.type !== 'continued' && !archived) return false;
-    if (this.#modelCalls < modelCalls.length || this.#toolCalls < toolCalls.size) return false;
+    const { end, archived, decidedIn = Infinity, modelCalls, summaries } = this.#recorded;
+    if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
+    if (this.#toolsRunning > 0) return true;
+    if ((end?.type !== 'continued' && !archived) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0) return false;
     // A paused run that is about to go on in the next execution may summarise before.
-    return this.#task >= decidedIn || summaries[this.#summaries]?.scheduledIn === this.#task;
+    return this.#tasks.number >= decidedIn || (this.inbox.paused && summaries[this.#summaries]?.scheduledIn === this.#tasks.number);
   }
 
   allows(change: LoopChange): boolean {
@@ -106,23 +130,19 @@ export class RecordedPorts implements RunPorts {
 
   /** The loop has come to where nothing more is recorded. Throws `history_unreadable` where there is more. */
   end(): void {
-    const { modelCalls, summaries } = this.#recorded;
-    const isLeft = [...modelCalls.slice(this.#modelCalls), ...summaries.slice(this.#summaries)].some(({ task }) => task !== undefined);
-    if (isLeft) throw this.#diverged(`its end after ${this.state?.window.through ?? 0} events`);
-    this.#catchUp();
+    const { modelCalls, summaries, authorizations } = this.#recorded;
+    const left = [
+      ...modelCalls.slice(this.#modelCalls),
+      ...summaries.slice(this.#summaries),
+      ...authorizations.slice(this.#authorizations),
+    ];
+    if (left.some(({ task }) => task !== undefined)) throw this.#diverged(`its end after ${this.#state?.window.through ?? 0} events`);
   }
 
-  /** Takes in everything that has come since the loop last went on. */
-  #catchUp(): void {
-    this.#advance(this.#recorded.taskTimes.length);
-  }
-
-  /** The end of an activity: what has none was cancelled, or is still to come. */
-  #waitFor<Output>(recorded: RecordedActivity<unknown, Output> | undefined): Ended<Output> | 'cancelled' {
-    if (recorded?.task === undefined) return this.#cancelled();
-    this.#advance(recorded.task);
-    const { output, failure } = recorded;
-    return failure === undefined ? { output: output as Output } : { failure };
+  #countToolCall(task: number, more: 1 | -1): void {
+    const left = (this.#toolCallsLeft.get(task) ?? 0) + more;
+    if (left === 0) this.#toolCallsLeft.delete(task);
+    else this.#toolCallsLeft.set(task, left);
   }
 
   #diverged(where: string): LonghaulError {
@@ -133,54 +153,11 @@ export class RecordedPorts implements RunPorts {
     );
   }
 
-  #cancelled(): 'cancelled' {
-    const { cancel } = this.#recorded;
-    if (cancel?.task === undefined) throw new NotYetRecorded();
-    this.#advance(cancel.task);
-    return 'cancelled';
-  }
-
-  #advance(task: number | undefined): void {
-    if (task === undefined || task <= this.#task) return;
-    for (const arrival of this.#arrivals.slice(this.#arrived)) {
-      if (arrival.task > task) break;
-      this.#task = arrival.task;
-      this.#take(arrival);
-      this.#arrived += 1;
-    }
-    this.#task = task;
-  }
-
-  /** As the handlers of the workflow do it: an Update was accepted, a signal may not fit. */
-  #take({ by, name, argument }: Arrival): void {
-    if (by === 'update') this.inbox.countUpdate();
-    if (by === 'signal' && name === SIGNALS.cancelReason) this.inbox.cancelReason = (argument as CancelReasonInput | undefined)?.reason;
-    if (by === 'update' && name === UPDATES.pause) this.inbox.paused = true;
-    if (by === 'update' && name === UPDATES.resume) this.inbox.paused = false;
-    if (name !== UPDATES.send || (by === 'signal' && !this.#takesSignal(argument))) return;
-    const { id, content } = argument as SendInput;
-    this.inbox.add({ id, content, timestamp: this.now() / 1000 });
-  }
-
-  #takesSignal(argument: unknown): boolean {
-    return messageProblem(argument) === undefined && this.inbox.hasRoomFor(argument as SendInput) && !this.inbox.busy;
+  get #state(): RunState | undefined {
+    return this.#tasks.state;
   }
 
   #model(): string {
-    return this.state?.snapshot.model ?? '';
+    return this.#state?.snapshot.model ?? '';
   }
-}
-
-type Ended<Output> = { output: Output; failure?: undefined } | { failure: Error; output?: undefined };
-
-/**
- * Handlers are registered by name when an execution begins, Updates before signals, and what came before that is
- * handled then.
- */
-function inOrderOfHandling(arrivals: readonly Arrival[]): Arrival[] {
-  const order = [UPDATES.send, UPDATES.pause, UPDATES.resume];
-  const rank = ({ by, name }: Arrival): number => (by === 'signal' ? order.length : order.findIndex((one) => one === name));
-  const isFirst = ({ task }: Arrival): boolean => task === 1;
-  const first = arrivals.filter(isFirst).toSorted((a, b) => rank(a) - rank(b));
-  return [...first, ...arrivals.filter((arrival) => !isFirst(arrival))];
 }
