@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isToolCall } from '../../src/domain/content.ts';
 import { outputText } from '../../src/domain/output-text.ts';
 import { type ChainedRun, chainedRun, type Switches } from './chained-run.ts';
-import { plannedRun } from './scripted-run.ts';
+import { plannedRun } from './planned-run.ts';
 
 const NEVER: Switches = () => false;
 
@@ -57,7 +57,10 @@ describe('a run that continues as new at any point', () => {
     holds(({ events, world }) => {
       const items = events.flatMap(({ content }) => content);
       const asked = items.filter(isToolCall).map(({ toolCallId }) => toolCallId);
-      expect(items.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : []))).toEqual(asked);
+      const answered = events.map(({ content }) => content.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : [])));
+      expect(answered.flat().toSorted()).toEqual(asked.toSorted());
+      // Those of one event are in the order of the model, whatever was decided first.
+      for (const ids of answered) expect(ids).toEqual(asked.filter((id) => ids.includes(id)));
       const started = world.invocations.map(({ callId }) => callId);
       expect(new Set(started).size).toBe(started.length);
       const said = items.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [outputText(item.content)] : []));
@@ -69,40 +72,58 @@ describe('a run that continues as new at any point', () => {
       const usages = events.flatMap(({ usage }) => (usage === undefined ? [] : [usage]));
       expect(result.usage.llmCalls).toBe(usages.length);
       expect(result.usage.totalTokens).toBe(usages.reduce((sum, usage) => sum + (usage?.totalTokens ?? 0), 0));
-      const answers = events.filter(({ usage, compaction }) => usage !== undefined && compaction === undefined);
+      const answers = events.filter(({ usage, compaction, interrupted }) => usage !== undefined && !compaction && !interrupted);
       expect(steps.map(({ step }) => step)).toEqual(answers.map((_, place) => place + 1));
     }));
 });
 
-it('runs are generated that continue at every place, and are compacted in every way', async () => {
+it('runs are generated that continue at every place, are compacted in every way, and are decided about by everybody', async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(plannedRun, somewhere, async (plan, points) => {
-      const { positions, events, waits, result } = await chainedRun(plan, switching(points));
-      for (const position of positions) {
-        if (position.type === 'call_model') seen.add(position.shortened ? 'continued after shortening' : 'continued before a step');
+      const { positions, states, events, world, result } = await chainedRun(plan, switching(points));
+      for (const [place, position] of positions.entries()) {
+        const waiting = states[place]?.approvals.pending[0];
+        if (waiting !== undefined) seen.add(`continued while a ${waiting.kind} waits`);
+        else if (position.type === 'call_model') seen.add(position.shortened ? 'continued after shortening' : 'continued before a step');
         else seen.add(position.outcomes.some((outcome) => outcome !== null) ? 'continued among calls' : 'continued before calls');
       }
-      for (const { compaction } of events) {
+      for (const { compaction, decision, raised, interrupted } of events) {
         if (compaction?.evicted) seen.add('evicted');
         if (compaction?.summarised) seen.add(compaction.summarised.tail === null ? 'summarised all' : 'summarised');
+        if (decision) seen.add(`${decision.type} by ${decision.source}`);
+        if (raised) seen.add('raised');
+        if (interrupted) seen.add('interrupted');
       }
-      if (waits > 0) seen.add('paused');
-      seen.add(result.status);
+      if (world.pauses > 0) seen.add('paused');
+      seen.add(`${result.status}: ${result.stopReason}`);
     }),
-    { numRuns: 300 },
+    { numRuns: 600 },
   );
   expect([...seen].toSorted()).toEqual([
-    'cancelled',
-    'completed',
+    'approve by deadline',
+    'approve by remembered',
+    'approve by update',
+    'cancelled: cancelled',
+    'completed: final_answer',
     'continued after shortening',
     'continued among calls',
     'continued before a step',
     'continued before calls',
-    'error',
+    'continued while a limit waits',
+    'continued while a tool waits',
+    'error: error',
     'evicted',
-    'max_iterations_reached',
+    'interrupted',
+    'max_iterations_reached: step_limit',
+    'max_iterations_reached: token_budget',
+    'max_iterations_reached: tool_call_limit',
     'paused',
+    'raised',
+    'reject by deadline',
+    'reject by remembered',
+    'reject by update',
+    'respond by update',
     'summarised',
     'summarised all',
   ]);

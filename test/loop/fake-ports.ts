@@ -1,24 +1,42 @@
 import type { AgentSnapshot } from '../../src/domain/agent-snapshot.ts';
 import type { ContentItem, ToolCall } from '../../src/domain/content.ts';
+import type { Event } from '../../src/domain/event.ts';
 import type { JsonObject, JsonValue } from '../../src/domain/json.ts';
 import type { RecordedResponse } from '../../src/domain/recorded-response.ts';
 import type { RunResultFields } from '../../src/domain/run-result.ts';
+import type { StepResult } from '../../src/domain/step.ts';
 import type { UsageStats } from '../../src/domain/usage.ts';
+import { Inbox } from '../../src/loop/inbox.ts';
+import type { Position } from '../../src/loop/next-step.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../../src/loop/ports.ts';
-import { QUIET_PORTS } from '../../src/loop/quiet-ports.ts';
-import { type LoopEnd, runLoop } from '../../src/loop/run-loop.ts';
+import { quietPorts } from '../../src/loop/quiet-ports.ts';
+import { BEGINNING, runLoop } from '../../src/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../src/loop/run-state.ts';
+import { carriedOver } from './carried-over.ts';
+import { FakeWorld } from './fake-world.ts';
 
 /** What a fake tool does with a call. `cancel` ends the run as cancelled. */
 export type FakeTool = (invocation: ToolInvocation, run: FakeRun) => ToolOutcome | Promise<ToolOutcome>;
 
+/** Somebody who says something to a run, once nothing else can happen to it. */
+export type Person = (run: FakeRun) => void;
+
 /** A run of the loop on fake ports. */
 export interface FakeRun {
+  runId: string;
+  /** In the execution at hand. */
   state: RunState;
+  inbox: Inbox;
   /** What the model port was asked, in order. */
   modelCalls: ModelCall[];
   /** What the tool port was asked, in order of start. */
   invocations: ToolInvocation[];
+  /** The record once the run has ended, of whatever execution, as the steps. */
+  events: Event[];
+  steps: StepResult[];
+  /** Where the run went on in the next execution. */
+  positions: Position[];
+  world: FakeWorld;
   cancel: () => void;
 }
 
@@ -26,46 +44,85 @@ export interface FakeRun {
 export interface FakeScript {
   snapshot: AgentSnapshot;
   /** One outcome for each model call; a function may look at the run, or cancel it. */
-  model: (ModelCallOutcome | ((run: FakeRun) => ModelCallOutcome))[];
+  model: (ModelCallOutcome | ((run: FakeRun) => ModelCallOutcome | Promise<ModelCallOutcome>))[];
   tools?: Record<string, FakeTool>;
   cancelled?: boolean;
-  /** What else the run meets: messages, a full history, summaries. */
-  ports?: Partial<typeof QUIET_PORTS>;
+  /** What was said before the run began. */
+  inbox?: Inbox;
+  /** Those who say something while the run waits, one after the other. */
+  people?: Person[];
+  /** What else the run meets: summaries, refusals. */
+  ports?: Partial<Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'allows'>>;
+  /** Asked wherever the run could go on in its next execution. Never where it is left out. */
+  switches?: (run: FakeRun) => boolean;
   /** Called after each change of the record. */
   recorded?: (state: RunState) => void;
 }
 
-/** Runs the loop to its end. A model call beyond the script fails the test. */
+/** Runs the loop to its end, in however many executions. A model call beyond the script fails the test. */
 export async function runFake(script: FakeScript): Promise<FakeRun & { result: RunResultFields }> {
-  let cancelled = script.cancelled ?? false;
+  const world = new FakeWorld();
+  if (script.cancelled) world.cancel();
   let ids = 0;
-  const ports: RunPorts = {
-    ...QUIET_PORTS,
-    ...script.ports,
-    now: () => 1_700_000_000_000,
-    uuid: () => `event-${++ids}`,
-    callModel: async (modelCall) => {
-      const outcome = script.model[run.modelCalls.push(modelCall) - 1];
-      if (outcome === undefined) throw new Error(`The script has no answer to model call ${run.modelCalls.length}`);
-      return typeof outcome === 'function' ? outcome(run) : outcome;
-    },
-    runTool: async (invocation) => {
-      run.invocations.push(invocation);
-      const tool = script.tools?.[invocation.call.name];
-      return tool === undefined ? returned(`${invocation.call.name} ran`) : tool(invocation, run);
-    },
-    cancelRequested: () => cancelled,
-    ...(script.recorded === undefined ? {} : { recorded: script.recorded }),
+  const clock = { now: () => world.now, uuid: () => `event-${++ids}` };
+  const beginning = { runId: 'run-1', snapshot: script.snapshot, input: 'Q', startedAt: 1_699_999_998_500 };
+  const run: FakeRun = {
+    runId: 'run-1',
+    state: newRunState(beginning, clock),
+    inbox: script.inbox ?? new Inbox(),
+    modelCalls: [],
+    invocations: [],
+    events: [],
+    steps: [],
+    positions: [],
+    world,
+    cancel: () => world.cancel(),
   };
-  const state = newRunState({ runId: 'run-1', snapshot: script.snapshot, input: 'Q', startedAt: 1_699_999_998_500 }, ports);
-  const run: FakeRun = { state, modelCalls: [], invocations: [], cancel: () => (cancelled = true) };
-  return { ...run, result: finished(await runLoop(state, ports)) };
+  const people = [...(script.people ?? [])];
+  world.act = () => {
+    const person = people.shift();
+    person?.(run);
+    return person !== undefined;
+  };
+  let position = BEGINNING;
+  for (let executions = 1; ; executions += 1) {
+    const end = await runLoop(run.state, { ...clock, ...portsOf(run, script) }, position);
+    run.events.push(...run.state.context.events);
+    run.steps.push(...run.state.steps);
+    if (end.type === 'finished') {
+      if (people.length > 0) throw new Error(`The run ended, and ${people.length} people had something to say`);
+      return { ...run, result: end.result };
+    }
+    run.positions.push(end.position);
+    ({ position, state: run.state, inbox: run.inbox } = carriedOver({ ...run, position: end.position, executions }));
+  }
 }
 
-/** The result of a loop that came to its end in one execution. */
-export function finished(end: LoopEnd): RunResultFields {
-  if (end.type === 'finished') return end.result;
-  throw new Error('The loop continues in another execution');
+function portsOf(run: FakeRun, script: FakeScript): Omit<RunPorts, 'now' | 'uuid'> {
+  const { world, inbox } = run;
+  return {
+    ...quietPorts(),
+    ...script.ports,
+    inbox,
+    until: (isMet, deadline) => world.until(isMet, deadline),
+    callModel: (modelCall) => world.during(answered(run, script, modelCall)),
+    runTool: (invocation) => world.during(executed(run, script, invocation)),
+    cancelRequested: () => world.cancelled,
+    continueDue: () => script.switches?.(run) ?? false,
+    ...(script.recorded === undefined ? {} : { recorded: script.recorded }),
+  };
+}
+
+async function answered(run: FakeRun, script: FakeScript, modelCall: ModelCall): Promise<ModelCallOutcome> {
+  const outcome = script.model[run.modelCalls.push(modelCall) - 1];
+  if (outcome === undefined) throw new Error(`The script has no answer to model call ${run.modelCalls.length}`);
+  return typeof outcome === 'function' ? outcome(run) : outcome;
+}
+
+async function executed(run: FakeRun, script: FakeScript, invocation: ToolInvocation): Promise<ToolOutcome> {
+  run.invocations.push(invocation);
+  const tool = script.tools?.[invocation.call.name];
+  return tool === undefined ? returned(`${invocation.call.name} ran`) : tool(invocation, run);
 }
 
 let responses = 0;

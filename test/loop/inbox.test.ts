@@ -62,11 +62,20 @@ describe('the inbox of a run', () => {
   it('is busy from 1,600 Updates of an execution on, and no longer in the next', () => {
     const inbox = new Inbox();
     for (let count = 1; count < 1_600; count += 1) inbox.countUpdate();
-    expect(inbox.busy).toBe(false);
+    expect(inbox.isBusy('messages')).toBe(false);
     inbox.countUpdate();
-    expect(inbox.busy).toBe(true);
+    expect(inbox.isBusy('messages')).toBe(true);
     expect(inbox).toMatchObject({ updates: 1_600, arrivals: 1_600 });
-    expect(carriedOver(inbox)).toMatchObject({ busy: false, updates: 0, arrivals: 0 });
+    expect(carriedOver(inbox)).toMatchObject({ updates: 0, arrivals: 0 });
+    expect(carriedOver(inbox).isBusy('messages')).toBe(false);
+  });
+
+  it('takes decisions when it takes no messages any more, up to 1,900 Updates', () => {
+    const inbox = new Inbox();
+    for (let count = 1; count < 1_900; count += 1) inbox.countUpdate();
+    expect([inbox.isBusy('messages'), inbox.isBusy('decisions')]).toEqual([true, false]);
+    inbox.countUpdate();
+    expect(inbox.isBusy('decisions')).toBe(true);
   });
 });
 

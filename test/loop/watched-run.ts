@@ -14,7 +14,7 @@ export function agent(window: Partial<WindowPolicy> = {}, changes: Partial<Agent
 
 /** A run, with the window that the model saw at each call and the summaries that were asked for. */
 export async function watched(
-  script: Omit<FakeScript, 'ports'> & Pick<Partial<FakeScript>, 'ports'>,
+  script: FakeScript,
   summary: Partial<SummaryOutcome> = {},
 ): Promise<Awaited<ReturnType<typeof runFake>> & { windows: Window[]; summaries: SummaryRequest[] }> {
   const windows: Window[] = [];

@@ -4,7 +4,7 @@ import { emptyWindow, extendWindow } from '../../src/domain/window.ts';
 import { windowLimit } from '../../src/loop/window-limit.ts';
 import { chainedRun } from './chained-run.ts';
 import { call, called, returned, runFake, said, tokens } from './fake-ports.ts';
-import { plannedRun } from './scripted-run.ts';
+import { plannedRun } from './planned-run.ts';
 import { agent, letters, read, watched } from './watched-run.ts';
 
 describe('the limit of a window', () => {
@@ -57,7 +57,8 @@ describe('every window with which a model is asked', () => {
           expect(read(window)[0]).toBe('Q');
           const items = window.events.flatMap(({ content }) => content);
           const asked = items.flatMap((item) => (item.type === 'tool_call' ? [item.toolCallId] : []));
-          expect(items.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : []))).toEqual(asked);
+          const answered = items.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : []));
+          expect(answered.toSorted()).toEqual(asked.toSorted());
         }
       }),
       { numRuns: 200 },

@@ -10,7 +10,7 @@ import type { ModelResponse } from '../../src/domain/model.ts';
 import type { RunResultFields } from '../../src/domain/run-result.ts';
 import { isTerminal } from '../../src/domain/run-status.ts';
 import type { RunPorts } from '../../src/loop/ports.ts';
-import { QUIET_PORTS } from '../../src/loop/quiet-ports.ts';
+import { quietPorts } from '../../src/loop/quiet-ports.ts';
 import { runLoop } from '../../src/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../src/loop/run-state.ts';
 import { wellFormed } from '../../src/model/clean-json.ts';
@@ -112,7 +112,7 @@ async function run(snapshot: AgentSnapshot, responses: unknown[]): Promise<{ sta
   let asked = 0;
   const uuid = (): string => `id-${(ids += 1)}`;
   const ports: RunPorts = {
-    ...QUIET_PORTS,
+    ...quietPorts(),
     now: () => 1_700_000_000_000,
     uuid,
     cancelRequested: () => false,

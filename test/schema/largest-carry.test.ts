@@ -6,7 +6,7 @@ import { continueBeforeModelCall, continueBeforeTool } from '../../src/loop/cont
 import { Inbox } from '../../src/loop/inbox.ts';
 import type { Position, ToolsPosition } from '../../src/loop/next-step.ts';
 import type { ToolOutcome } from '../../src/loop/ports.ts';
-import { QUIET_PORTS } from '../../src/loop/quiet-ports.ts';
+import { quietPorts } from '../../src/loop/quiet-ports.ts';
 import { toCarry } from '../../src/loop/run-carry.ts';
 import { newRunState, recordEvent, recordStep, type RunState, tally } from '../../src/loop/run-state.ts';
 import { windowLimit } from '../../src/loop/window-limit.ts';
@@ -15,7 +15,7 @@ import { testSnapshot } from '../loop/snapshot.ts';
 /** The characters whose JSON is longest. */
 const LONGEST = '\u0001';
 
-const PORTS = { ...QUIET_PORTS, now: () => 1_700_000_000_000, uuid: () => crypto.randomUUID(), continueDue: () => true };
+const PORTS = { ...quietPorts(), now: () => 1_700_000_000_000, uuid: () => crypto.randomUUID(), continueDue: () => true };
 const ports = { ...PORTS, callModel: never, runTool: never, cancelRequested: () => false };
 
 function never(): Promise<never> {

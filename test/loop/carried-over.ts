@@ -1,0 +1,20 @@
+import { Inbox } from '../../src/loop/inbox.ts';
+import type { Position } from '../../src/loop/next-step.ts';
+import { fromCarry, toCarry } from '../../src/loop/run-carry.ts';
+import type { RunState } from '../../src/loop/run-state.ts';
+import { checkRunCarry } from '../../src/schema/run-carry-schema.ts';
+
+/** Where an execution of a run ended or begins. */
+export interface Standing {
+  state: RunState;
+  position: Position;
+  inbox: Inbox;
+}
+
+/** What comes of a run on its way through the input of its next execution, the one after so many. */
+export function carriedOver({ state, position, inbox, executions }: Standing & { executions: number }): Standing {
+  const carry = toCarry(state, position, { deps: {}, executions, inbox: inbox.carried() });
+  const checked = checkRunCarry(JSON.parse(JSON.stringify(carry)));
+  if (!checked.ok) throw new Error(checked.problem);
+  return { ...fromCarry(checked.carry), inbox: new Inbox(checked.carry.inbox) };
+}
