@@ -1,9 +1,9 @@
 import type { ContentPart, SpilledContent } from './domain/content.ts';
-import type { DecidedCall, PendingApproval } from './domain/approval.ts';
+import type { DecidedCall, Decision, PendingApproval } from './domain/approval.ts';
 import type { JsonObject, JsonValue } from './domain/json.ts';
 import type { LimitChanges } from './domain/limits.ts';
 import type { RecordedResponse } from './domain/recorded-response.ts';
-import type { UsageStats } from './domain/usage.ts';
+import type { Spent, UsageStats } from './domain/usage.ts';
 import type { Folded, WindowEvent } from './domain/window.ts';
 import type { RunCarry } from './loop/run-carry.ts';
 
@@ -35,8 +35,11 @@ export const AGENT_RUN = 'agentRun';
 /** The task queue that client, worker and CLI use unless told otherwise. */
 export const DEFAULT_TASK_QUEUE = 'longhaul';
 
-/** The keys of the search attributes: the first two of type Keyword, the last of type KeywordList, with an entry for each tool that waits. */
+/** The keys of the search attributes. The last one has an entry for each tool that waits. */
 export const SEARCH_ATTRIBUTES = { agent: 'LonghaulAgent', status: 'LonghaulStatus', waitingFor: 'LonghaulWaitingFor' } as const;
+
+/** The types of the search attributes, in the words of the Temporal CLI. */
+export const SEARCH_ATTRIBUTE_TYPES = { LonghaulAgent: 'Keyword', LonghaulStatus: 'Keyword', LonghaulWaitingFor: 'KeywordList' } as const;
 
 /** The key of the memo that holds the result of a cancelled run, whose close cannot carry one. */
 export const RESULT_MEMO = 'longhaulResult';
@@ -54,6 +57,8 @@ export const QUERIES = {
   data: 'data',
   /** Between a run and its own activities: the arguments of a call as they were decided. */
   callArguments: 'callArguments',
+  /** Between a run and its own activities: the content of a decision whose author is being checked. */
+  decision: 'decision',
 } as const;
 
 /** The names of the Updates that a run takes. */
@@ -158,12 +163,17 @@ export interface SummariseInput extends OfRun {
   maxBytes: number;
 }
 
-/** Result of `summarise`. */
-export interface SummariseOutput {
+/** Result of `summarise`: a summary, or what was spent on one that was cancelled. */
+export type SummariseOutput = Summary | { type: 'aborted'; partial?: RecordedResponse };
+
+/** The summary of a part of the window. */
+export interface Summary {
   /** The id of the event of the summary. */
   id: string;
   text: string;
   usage: UsageStats | null;
+  /** What the attempts before cost that failed. */
+  failedAttempts?: Spent;
 }
 
 /** Input of `archiveEvents`: the events from `from` up to, and without, `through`. */
@@ -204,6 +214,8 @@ export interface AuthorizeDecisionInput extends OfRun {
   /** Of the decision, where they are small enough for the input. */
   arguments?: JsonObject;
   content?: JsonValue;
+  /** They are too large for the input: ask the run. */
+  contentByReference?: true;
 }
 
 /** Result of `authorizeDecision`. */
@@ -240,6 +252,15 @@ export interface RunToolOutput {
 export interface CallArgumentsQuestion {
   callId: string;
 }
+
+/** Question of the `decision` query. */
+export interface DecisionQuestion {
+  /** Of the decision. */
+  id: string;
+}
+
+/** Answer of the `decision` query. */
+export type DecisionContent = Pick<Decision, 'arguments' | 'content'>;
 
 /** Question of the `transcript` query. */
 export interface TranscriptQuestion {

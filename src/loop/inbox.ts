@@ -3,7 +3,6 @@ import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../domain/byte-budget.ts';
 import type { LimitRaise } from '../domain/limits.ts';
 import { jsonBytes } from '../domain/payload-limit.ts';
 import type { QueuedMessage } from '../domain/queued-message.ts';
-import type { CarriedInbox } from './run-carry.ts';
 import { newest } from './newest.ts';
 
 /** Ids that are remembered in the next executions, and their bytes of JSON: a message is sent again within seconds, not after a thousand others. */
@@ -18,6 +17,24 @@ const BUSY_AT = { messages: 0.8, decisions: 0.95 };
 
 /** What has come of a decision whose sender waits for it. */
 export type Verdict = { type: 'decided'; decision: Decision } | { type: 'refused'; code: RefusedRequest['code']; message: string };
+
+/** What was said to a run from outside, and goes on with it. */
+export interface CarriedInbox {
+  /** Accepted and not yet taken in, in order. */
+  messages: QueuedMessage[];
+  /** Ids of messages that were accepted, the newest last: one of them sent again is not a new one. */
+  seen: string[];
+  paused: boolean;
+  /** Why the run is about to be cancelled, where that was said ahead of the request. */
+  cancelReason?: string;
+  /** Somebody asked by signal that the run be cancelled. */
+  cancelAsked?: true;
+  /** Decisions that were accepted and not yet applied. */
+  decisions?: Decision[];
+  raises?: LimitRaise[];
+  /** What was refused, and is not yet in the record. */
+  refused?: RefusedRequest[];
+}
 
 /** What is said to a run from outside. Handlers only write into it; the loop reads it between two steps, and while it waits. */
 export class Inbox {

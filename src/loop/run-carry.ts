@@ -1,8 +1,6 @@
-import type { Decision, RefusedRequest } from '../domain/approval.ts';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { JsonObject } from '../domain/json.ts';
-import type { LimitRaise, RunLimits } from '../domain/limits.ts';
-import type { QueuedMessage } from '../domain/queued-message.ts';
+import type { RunLimits } from '../domain/limits.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
 import { isToolCall } from '../domain/content.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
@@ -10,6 +8,7 @@ import type { AggregatedUsage } from '../domain/usage.ts';
 import type { Window } from '../domain/window.ts';
 import { type Approvals, noApprovals } from './approvals.ts';
 import type { Position, ToolsPosition } from './next-step.ts';
+import type { CarriedInbox } from './inbox.ts';
 import { recordedResults } from './recorded-results.ts';
 import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
 
@@ -54,24 +53,6 @@ export interface RunCarry {
 export type CarriedPosition =
   | Extract<Position, { type: 'call_model' }>
   | (Omit<ToolsPosition, 'response'> & { response: Omit<RecordedResponse, 'content' | 'providerItems'> });
-
-/** What was said to the run from outside. */
-export interface CarriedInbox {
-  /** Accepted and not yet taken in, in order. */
-  messages: QueuedMessage[];
-  /** Ids of messages that were accepted, the newest last: one of them sent again is not a new one. */
-  seen: string[];
-  paused: boolean;
-  /** Why the run is about to be cancelled, where that was said ahead of the request. */
-  cancelReason?: string;
-  /** Somebody asked by signal that the run be cancelled. */
-  cancelAsked?: true;
-  /** Decisions that were accepted and not yet applied. */
-  decisions?: Decision[];
-  raises?: LimitRaise[];
-  /** What was refused, and is not yet in the record. */
-  refused?: RefusedRequest[];
-}
 
 /** What the loop does not know of a run, and its next execution needs. */
 export interface RunSurroundings {
