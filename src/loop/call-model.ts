@@ -10,7 +10,7 @@ import type { NextStep, Position } from './next-step.ts';
 import { waitWhilePaused } from './pause.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
 import { recordEvent, recordStep, type RunState } from './run-state.ts';
-import { recordFailedCall, spend } from './spending.ts';
+import { recordFailedCall, recordInterrupted, spend } from './spending.ts';
 import { thoughtOf } from './thought.ts';
 import { continueBeforeModelCall } from './continuing.ts';
 
@@ -19,6 +19,8 @@ type Failure = Extract<ModelCallOutcome, { type: 'failed' }>;
 
 /** The thinking phase: checks the limits before paying, calls the model, records one event, and one step where no tools follow. */
 export async function callModel(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
+  // Somebody was asked about a limit in the execution before: what else has come is looked at after the answer.
+  if (state.approvals.pending.length > 0) return stopAtLimit(state, ports, position);
   // Waiting is the exception: in the sandbox every promise costs a stack trace.
   const paused = ports.inbox.paused ? await waitWhilePaused(state, ports, position) : undefined;
   if (paused !== undefined) return paused;
@@ -41,10 +43,11 @@ export async function callModel(state: RunState, ports: RunPorts, position: Call
   state.phase = 'between';
   switch (outcome.type) {
     case 'cancelled':
-      if (outcome.partial) recordInterrupted(state, ports, outcome.partial);
+      if (outcome.partial) recordInterrupted(state, ports, state.snapshot.model, outcome.partial);
       return cancelled(state);
     case 'interrupted':
-      recordInterrupted(state, ports, outcome.partial ?? { id: ports.uuid(), content: [], usage: null, finishReason: 'interrupted' });
+      // Without a partial answer its request was never sent: it cost nothing.
+      if (outcome.partial) recordInterrupted(state, ports, state.snapshot.model, outcome.partial);
       return position;
     case 'failed':
       state.lastError = outcome.message;
@@ -106,10 +109,4 @@ function recordResponse(state: RunState, ports: RunPorts, recorded: RecordedResp
 
   recordStep(state, { thought: thoughtOf(content), toolCalls: [], usage, finishReason, ...(final ? { final: true } : {}) });
   return answer(state, ports, response, final);
-}
-
-/** Keeps what had arrived of a response that was given up. It counts as usage, not as a step. */
-function recordInterrupted(state: RunState, ports: RunPorts, { id, content, usage, failedAttempts }: RecordedResponse): void {
-  const { model, name: author } = state.snapshot;
-  recordEvent(state, ports, { id, author, content, ...spend(state, { model, usage, answer: content, failedAttempts }), interrupted: true });
 }

@@ -6,7 +6,7 @@ import type { NextStep } from './next-step.ts';
 import { planEviction, planSummary, planUnseenEviction } from './plan-compaction.ts';
 import type { RunPorts } from './ports.ts';
 import { recordEvent, type RunState } from './run-state.ts';
-import { recordFailedCall, spend } from './spending.ts';
+import { recordFailedCall, recordInterrupted, spend } from './spending.ts';
 import { windowLimit } from './window-limit.ts';
 
 /** Compaction begins at a full window and ends at this part of it, so that many steps pass before the next. */
@@ -120,8 +120,11 @@ async function summarise(state: RunState, ports: RunPorts, limit: number): Promi
   if (range === undefined) return undefined;
   const { through, lastEventId } = state.window;
   const outcome = await ports.summarise({ through, lastEventId, ...range, maxBytes });
-  if (outcome.type === 'cancelled') return cancelled(state);
   const model = state.snapshot.window?.summaryModel ?? state.snapshot.model;
+  if (outcome.type === 'cancelled') {
+    if (outcome.partial) recordInterrupted(state, ports, model, outcome.partial);
+    return cancelled(state);
+  }
   if (outcome.type === 'failed') {
     recordFailedCall(state, ports, model, outcome);
     return failed(state, outcome.code, `The conversation could not be summarised: ${outcome.message}`);

@@ -86,7 +86,7 @@ export interface SummaryRequest extends Conversation {
 export type SummaryOutcome =
   | { type: 'summary'; id: string; text: string; usage: UsageStats | null; failedAttempts?: Spent }
   | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
-  | { type: 'cancelled' };
+  | { type: 'cancelled'; partial?: RecordedResponse };
 
 /** Whether whoever decides may. */
 export type Authorization =

@@ -2,6 +2,7 @@ import type { ErrorCode } from '../domain/error.ts';
 import type { Event } from '../domain/event.ts';
 import { jsonBytes } from '../domain/payload-limit.ts';
 import { costOf } from '../domain/price.ts';
+import type { RecordedResponse } from '../domain/recorded-response.ts';
 import { addEstimated, addReported, addUsage, type EstimatedUsage, type Spent, type UsageStats } from '../domain/usage.ts';
 import type { RunClock } from './clock.ts';
 import { recordEvent, type RunState } from './run-state.ts';
@@ -52,6 +53,17 @@ export function recordFailedCall(
   if (spent === undefined) return;
   const attempts = spendAttempts(state, model, spent);
   recordEvent(state, clock, { author: state.snapshot.name, content: [], ...attempts, failed: { code } });
+}
+
+/** Keeps what had arrived of an answer that was given up. It counts as usage, not as a step. */
+export function recordInterrupted(
+  state: RunState,
+  clock: RunClock,
+  model: string,
+  { id, content, usage, failedAttempts }: RecordedResponse,
+): void {
+  const spending = spend(state, { model, usage, answer: content, failedAttempts });
+  recordEvent(state, clock, { id, author: state.snapshot.name, content, ...spending, interrupted: true });
 }
 
 /** The request was at least the conversation, and the answer at least what arrived of it. */

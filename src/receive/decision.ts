@@ -85,7 +85,7 @@ function refusal(run: Receiver, type: Decision['type'], input: unknown): Refusal
     return { code: 'unknown_call', message: `No call "${callId}" of run "${run.runId}" waits for a decision` };
   }
   if (waiting.digest !== digest) {
-    const message = `The decision on call "${callId}" of "${waiting.toolName}" was made on other arguments than the call has: look at it again, and decide with digest "${waiting.digest}"`;
+    const message = `The decision on call "${callId}" of "${waiting.toolName}" was made on other arguments than the call has: look at what waits now, and decide on that`;
     return { code: 'digest_mismatch', message };
   }
   return contentRefusal(run, waiting, type, asked);
