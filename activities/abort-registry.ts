@@ -1,27 +1,41 @@
+/** An activity that can be aborted; `interruptibleBy` is the key of the run whose messages may do so. */
+interface Abortable {
+  controller: AbortController;
+  interruptibleBy: string | undefined;
+}
+
 /**
  * The way a cancellation takes inside one process: the workflow's sink calls `abort`, and the activities of that
- * run see it at once, where a heartbeat would take seconds. Another process is reached by heartbeat alone.
+ * run see it at once, where a heartbeat would take seconds. Another process is reached by heartbeat alone. A message
+ * that interrupts a model call takes the same way.
  */
 export class AbortRegistry {
-  readonly #controllers = new Map<string, Set<AbortController>>();
+  readonly #activities = new Map<string, Set<Abortable>>();
 
-  /** A signal for one activity of the run. `release` forgets it. */
-  register(key: string): { signal: AbortSignal; release: () => void } {
-    const controller = new AbortController();
-    const controllers = this.#controllers.get(key) ?? new Set();
-    this.#controllers.set(key, controllers.add(controller));
+  /** A signal for one activity of an execution. `release` forgets it. A model call says which run's messages interrupt it. */
+  register(execution: string, interruptibleBy?: string): { signal: AbortSignal; release: () => void } {
+    const activity: Abortable = { controller: new AbortController(), interruptibleBy };
+    const activities = this.#activities.get(execution) ?? new Set();
+    this.#activities.set(execution, activities.add(activity));
     return {
-      signal: controller.signal,
+      signal: activity.controller.signal,
       release: () => {
-        controllers.delete(controller);
-        if (controllers.size === 0) this.#controllers.delete(key);
+        activities.delete(activity);
+        if (activities.size === 0) this.#activities.delete(execution);
       },
     };
   }
 
-  /** Aborts every activity of the run in this process. Calling it again changes nothing: a redone workflow task does. */
-  abort(key: string): void {
-    for (const controller of this.#controllers.get(key) ?? []) controller.abort(new RunCancelled());
+  /** Aborts every activity of the execution in this process. Calling it again changes nothing: a redone workflow task does. */
+  abort(execution: string): void {
+    for (const { controller } of this.#activities.get(execution) ?? []) controller.abort(new RunCancelled());
+  }
+
+  /** Aborts the model call of one run of the execution; `run` is its key, empty for a run that is a workflow of its own. */
+  interrupt(execution: string, run: string): void {
+    for (const { controller, interruptibleBy } of this.#activities.get(execution) ?? []) {
+      if (interruptibleBy === run) controller.abort(new RunInterrupted());
+    }
   }
 }
 
@@ -31,5 +45,14 @@ export class RunCancelled extends Error {
 
   constructor() {
     super('The run was cancelled');
+  }
+}
+
+/** The reason of a signal that was aborted because of a message to the run, which goes on. */
+export class RunInterrupted extends Error {
+  override readonly name = 'AbortError';
+
+  constructor() {
+    super('A message interrupted the model call');
   }
 }

@@ -8,7 +8,7 @@ import type { StepResult } from '../src/domain/step.ts';
 import { type ArchiveEventsInput, type ContextPage, QUERIES, type StepsPage } from '../src/protocol.ts';
 import { attempt } from './attempt.ts';
 import { failingAs } from './failure.ts';
-import { queryRun } from './run-access.ts';
+import { queryRun, runIdOf } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
 /** Hands what an execution has recorded to the worker's archive. What the archive cannot keep is tried again. */
@@ -17,14 +17,13 @@ export function archiveEventsActivity(runtime: ActivityRuntime): (input: Archive
     const { archive, aborts, heartbeatMs } = runtime;
     if (archive === undefined)
       throw new LonghaulError('archive_failed', 'This worker has no archive, and the run was begun by one that has');
-    await attempt(aborts, heartbeatMs, () => archiveExecution(archive, input));
+    await attempt(aborts, { heartbeatMs }, () => archiveExecution(archive, input));
   });
 }
 
 async function archiveExecution(archive: ArchiveSink, input: ArchiveEventsInput): Promise<void> {
-  const { workflowExecution, workflowNamespace } = activityInfo();
-  const workflowId = workflowExecution?.workflowId ?? '';
-  const runId = input.run === undefined ? workflowId : `${workflowId}/${input.run}`;
+  const { workflowNamespace } = activityInfo();
+  const runId = runIdOf(input);
   const history = readOnce(input);
   const events = await readEvents(input, history);
   const { firstIndex, steps } = await readSteps(input, history);

@@ -1,15 +1,24 @@
 import { cancellationDetails, cancellationSignal, heartbeat } from '@temporalio/activity';
-import { type AbortRegistry, RunCancelled } from './abort-registry.ts';
+import { type AbortRegistry, RunCancelled, RunInterrupted } from './abort-registry.ts';
 import { executionKey } from './run-access.ts';
 
 /** What one attempt of an activity works with. */
 export interface Attempt {
-  /** Aborted by a cancellation, a time-out, a worker shutdown. */
+  /** Aborted by a cancellation, an interruption, a time-out, a worker shutdown. */
   signal: AbortSignal;
-  /** True where the run is cancelled, as against a worker that shuts down or an attempt that timed out. */
-  cancelRequested: () => boolean;
+  /** True where the workflow has given the activity up, as against a worker that shuts down or an attempt that timed out. */
+  isGivenUp: () => boolean;
   /** Beats at once with these details, which every later beat of this attempt repeats. */
   beat: (details: unknown) => void;
+}
+
+/** How an attempt beats and is reached. */
+export interface AttemptOptions {
+  heartbeatMs: number;
+  /** The run whose messages interrupt the attempt: its key, empty for a run that is a workflow of its own. */
+  interruptibleBy?: string;
+  /** What a beat of the timer says, until `beat` says something else. */
+  details?: () => unknown;
 }
 
 /**
@@ -18,23 +27,27 @@ export interface Attempt {
  */
 export async function attempt<Result>(
   aborts: AbortRegistry,
-  heartbeatMs: number,
+  { heartbeatMs, interruptibleBy, details = () => undefined }: AttemptOptions,
   work: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
-  const { signal, release } = aborts.register(executionKey());
-  let last: unknown;
-  const timer = setInterval(() => heartbeat(last), heartbeatMs);
+  const { signal, release } = aborts.register(executionKey(), interruptibleBy);
+  let current = details;
+  const timer = setInterval(() => heartbeat(current()), heartbeatMs);
   try {
     return await work({
       signal: AbortSignal.any([signal, cancellationSignal()]),
-      cancelRequested: () => signal.reason instanceof RunCancelled || cancellationDetails()?.cancelRequested === true,
-      beat: (details) => {
-        last = details;
-        heartbeat(details);
+      isGivenUp: () => isByRun(signal.reason) || cancellationDetails()?.cancelRequested === true,
+      beat: (beaten) => {
+        current = () => beaten;
+        heartbeat(beaten);
       },
     });
   } finally {
     clearInterval(timer);
     release();
   }
+}
+
+function isByRun(reason: unknown): boolean {
+  return reason instanceof RunCancelled || reason instanceof RunInterrupted;
 }

@@ -1,8 +1,11 @@
 import { UsageError } from '../src/domain/error.ts';
 import { ACTIVITIES } from '../src/protocol.ts';
 import { archiveEventsActivity } from './archive-events.ts';
+import { authorizeDecisionActivity } from './authorize-decision.ts';
 import { callModelActivity } from './call-model.ts';
+import { notifyWaitingActivity } from './notify-waiting.ts';
 import { readResult } from './read-result.ts';
+import { requestRunCancel } from './request-run-cancel.ts';
 import { resolveAgentActivity } from './resolve-agent.ts';
 import { runToolActivity } from './run-tool.ts';
 import { summariseActivity } from './summarise.ts';
@@ -20,6 +23,9 @@ export function createActivities(runtime: ActivityRuntime): Activities {
     [ACTIVITIES.summarise]: summariseActivity(runtime),
     [ACTIVITIES.archiveEvents]: archiveEventsActivity(runtime),
     [ACTIVITIES.readResult]: readResult,
+    [ACTIVITIES.authorizeDecision]: authorizeDecisionActivity(runtime),
+    [ACTIVITIES.notifyWaiting]: notifyWaitingActivity(runtime),
+    [ACTIVITIES.requestCancel]: requestRunCancel,
   };
   for (const name of runtime.registry.toolNames) {
     if (Object.hasOwn(own, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: give it another one`);

@@ -27,6 +27,12 @@ export function runKey({ run }: OfRun): RunKey {
   return { chain, execution: `${chain}@${workflowExecution?.runId}` };
 }
 
+/** The id of the run that the current activity belongs to: of its workflow, with its key behind where it is inside a workflow of the user. */
+export function runIdOf({ run }: OfRun): string {
+  const workflowId = activityInfo().workflowExecution?.workflowId ?? '';
+  return run === undefined ? workflowId : `${workflowId}/${run}`;
+}
+
 /** The workflow execution that the current activity belongs to: `namespace/workflowId/runId`. */
 export function executionKey(): string {
   const { workflowExecution, workflowNamespace } = activityInfo();

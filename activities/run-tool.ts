@@ -1,20 +1,20 @@
 import { activityInfo, getClient, log } from '@temporalio/activity';
 import { randomBytes } from 'node:crypto';
 import type { RunContext } from '../src/define/run-context.ts';
-import { isToolCall, type SpilledContent, type ToolResult } from '../src/domain/content.ts';
+import type { SpilledContent, ToolResult } from '../src/domain/content.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import type { JsonObject, JsonValue } from '../src/domain/json.ts';
 import { stateProblem } from '../src/domain/state-problem.ts';
 import { cleanJson } from '../src/model/clean-json.ts';
 import { spill } from '../src/payload-store/spill.ts';
-import { type DataView, QUERIES, type RunToolInput, type RunToolOutput } from '../src/protocol.ts';
+import { type CallArgumentsQuestion, type DataView, QUERIES, type RunToolInput, type RunToolOutput } from '../src/protocol.ts';
 import { attempt } from './attempt.ts';
-import { fetchTranscript } from './call-model.ts';
+import { callArguments } from './call-arguments.ts';
 import { executeTool } from './execute-tool.ts';
-import { failingAs, permanent } from './failure.ts';
+import { failingAs } from './failure.ts';
 import { DEFAULT_BUDGET, fitResult } from './fit-result.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
-import { queryRun, type RunKey, runKey } from './run-access.ts';
+import { queryRun, runKey } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
 /** Runs one tool call. It is registered under the name of every tool, so that the Temporal UI shows that name. */
@@ -25,14 +25,14 @@ export function runToolActivity(runtime: ActivityRuntime): (input: RunToolInput)
 async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<RunToolOutput> {
   const key = runKey(input);
   const name = activityInfo().activityType;
-  const args = input.arguments ?? (await readArguments(runtime, key, input));
+  const args = await argumentsOf(runtime, input);
   const { deps, state } = input.dataByReference
     ? await queryRun<DataView>(input, QUERIES.data, null)
     : { deps: input.deps ?? {}, state: input.state ?? {} };
   const changes = new Map<string, JsonValue>();
   const parsedDeps = runtime.registry.deps(input.agentName, deps);
 
-  return attempt(runtime.aborts, runtime.heartbeatMs, async ({ signal, beat }) => {
+  return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async ({ signal, beat }) => {
     const context = runContext(runtime, input, { deps: parsedDeps, state, changes, signal, beat });
     const tool = runtime.registry.tool(input.agentName, name);
     const executed = await executeTool({ tool, name, args, context });
@@ -76,12 +76,12 @@ async function spillContent({ payloadStore }: ActivityRuntime, content: JsonValu
   return spill(payloadStore, getClient().options.loadedDataConverter, run, content);
 }
 
-async function readArguments(runtime: ActivityRuntime, key: RunKey, input: RunToolInput): Promise<JsonObject> {
-  const [offset, index] = input.at;
-  const window = await runtime.transcripts.load(key, { through: offset + 1, lastEventId: input.eventId }, fetchTranscript(input));
-  const item = window.events.find((event) => event.offset === offset)?.content[index];
-  if (item !== undefined && isToolCall(item)) return item.arguments;
-  throw permanent('internal', `Event ${offset} of the run has no tool call at ${index}`);
+/** The arguments as they were decided, where that is something else than the model's. */
+async function argumentsOf(runtime: ActivityRuntime, input: RunToolInput): Promise<JsonObject> {
+  if (input.arguments !== undefined) return input.arguments;
+  const { callId } = input;
+  if (input.argumentsByReference) return queryRun<JsonObject>(input, QUERIES.callArguments, { callId } satisfies CallArgumentsQuestion);
+  return callArguments(runtime, input, input);
 }
 
 interface Particulars {

@@ -52,16 +52,16 @@ export class TranscriptCache {
   }
 
   /** The conversation, from memory where possible, asking for no more than what is missing. */
-  async load(key: RunKey, reference: TranscriptReference, fetch: FetchTranscript): Promise<Window> {
-    const { execution } = key;
-    while (this.#loading.has(execution)) await this.#loading.get(execution)?.catch(() => undefined);
-    const loading = this.#assemble(key, reference, fetch);
-    this.#loading.set(execution, loading);
-    try {
-      return await loading;
-    } finally {
-      this.#loading.delete(execution);
-    }
+  load(key: RunKey, reference: TranscriptReference, fetch: FetchTranscript): Promise<Window> {
+    return this.#inTurn(key, () => this.#assemble(key, reference, fetch));
+  }
+
+  /**
+   * One event of the conversation, from memory where possible, whatever the run has recorded since: decisions, results
+   * of other calls. Undefined where the run does not have it.
+   */
+  event(key: RunKey, wanted: Pick<WindowEvent, 'offset' | 'id'>, fetch: FetchTranscript): Promise<WindowEvent | undefined> {
+    return this.#inTurn(key, () => this.#find(key, wanted, fetch));
   }
 
   /** Remembers the response that this process has just received, as the event after the first `through`. */
@@ -81,6 +81,28 @@ export class TranscriptCache {
   /** Forgets everything. */
   clear(): void {
     this.#transcripts.clear();
+  }
+
+  async #inTurn<Answer>({ execution }: RunKey, question: () => Promise<Answer>): Promise<Answer> {
+    while (this.#loading.has(execution)) await this.#loading.get(execution)?.catch(() => undefined);
+    const loading = question();
+    this.#loading.set(execution, loading);
+    try {
+      return await loading;
+    } finally {
+      this.#loading.delete(execution);
+    }
+  }
+
+  async #find(key: RunKey, wanted: Pick<WindowEvent, 'offset' | 'id'>, fetch: FetchTranscript): Promise<WindowEvent | undefined> {
+    const known = this.#get(key);
+    const windows = known === undefined ? [] : [known.expected, known.confirmed];
+    const inMemory = windows.map((window) => eventOf(window, wanted)).find((event) => event !== undefined);
+    const window = inMemory === undefined ? await ask(windows, fetch) : undefined;
+    const { results } = known ?? { results: new Map() };
+    if (window !== undefined) this.#set(key, { confirmed: window, expected: window, results });
+    else if (known !== undefined) this.#set(key, known);
+    return inMemory ?? (window && eventOf(window, wanted));
   }
 
   async #assemble(key: RunKey, reference: TranscriptReference, fetch: FetchTranscript): Promise<Window> {
@@ -115,6 +137,10 @@ export class TranscriptCache {
   #forget(execution: string): void {
     for (const [chain, known] of this.#executions) if (known === execution) this.#executions.delete(chain);
   }
+}
+
+function eventOf({ events }: Window, { offset, id }: Pick<WindowEvent, 'offset' | 'id'>): WindowEvent | undefined {
+  return events.find((event) => event.offset === offset && event.id === id);
 }
 
 function isWanted(window: Window, { through, lastEventId }: TranscriptReference): boolean {

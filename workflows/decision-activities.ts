@@ -1,8 +1,7 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
-import { isCancellation } from '@temporalio/workflow';
+import { authorizationFailure, toldUnlessCancelled } from '../src/activity-outcome.ts';
 import { summaryText } from '../src/domain/summary-text.ts';
 import type { Decision, PendingApproval } from '../src/domain/approval.ts';
-import { errorMessage } from '../src/domain/error.ts';
 import { summaryOf } from '../src/loop/approvals.ts';
 import type { Authorization } from '../src/loop/ports.ts';
 import {
@@ -42,14 +41,12 @@ const REQUEST_CANCEL: ActivityOptions = {
 
 /** Asks the worker's `authorize` whether a decision is by somebody who may decide. What goes wrong is a refusal. */
 export function authorizeDecision(run: ResolvedRun, decision: Decision, waiting: PendingApproval): Promise<Authorization> {
-  const { arguments: edited, content } = decision;
   const input: AuthorizeDecisionInput = {
     ...ofRun(run),
     agentName: run.snapshot.name,
     decision: summaryOf(decision),
     ...placeOf(run, waiting),
-    ...(edited === undefined || !fits(edited) ? {} : { arguments: edited }),
-    ...(content === undefined || !fits({ content }) ? {} : { content }),
+    ...contentOf(decision),
   };
   run.authorizing.set(decision.id, decision);
   const summary = summaryText(`${decision.type} ${waiting.toolName}${decision.by === null ? '' : ` by ${decision.by}`}`);
@@ -59,8 +56,7 @@ export function authorizeDecision(run: ResolvedRun, decision: Decision, waiting:
     { run, work },
     {
       returned: (output) => output,
-      failed: (error) =>
-        isCancellation(error) ? { type: 'cancelled' } : { type: 'refused', reason: `it could not be checked (${reasonOf(error)})` },
+      failed: authorizationFailure,
     },
   ).finally(() => run.authorizing.delete(decision.id));
 }
@@ -76,7 +72,7 @@ export function notifyWaiting(run: ResolvedRun, waiting: PendingApproval): Promi
   };
   const options = { ...NOTIFY, summary: summaryText(`${waiting.toolName} waits for a decision`) };
   const work = activity<NotifyWaitingInput, void>(ACTIVITIES.notifyWaiting, options)(input);
-  return outcomeOf({ run, work }, { returned: () => true, failed: (error) => !isCancellation(error) });
+  return outcomeOf({ run, work }, { returned: () => true, failed: toldUnlessCancelled });
 }
 
 /** Asks the server to cancel this workflow: only what the server was asked to cancel may close as Canceled. */
@@ -88,13 +84,15 @@ export async function requestCancel(run: LiveRun, reason: string): Promise<void>
   );
 }
 
+/** Small enough for the input, for who reads the Temporal UI; else the activity asks for it. */
+function contentOf({ arguments: edited, content }: Decision): Pick<AuthorizeDecisionInput, 'arguments' | 'content' | 'contentByReference'> {
+  const given = { ...(edited === undefined ? {} : { arguments: edited }), ...(content === undefined ? {} : { content }) };
+  return fits(given) ? given : { contentByReference: true };
+}
+
 /** Where the arguments of the call are; a limit has none. */
 function placeOf({ state }: ResolvedRun, { kind, key }: PendingApproval): Pick<NotifyWaitingInput, 'at' | 'eventId'> {
   const [eventId = '', index = ''] = key.split('/');
   const event = kind === 'limit' ? undefined : state?.window.events.findLast(({ id }) => id === eventId);
   return event === undefined ? {} : { at: [event.offset, Number(index)], eventId };
-}
-
-function reasonOf(error: unknown): string {
-  return errorMessage(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }

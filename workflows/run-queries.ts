@@ -9,6 +9,8 @@ import {
   type CallArgumentsQuestion,
   type ContextPage,
   type DataView,
+  type DecisionContent,
+  type DecisionQuestion,
   QUERIES,
   scopedName,
   type StatusView,
@@ -48,6 +50,9 @@ export function registerQueries(run: LiveRun): void {
   });
   setHandler(defineQuery<JsonObject, [CallArgumentsQuestion]>(name(QUERIES.callArguments)), ({ callId }) => callArguments(run, callId), {
     description: 'The arguments of a call as they were decided, for the activities of this run',
+  });
+  setHandler(defineQuery<DecisionContent, [DecisionQuestion]>(name(QUERIES.decision)), ({ id }) => decisionContent(run, id), {
+    description: 'The content of a decision whose author is being checked, for the activities of this run',
   });
   setHandler(defineQuery<TranscriptAnswer, [TranscriptQuestion?]>(name(QUERIES.transcript)), (ask) => transcriptPage(run.state, ask), {
     description: 'The conversation, for the activities of this run',
@@ -100,6 +105,11 @@ function callArguments({ state, authorizing }: LiveRun, callId: string): JsonObj
   const approved = state?.approvals.approved.find((one) => one.callId === callId)?.arguments;
   const checked = [...authorizing.values()].find((one) => one.callId === callId)?.arguments;
   return approved ?? checked ?? {};
+}
+
+function decisionContent({ authorizing }: LiveRun, id: string): DecisionContent {
+  const { arguments: edited, content } = authorizing.get(id) ?? {};
+  return { ...(edited === undefined ? {} : { arguments: edited }), ...(content === undefined ? {} : { content }) };
 }
 
 /** The events of this execution; a page that begins before them begins with them. */

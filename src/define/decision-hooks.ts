@@ -46,7 +46,7 @@ export type AuthorizeAnswer = { readonly as: string } | { readonly refuse: strin
 
 /**
  * Called in an activity with each decision that arrives, before it is applied; not for decisions by a deadline and not
- * for those that hold for further calls. May be called again for the same decision. Throwing is tried again, and refuses in the end.
+ * for those that hold for further calls. May be called again for the same decision. What it throws is a refusal, too, with its message.
  */
 export type AuthorizeDecision = (decision: DecisionToAuthorize, context: AuthorizeContext) => AuthorizeAnswer | Promise<AuthorizeAnswer>;
 

@@ -20,6 +20,8 @@ export const ERROR_CODES = {
   already_decided: { retryable: false, description: 'The call has been decided otherwise, or by another decision.' },
   invalid_arguments: { retryable: false, description: 'The edited arguments or the answer do not fit the schema of the tool.' },
   not_authorized: { retryable: false, description: 'The worker does not let that person decide.' },
+  authorization_failed: { retryable: true, description: 'The worker could not check whether somebody may decide.' },
+  notification_failed: { retryable: true, description: 'The worker could not tell anybody that something waits.' },
   run_ended: { retryable: false, description: 'The run has ended: it takes no more messages.' },
   // The client cannot do what it was asked.
   run_not_found: { retryable: false, description: 'The namespace has no run of that id.' },

@@ -102,6 +102,7 @@ const ZONES: readonly Zone[] = [
       'src/protocol.ts',
       'src/client/read-run.ts',
       'src/client/run-outcome.ts',
+      'src/client/request-cancel.ts',
       'src/client/grpc-code.ts',
     ],
     packages: ['node:*', 'zod', 'openai', 'lru-cache', '@temporalio/activity', '@temporalio/common', '@temporalio/client'],
