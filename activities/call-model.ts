@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { isToolCall } from '../src/domain/content.ts';
-import type { ConversationEvent, ModelResponse } from '../src/domain/model.ts';
+import type { ConversationEvent } from '../src/domain/model.ts';
 import type { RecordedResponse } from '../src/domain/recorded-response.ts';
 import type { Folded, Window, WindowEvent } from '../src/domain/window.ts';
 import { interpretResponse } from '../src/model/interpret-response.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../src/protocol.ts';
-import { attempt } from './attempt.ts';
+import { approvalTerms } from './approval-terms.ts';
+import { askingActivity, askModel } from './ask-model.ts';
 import { buildRequest } from './build-request.ts';
-import { failingAs } from './failure.ts';
-import { fitPartialText, fitResponse } from './fit-response.ts';
+import { fitResponse } from './fit-response.ts';
 import { queryRun, runKey } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import type { FetchTranscript } from './transcript.ts';
 
 /** Assembles the conversation from its reference, asks the model once, and returns the answer checked and identified. */
 export function callModelActivity(runtime: ActivityRuntime): (input: CallModelInput) => Promise<CallModelOutput> {
-  return failingAs('model_error', (input) => callModel(runtime, input));
+  return askingActivity((input) => callModel(runtime, input));
 }
 
 async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promise<CallModelOutput> {
@@ -25,17 +25,9 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const request = buildRequest(snapshot, conversationOf(window.events), input.final === true);
   const client = runtime.registry.provider(snapshot.model);
 
-  return attempt(runtime.aborts, snapshot.timing.heartbeatMs, async ({ signal, cancelRequested }) => {
-    let text = '';
-    let answer: ModelResponse;
-    try {
-      answer = await client.call(request, { signal, onText: (delta) => (text += delta) });
-    } catch (error) {
-      // An abort by the run's own cancellation is an outcome, not an error: as an error it would race with the
-      // server's cancel and be recorded as a failure.
-      if (signal.aborted && cancelRequested()) return { type: 'aborted', ...partial(text) };
-      throw signal.aborted ? signal.reason : error;
-    }
+  const { heartbeatMs } = snapshot.timing;
+  const question = { client, request, heartbeatMs, interruptibleBy: input.run ?? '' };
+  const asked = await askModel(runtime.aborts, question, async (answer, signal) => {
     const interpreted = interpretResponse(answer, {
       snapshot,
       outputZod: runtime.registry.outputZod(snapshot.name),
@@ -43,9 +35,14 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
       uuid: randomUUID,
     });
     const response = fitResponse(interpreted, snapshot.model);
-    runtime.transcripts.addResponse(key, input.through, recordedEvent(snapshot.name, response));
-    return { type: 'response', response };
+    // The final attempt runs no tools, whatever is called.
+    const approvals = input.final ? undefined : await approvalTerms({ runtime, run: input, snapshot, signal }, response);
+    return approvals === undefined ? response : fitResponse({ ...response, approvals }, snapshot.model);
   });
+  if (asked.type === 'aborted') return asked;
+  const { result, failedAttempts } = asked;
+  runtime.transcripts.addResponse(key, input.through, recordedEvent(snapshot.name, result));
+  return { type: 'response', response: { ...result, ...(failedAttempts === undefined ? {} : { failedAttempts }) } };
 }
 
 /** Asks the run for the part of the conversation that this process lacks. */
@@ -67,11 +64,4 @@ function recordedEvent(author: string, { id, content, providerItems }: RecordedR
 /** Ids of the calls in the conversation: a new one must differ. */
 function callIds({ events }: Window): Set<string> {
   return new Set(events.flatMap(({ content }) => content.filter(isToolCall).map(({ toolCallId }) => toolCallId)));
-}
-
-/** What had arrived of an aborted answer. */
-function partial(text: string): { partial?: RecordedResponse } {
-  if (text === '') return {};
-  const content = [{ type: 'message' as const, role: 'assistant' as const, content: fitPartialText(text) }];
-  return { partial: { id: randomUUID(), content, finishReason: 'interrupted', usage: null } };
 }

@@ -6,9 +6,9 @@ import { ERROR_CODES, errorCode, errorMessage, type ErrorCode } from '../src/dom
 /**
  * An error of ours as the ApplicationFailure that carries it through Temporal: the code is its type, the table
  * decides whether it is tried again, and a wait that the provider asked for is honoured. Failures and
- * cancellations of Temporal pass unchanged.
+ * cancellations of Temporal pass unchanged. Any other error is `otherwise`; `details` are JSON for who reads the failure.
  */
-function toFailure(error: unknown, otherwise: ErrorCode): unknown {
+export function toFailure(error: unknown, otherwise: ErrorCode, details?: object): unknown {
   if (error instanceof TemporalFailure || isAbort(error)) return error;
   const code = errorCode(error) ?? otherwise;
   const wait = retryAfter(error);
@@ -17,6 +17,7 @@ function toFailure(error: unknown, otherwise: ErrorCode): unknown {
     message: fitMessage(errorMessage(error)),
     nonRetryable: !ERROR_CODES[code].retryable,
     ...(wait === undefined ? {} : { nextRetryDelay: wait }),
+    ...(details === undefined ? {} : { details: [details] }),
   });
 }
 

@@ -3,17 +3,16 @@ import { cutText } from '../src/domain/cut-content.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import type { Window, WindowEvent } from '../src/domain/window.ts';
 import { contextTokens } from '../src/model/context-tokens.ts';
-import type { SummariseInput, SummariseOutput } from '../src/protocol.ts';
-import { attempt } from './attempt.ts';
+import type { SummariseInput, SummariseOutput, Summary } from '../src/protocol.ts';
+import { askingActivity, askModel } from './ask-model.ts';
 import { fetchTranscript } from './call-model.ts';
-import { failingAs } from './failure.ts';
 import { runKey } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { summaryRequest } from './summary-request.ts';
 
 /** Summarises the older part of a conversation by one model call. */
 export function summariseActivity(runtime: ActivityRuntime): (input: SummariseInput) => Promise<SummariseOutput> {
-  return failingAs('model_error', (input) => summarise(runtime, input));
+  return askingActivity((input) => summarise(runtime, input));
 }
 
 async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promise<SummariseOutput> {
@@ -23,11 +22,15 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promi
   const client = runtime.registry.provider(model);
   const tokens = client.capabilities.contextTokens ?? contextTokens(model);
   const request = summaryRequest(model, between(window, input), { tokens, maxBytes: input.maxBytes });
-  return attempt(runtime.aborts, snapshot.timing.heartbeatMs, async ({ signal }) => {
-    const { content, usage } = await client.call(request, { signal });
+  const { heartbeatMs } = snapshot.timing;
+  const asked = await askModel(runtime.aborts, { client, request, heartbeatMs }, ({ content, usage }): Summary => {
     if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
     return { id: randomUUID(), text: cutText(content.toWellFormed(), input.maxBytes), usage };
   });
+  // A part of a summary sums up nothing, and must not stand in the conversation.
+  if (asked.type === 'aborted') return asked.partial === undefined ? asked : { ...asked, partial: { ...asked.partial, content: [] } };
+  const { result, failedAttempts } = asked;
+  return { ...result, ...(failedAttempts === undefined ? {} : { failedAttempts }) };
 }
 
 /** The events of the window between two that stay. */

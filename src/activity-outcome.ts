@@ -1,8 +1,10 @@
 import { ActivityFailure, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import type { ToolSnapshot } from './domain/agent-snapshot.ts';
 import { errorMessage, isErrorCode, type ErrorCode } from './domain/error.ts';
-import type { ModelCallOutcome, SummaryOutcome, ToolOutcome } from './loop/ports.ts';
-import type { CallModelOutput, RunToolOutput } from './protocol.ts';
+import { spentIn } from './domain/spent.ts';
+import type { Spent } from './domain/usage.ts';
+import type { Authorization, ModelCallOutcome, SummaryOutcome, ToolOutcome } from './loop/ports.ts';
+import type { CallModelOutput, RunToolOutput, SummariseOutput } from './protocol.ts';
 
 /**
  * What the end of an activity means to the loop. Used where a run happens (the workflow) and where it is read back
@@ -32,23 +34,35 @@ export function modelOutcome(output: CallModelOutput): ModelCallOutcome {
   return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
 }
 
+/** The outcome of a summary that returned. */
+export function summaryOutcome(output: SummariseOutput): SummaryOutcome {
+  if (!('type' in output)) return { type: 'summary', ...output };
+  return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
+}
+
 /** The outcome of a summary that failed. */
 export function summaryFailure(model: string, error: unknown): SummaryOutcome {
-  const outcome = modelFailure(model, error);
-  return outcome.type === 'failed' ? outcome : { type: 'cancelled' };
+  return modelFailure(model, error);
 }
 
 /** The outcome of a model call that failed. */
-export function modelFailure(model: string, error: unknown): Exclude<ModelCallOutcome, { type: 'response' }> {
+export function modelFailure(model: string, error: unknown): Extract<ModelCallOutcome, { type: 'failed' | 'cancelled' }> {
   const problem = activityProblem(error);
-  switch (problem.type) {
-    case 'cancelled':
-      return { type: 'cancelled' };
-    case 'timed_out':
-      return { type: 'failed', code: 'model_timeout', message: `Model "${model}" timed out: ${problem.message}` };
-    case 'failed':
-      return { type: 'failed', code: problem.code ?? 'model_error', message: problem.message };
-  }
+  if (problem.type === 'cancelled') return { type: 'cancelled' };
+  const isTimeOut = problem.type === 'timed_out';
+  const code = isTimeOut ? 'model_timeout' : (problem.code ?? 'model_error');
+  const message = isTimeOut ? `Model "${model}" timed out: ${problem.message}` : problem.message;
+  const spent = spentOn(error);
+  return { type: 'failed', code, message, ...(spent === undefined ? {} : { spent }) };
+}
+
+/** What the attempts of a call to a model have cost that failed: its last failure says so, or the last heartbeat where there is none. */
+function spentOn(error: unknown): Spent | undefined {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (cause instanceof ApplicationFailure) return spentIn(cause.details?.[0]);
+  // An activity that was waiting for its next attempt timed out after a failure.
+  if (cause instanceof TimeoutFailure) return spentIn(cause.lastHeartbeatDetails) ?? spentOn(cause.cause);
+  return undefined;
 }
 
 /** The outcome of a tool call that returned. */
@@ -71,4 +85,15 @@ export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
   const attempts = tool.maxAttempts === 1 ? '1 attempt' : `${tool.maxAttempts} attempts`;
   const message = problem.type === 'timed_out' ? `Tool '${tool.name}' timed out after ${tool.timeoutMs}ms (${attempts})` : problem.message;
   return { type: 'result', status: 'error', content: [message], durationMs: null };
+}
+
+/** What comes of asking whether a decision is by somebody who may decide, where the activity failed: without an answer nobody may. */
+export function authorizationFailure(error: unknown): Authorization {
+  const problem = activityProblem(error);
+  return problem.type === 'cancelled' ? problem : { type: 'refused', reason: `it could not be checked (${problem.message})` };
+}
+
+/** True where somebody was told, or cannot be: false where the run was cancelled before. */
+export function toldUnlessCancelled(error: unknown): boolean {
+  return activityProblem(error).type !== 'cancelled';
 }

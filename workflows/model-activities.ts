@@ -1,6 +1,6 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { CancellationScope, proxySinks } from '@temporalio/workflow';
-import { modelFailure, modelOutcome, summaryFailure } from '../src/activity-outcome.ts';
+import { modelFailure, modelOutcome, summaryFailure, summaryOutcome } from '../src/activity-outcome.ts';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../src/loop/ports.ts';
 import { ACTIVITIES, type CallModelInput, type CallModelOutput, type SummariseInput, type SummariseOutput } from '../src/protocol.ts';
@@ -59,7 +59,7 @@ export function summarise(run: ResolvedRun, { events, ...range }: SummaryRequest
   const work = activity<SummariseInput, SummariseOutput>(ACTIVITIES.summarise, options)(input);
   return outcomeOf<SummariseOutput, SummaryOutcome>(
     { run, work },
-    { returned: (summary) => ({ type: 'summary', ...summary }), failed: (error) => summaryFailure(model, error) },
+    { returned: summaryOutcome, failed: (error) => summaryFailure(model, error) },
   );
 }
 

@@ -2,14 +2,15 @@ import { isJsonObject } from '../../src/domain/json.ts';
 import type { ModelResponse } from '../../src/domain/model.ts';
 import type { UsageStats } from '../../src/domain/usage.ts';
 import { AnswerFault, isReportedError, ReportedFault } from './answer-fault.ts';
-import { ChatToolCalls } from './chat-tool-calls.ts';
+import { argumentsText, ChatToolCalls } from './chat-tool-calls.ts';
+import type { AnswerListener } from './answer-listener.ts';
 import type { AnswerPiece } from './exchange.ts';
 import { normalFinishReason } from './finish-reason.ts';
 import { tokenUsage } from './token-usage.ts';
 
 /** Gathers the first choice of a Chat Completions answer, from the chunks of a stream or from a whole completion. */
 export class ChatAnswer {
-  readonly #onText: ((delta: string) => void) | undefined;
+  readonly #listener: AnswerListener;
   readonly #calls = new ChatToolCalls();
   #choice: unknown;
   #text = '';
@@ -18,8 +19,8 @@ export class ChatAnswer {
   #finishReason: string | undefined;
   #ended = false;
 
-  constructor(onText?: (delta: string) => void) {
-    this.#onText = onText;
+  constructor(listener: AnswerListener = {}) {
+    this.#listener = listener;
   }
 
   /** The model has finished: what may still come is the usage. */
@@ -41,7 +42,9 @@ export class ChatAnswer {
     const { data } = piece;
     if (!isJsonObject(data)) return;
     if (isReportedError(data)) throw new ReportedFault(data);
-    this.#usage = tokenUsage(data['usage']) ?? this.#usage;
+    const usage = tokenUsage(data['usage']);
+    if (usage !== null) this.#listener.onUsage?.(usage);
+    this.#usage = usage ?? this.#usage;
     const choices: unknown = data['choices'];
     if (Array.isArray(choices)) this.#takeChoice(choices.find((choice) => this.#isOurs(choice)));
   }
@@ -75,12 +78,21 @@ export class ChatAnswer {
 
   #takeMessage(message: Record<string, unknown>, addCall: (call: unknown) => void): void {
     const text = textOf(message['content']);
-    if (text !== '') this.#onText?.(text);
+    if (text !== '') this.#listener.onText?.(text);
     this.#text += text;
     if (typeof message['refusal'] === 'string') this.#refusal += message['refusal'];
     const calls: unknown = message['tool_calls'];
     if (Array.isArray(calls)) for (const call of calls) addCall(call);
+    const beside = besideText(message, calls);
+    if (beside !== '') this.#listener.onOutput?.(beside);
   }
+}
+
+/** What the model wrote beside text. Reasoning has no place in the API, and two names among the servers that send it. */
+function besideText(message: Record<string, unknown>, calls: unknown): string {
+  const written = Array.isArray(calls) ? calls.map(argumentsText) : [];
+  const said = ['refusal', 'reasoning_content', 'reasoning'].map((field) => message[field]);
+  return [...said, ...written].filter((one) => typeof one === 'string').join('');
 }
 
 /** Choices without a number are the first. */

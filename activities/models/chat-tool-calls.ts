@@ -58,6 +58,13 @@ export class ChatToolCalls {
   }
 }
 
+/** The name and the arguments in a chunk of a call. */
+export function argumentsText(call: unknown): string {
+  if (!isJsonObject(call)) return '';
+  const { name, arguments: text } = functionOf(call);
+  return [name, text].filter((one) => typeof one === 'string').join('');
+}
+
 function functionOf(call: Record<string, unknown>): Record<string, unknown> & { name?: unknown; arguments?: unknown } {
   return isJsonObject(call['function']) ? call['function'] : {};
 }

@@ -73,7 +73,7 @@ class OpenAIModelClient implements ModelClient {
   }
 
   async #callChat(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
-    const answer = new ChatAnswer(context.onText);
+    const answer = new ChatAnswer(context);
     const body = chatRequest(request, this.capabilities);
     try {
       for await (const piece of exchange(this.#connect(request.model), this.#exchange('/chat/completions', body, answer, context)))
@@ -86,7 +86,7 @@ class OpenAIModelClient implements ModelClient {
   }
 
   async #callResponses(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
-    const answer = new ResponsesAnswer(context.onText);
+    const answer = new ResponsesAnswer(context);
     const body = responsesRequest(request, this.capabilities);
     for await (const piece of exchange(this.#connect(request.model), this.#exchange('/responses', body, answer, context)))
       answer.take(piece);

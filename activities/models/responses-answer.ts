@@ -1,19 +1,20 @@
 import { isJsonObject, type JsonValue } from '../../src/domain/json.ts';
 import type { ModelResponse, RawToolCall } from '../../src/domain/model.ts';
 import { AnswerFault, isReportedError, ReportedFault } from './answer-fault.ts';
+import type { AnswerListener } from './answer-listener.ts';
 import type { AnswerPiece } from './exchange.ts';
 import { normalFinishReason } from './finish-reason.ts';
 import { tokenUsage } from './token-usage.ts';
 
 /** Gathers an answer of the Responses API, from the events of a stream or from a whole response. */
 export class ResponsesAnswer {
-  readonly #onText: ((delta: string) => void) | undefined;
+  readonly #listener: AnswerListener;
   readonly #items: unknown[] = [];
   #streamedText = '';
   #response: Record<string, unknown> | undefined;
 
-  constructor(onText?: (delta: string) => void) {
-    this.#onText = onText;
+  constructor(listener: AnswerListener = {}) {
+    this.#listener = listener;
   }
 
   /** The response has reached its last event. */
@@ -28,6 +29,12 @@ export class ResponsesAnswer {
     switch (typeof event['type'] === 'string' ? event['type'] : '') {
       case 'response.output_text.delta':
         if (typeof event['delta'] === 'string') this.#takeText(event['delta']);
+        break;
+      case 'response.function_call_arguments.delta':
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+      case 'response.refusal.delta':
+        if (typeof event['delta'] === 'string' && event['delta'] !== '') this.#listener.onOutput?.(event['delta']);
         break;
       case 'response.output_item.done':
         this.#items.push(event['item']);
@@ -65,7 +72,7 @@ export class ResponsesAnswer {
 
   #takeText(delta: string): void {
     this.#streamedText += delta;
-    if (delta !== '') this.#onText?.(delta);
+    if (delta !== '') this.#listener.onText?.(delta);
   }
 
   /** A response that is not streamed, or an error in a shape that the API does not document. */
@@ -78,11 +85,13 @@ export class ResponsesAnswer {
       'output_text',
       'text',
     );
-    if (text !== '') this.#onText?.(text);
+    if (text !== '') this.#listener.onText?.(text);
   }
 
   #close(response: Record<string, unknown>): void {
     const { status, error } = response;
+    const usage = tokenUsage(response['usage']);
+    if (usage !== null) this.#listener.onUsage?.(usage);
     if (isJsonObject(error)) throw new ReportedFault(error);
     if (status === 'failed') throw new ReportedFault('the response failed without a reason');
     if (status === 'cancelled' || status === 'queued' || status === 'in_progress') {

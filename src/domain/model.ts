@@ -56,6 +56,10 @@ export interface ModelCallContext {
   signal: AbortSignal;
   /** Called with each piece of text as it arrives. */
   onText?: (delta: string) => void;
+  /** Called with each piece of what the model writes beside text as it arrives: arguments of calls, reasoning, a refusal. */
+  onOutput?: (delta: string) => void;
+  /** Called where the provider reports what the call costs, each time with the whole so far: a call that fails has cost that. */
+  onUsage?: (usage: UsageStats) => void;
 }
 
 /** What a model can take. A compatible server that lacks something says so here, and the request is built without it. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
+import { cleanUsage } from '../domain/clean-usage.ts';
 import type { ContentItem, ToolCall } from '../domain/content.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { ModelResponse } from '../domain/model.ts';
@@ -10,7 +11,7 @@ import { removeAddedNulls } from '../schema/remove-nulls.ts';
 import { checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
 import { cleanJson } from './clean-json.ts';
 import { type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
-import { cleanConfidence, cleanFinishReason, cleanUsage } from './response-fields.ts';
+import { cleanConfidence, cleanFinishReason } from './response-fields.ts';
 
 /** What a response is interpreted with. */
 export interface InterpretOptions {

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ApprovalContext, askedTerms, type ToolApproval } from '../src/define/approval-options.ts';
+import type { AnyTool } from '../src/define/tool-definition.ts';
+import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
+import type { ApprovalTerms } from '../src/domain/approval.ts';
+import { isToolCall, type ToolCall } from '../src/domain/content.ts';
+import { cutText } from '../src/domain/cut-content.ts';
+import { errorMessage } from '../src/domain/error.ts';
+import { canonicalJson } from '../src/domain/json.ts';
+import type { RecordedResponse } from '../src/domain/recorded-response.ts';
+import { type DataView, type OfRun, QUERIES } from '../src/protocol.ts';
+import { queryRun, runIdOf } from './run-access.ts';
+import type { ActivityRuntime } from './runtime.ts';
+
+/** 132 bits in base64url, as in the digest of a snapshot. */
+const DIGEST_LENGTH = 22;
+
+/** A predicate that takes longer than this (milliseconds) is not waited for: what waits is a model call that has been paid for. */
+const PREDICATE_MS = 30_000;
+
+/** Bytes of JSON of a reason: it is shown wherever the call is, and carried while it waits. */
+const REASON_BYTES = 500;
+
+/** A response whose calls are to be looked at, and where it comes from. */
+export interface Deciding {
+  runtime: ActivityRuntime;
+  run: OfRun;
+  snapshot: AgentSnapshot;
+  signal: AbortSignal;
+}
+
+/** What a predicate says, without what a decision is bound to. */
+type Terms = Omit<ApprovalTerms, 'digest'>;
+
+/**
+ * The terms of the calls that need a decision, by call id; undefined where none does. A predicate that cannot be asked,
+ * that throws, or that this worker does not have, has not said that its call may run: the call needs a decision then.
+ */
+export async function approvalTerms(deciding: Deciding, response: RecordedResponse): Promise<Record<string, ApprovalTerms> | undefined> {
+  const { snapshot, run } = deciding;
+  const { problems = {} } = response;
+  let data: Promise<DataView> | undefined;
+  const dataOnce: () => Promise<DataView> = () => (data ??= queryRun<DataView>(run, QUERIES.data, null));
+  const entries = response.content.filter(isToolCall).map(async (call): Promise<[string, ApprovalTerms][]> => {
+    const approval = snapshot.tools.find(({ name }) => name === call.name)?.approval;
+    if (approval === undefined || Object.hasOwn(problems, call.toolCallId)) return [];
+    const terms = approval.when === 'always' ? {} : await askPredicate(deciding, call, dataOnce);
+    return terms === undefined ? [] : [[call.toolCallId, { digest: callDigest(call), ...terms }]];
+  });
+  const terms = (await Promise.all(entries)).flat();
+  // Call ids come from models and may be `__proto__`: fromEntries makes every key a plain own one.
+  return terms.length === 0 ? undefined : Object.fromEntries(terms);
+}
+
+/** What a decision about a call is bound to: equal for equal calls, whoever computes it. */
+export function callDigest({ name, arguments: args }: ToolCall): string {
+  return createHash('sha256')
+    .update(canonicalJson({ name, arguments: args }))
+    .digest('base64url')
+    .slice(0, DIGEST_LENGTH);
+}
+
+async function askPredicate(deciding: Deciding, call: ToolCall, data: () => Promise<DataView>): Promise<Terms | undefined> {
+  const { runtime, snapshot, signal } = deciding;
+  const tool = runtime.registry.tool(snapshot.name, call.name);
+  const when = tool?.approval?.when;
+  if (tool === undefined || typeof when !== 'function')
+    return { reason: 'This worker does not have what says whether the call needs approval' };
+  const timeUp = new AbortController();
+  const asking = AbortSignal.any([signal, timeUp.signal]);
+  try {
+    const asked = ask(deciding, { call, tool, when, data, signal: asking });
+    const late = delay(PREDICATE_MS, undefined, { signal: asking }).then(() => {
+      throw new Error(`no answer within ${PREDICATE_MS / 1000} s`);
+    });
+    return await Promise.race([asked, late]);
+  } catch (error) {
+    return { reason: briefly(`Whether the call needs approval could not be told: ${errorMessage(error)}`) };
+  } finally {
+    timeUp.abort();
+  }
+}
+
+/** What a predicate is asked with. */
+interface Predicate {
+  call: ToolCall;
+  tool: AnyTool;
+  when: Exclude<ToolApproval['when'], 'always'>;
+  data: () => Promise<DataView>;
+  signal: AbortSignal;
+}
+
+async function ask({ runtime, run, snapshot }: Deciding, { call, tool, when, data, signal }: Predicate): Promise<Terms | undefined> {
+  const parsed = await tool.parameters.safeParseAsync(call.arguments);
+  // The tool would refuse them, too; but a person can correct them.
+  if (!parsed.success) return { reason: 'The arguments do not fit the tool' };
+  const { deps, state } = await data();
+  const context: ApprovalContext<unknown> = {
+    deps: Object.freeze(structuredClone(runtime.registry.deps(snapshot.name, deps))),
+    resources: runtime.resources,
+    state: Object.freeze(structuredClone(state)),
+    agentName: snapshot.name,
+    runId: runIdOf(run),
+    callId: call.toolCallId,
+    signal,
+  };
+  const terms = askedTerms(`tool "${tool.name}"`, await when(parsed.data as never, context as never));
+  return terms?.reason === undefined ? terms : { ...terms, reason: briefly(terms.reason) };
+}
+
+function briefly(reason: string): string {
+  return cutText(reason.toWellFormed(), REASON_BYTES);
+}

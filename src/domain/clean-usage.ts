@@ -1,0 +1,25 @@
+import type { UsageStats } from './usage.ts';
+
+/** Token counts that can be added up: what is no whole number of at least 0 counts as not reported. Null where there are none. */
+export function cleanUsage(usage: unknown): UsageStats | null {
+  if (typeof usage !== 'object' || usage === null) return null;
+  const fields = usage as Partial<Record<keyof UsageStats, unknown>>;
+  const prompt = count(fields.promptTokens);
+  const completion = count(fields.completionTokens);
+  const total = count(fields.totalTokens);
+  if (prompt === undefined && completion === undefined && total === undefined) return null;
+  const cached = count(fields.cachedTokens);
+  const reasoning = count(fields.reasoningTokens);
+  return {
+    promptTokens: prompt ?? 0,
+    completionTokens: completion ?? 0,
+    totalTokens: total ?? (prompt ?? 0) + (completion ?? 0),
+    ...(cached === undefined ? {} : { cachedTokens: cached }),
+    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+  };
+}
+
+function count(value: unknown): number | undefined {
+  // Adding 0 makes 0 of -0, which JSON does not keep.
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) + 0 : undefined;
+}
