@@ -27,7 +27,7 @@ test.each([
   [{ id: 'x'.repeat(65), content: 'x' }, 'id: expected at most 64 characters, got 65'],
   [{ id: 7, content: 'x' }, 'id: expected string, got number'],
   [{ id: 'm1', content: [] }, 'content: expected at least 1 item, got 0'],
-  [{ id: 'm1', content: 'x', mode: 'steer' }, 'unknown field "mode"'],
+  [{ id: 'm1', content: 'x', mode: 'soon' }, 'mode: expected "queue", "steer" or "interrupt", got "soon"'],
   [{ id: 'm1', content: [{ type: 'image' }] }, 'content[0]: expected exactly one of "url" and "data", got neither'],
 ])('%j is refused, with the place', (value, message) => {
   expect(messageProblem(value)).toEqual({ code: 'invalid_input', message });
