@@ -4,7 +4,7 @@ import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
 import type { RunResultFields } from '../src/domain/run-result.ts';
 import { closeRun, closeUnstarted } from '../src/loop/close-run.ts';
 import type { Ending, Position } from '../src/loop/next-step.ts';
-import { fromCarry, type RunCarry, toCarry } from '../src/loop/run-carry.ts';
+import { type RunCarry, toCarry } from '../src/loop/run-carry.ts';
 import { BEGINNING, type LoopEnd, runLoop } from '../src/loop/run-loop.ts';
 import { newRunState, type RunState } from '../src/loop/run-state.ts';
 import type { RunInput } from '../src/protocol.ts';
@@ -14,7 +14,7 @@ import { resolveAgent } from './resolve-agent.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
 /** What an execution of a run begins with. */
-export type RunStart = { type: 'input'; input: RunInput } | { type: 'carry'; carry: RunCarry };
+export type RunStart = { type: 'input'; input: RunInput } | { type: 'carry'; carry: RunCarry; position: Position };
 
 /** What an execution of a run comes to. */
 export type RunEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; carry: RunCarry };
@@ -30,7 +30,7 @@ export interface RunObserver {
 export async function executeRun(run: LiveRun, start: RunStart, observer: RunObserver): Promise<RunEnd> {
   let end: LoopEnd;
   try {
-    end = await (start.type === 'input' ? begin(run, start.input, observer) : goOn(run, start.carry, observer));
+    end = await (start.type === 'input' ? begin(run, start.input, observer) : goOn(run, start.position, observer));
   } catch (error) {
     end = { type: 'finished', result: isCancellation(error) ? cancelled(run) : failed(run, 'internal', errorMessage(error)) };
   }
@@ -52,10 +52,10 @@ async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Prom
   return loop(ready, run.state, BEGINNING, observer);
 }
 
-async function goOn(run: LiveRun, carry: RunCarry, observer: RunObserver): Promise<LoopEnd> {
-  const { state, position } = fromCarry(carry);
-  run.state = state;
-  return loop(Object.assign(run, { snapshot: carry.snapshot }), state, position, observer);
+async function goOn(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {
+  const { snapshot, state } = run;
+  if (snapshot === undefined || state === undefined) throw new TypeError(`Run "${run.runId}" goes on from nothing`);
+  return loop(Object.assign(run, { snapshot }), state, position, observer);
 }
 
 async function loop(run: ResolvedRun, state: RunState, from: Position, observer: RunObserver): Promise<LoopEnd> {

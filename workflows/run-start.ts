@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../src/domain/error.ts';
 import { isJsonObject } from '../src/domain/json.ts';
+import { fromCarry } from '../src/loop/run-carry.ts';
 import type { CarriedInput, RunInput } from '../src/protocol.ts';
 import { checkRunCarry } from '../src/schema/run-carry-schema.ts';
 import { checkRunInput } from '../src/schema/run-input-schema.ts';
@@ -22,8 +23,10 @@ export function checkStart(raw: RunInput | CarriedInput | undefined, identity: R
     const checked = checkRunCarry(raw['carry']);
     if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot go on: ${checked.problem}` };
     const { runId, deps, startedAt, executions, inbox, snapshot } = checked.carry;
-    const run = { ...blank, runId, deps, startedAt, agentName: snapshot.name, executions: executions + 1, inbox: new Inbox(inbox) };
-    return { run, ok: true, start: { type: 'carry', carry: checked.carry } };
+    const { state, position } = fromCarry(checked.carry);
+    const known = { runId, deps, startedAt, agentName: snapshot.name, executions: executions + 1, inbox: new Inbox(inbox) };
+    // All of it is there before a handler is: what comes with the first task may be about a call that waits.
+    return { run: { ...blank, ...known, snapshot, state }, ok: true, start: { type: 'carry', carry: checked.carry, position } };
   }
   const checked = checkRunInput(raw);
   if (!checked.ok) return { run: blank, ok: false, code: checked.code, problem: `The input of the run does not fit: ${checked.problem}` };
