@@ -3,7 +3,6 @@ import { defineQuery, setHandler } from '@temporalio/workflow';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import { newExecutionContext } from '../src/domain/execution-context.ts';
 import type { JsonObject } from '../src/domain/json.ts';
-import { noUsage } from '../src/domain/usage.ts';
 import {
   type ApprovalsPage,
   type CallArgumentsQuestion,
@@ -19,7 +18,7 @@ import {
   type TranscriptQuestion,
 } from '../src/protocol.ts';
 import { approvalViews } from '../src/loop/approval-view.ts';
-import { used } from '../src/loop/limits.ts';
+import { runProgress } from '../src/loop/run-progress.ts';
 import type { LiveRun } from './live-run.ts';
 import { page } from './pages.ts';
 import { transcriptPage } from './transcript-page.ts';
@@ -64,24 +63,16 @@ function offset(ask: From | null | undefined): number {
 }
 
 function statusView(run: LiveRun): StatusView {
-  const { state } = run;
+  const { runId, agentName, executions, inbox, startedAt, state } = run;
   return {
     version: 1,
-    runId: run.runId,
-    agentName: run.agentName,
+    runId,
+    agentName,
     status: state?.status ?? 'running',
-    currentStep: state?.context.currentStep ?? 0,
-    maxIterations: (state?.limits ?? run.snapshot?.limits)?.maxIterations ?? 0,
-    usage: state?.usage ?? noUsage(),
-    toolCallsTotal: state?.toolCallsTotal ?? 0,
-    events: state?.window.through ?? 0,
-    executions: run.executions,
-    queued: run.inbox.queued,
-    waitingFor: state?.approvals.pending.map(({ toolName }) => toolName) ?? [],
-    ...(state === undefined ? {} : { limits: state.limits }),
-    toolCallsStarted: state === undefined ? 0 : used(state).toolCalls,
-    ...(state?.lastError === undefined ? {} : { lastError: state.lastError }),
-    startTime: new Date(run.startedAt).toISOString(),
+    ...runProgress(state),
+    executions,
+    queued: inbox.queued,
+    startTime: new Date(startedAt).toISOString(),
   };
 }
 

@@ -10,7 +10,7 @@ const SHOWN_BYTES = 20_000;
 /** What waits for a decision, in the order in which it began to wait, with what a person needs to decide it. */
 export function approvalViews({ approvals, window, snapshot }: Pick<RunState, 'approvals' | 'window' | 'snapshot'>): ApprovalView[] {
   return approvals.pending.map((waiting) => {
-    const answer = snapshot.tools.find(({ name }) => name === waiting.toolName)?.answer;
+    const answer = waiting.kind === 'question' ? snapshot.tools.find(({ name }) => name === waiting.toolName)?.answer : undefined;
     return { ...waiting, ...shown(argumentsOf(window, waiting)), ...(answer === undefined ? {} : { answer }) };
   });
 }
