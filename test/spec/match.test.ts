@@ -45,6 +45,24 @@ describe('an expected list', () => {
   });
 });
 
+describe('a list with a tail in any order', () => {
+  const messages = ['u', 'c1', 'c2', 'c3'].map((id) => ({ id }));
+  const fitsInAnyOrder = (...ids: string[]): boolean =>
+    fits({ messages, $unordered_tail: 3 }, { messages: ids.map((id) => ({ id, more: true })) });
+
+  it('matches whatever the order of its last elements', () => {
+    expect(fitsInAnyOrder('u', 'c1', 'c2', 'c3')).toBe(true);
+    expect(fitsInAnyOrder('u', 'c3', 'c1', 'c2')).toBe(true);
+  });
+
+  it('needs every element once, and the others in their places', () => {
+    expect(fitsInAnyOrder('c1', 'u', 'c2', 'c3')).toBe(false);
+    expect(fitsInAnyOrder('u', 'c1', 'c1', 'c2')).toBe(false);
+    expect(fitsInAnyOrder('u', 'c1', 'c2')).toBe(false);
+    expect(fitsInAnyOrder('u', 'c1', 'c2', 'c3', 'c4')).toBe(false);
+  });
+});
+
 describe('numbers and texts', () => {
   it('compare by value and exactly', () => {
     expect(fits(1, 1.0)).toBe(true);

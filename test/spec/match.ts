@@ -17,6 +17,9 @@ export interface MatchMemory {
 /** These match exactly: no key and no element more than expected. */
 const EXACT_KEYS = new Set(['deps', 'messages', 'events', 'feedback', 'contexts', 'prompts', 'attempts', 'results']);
 
+/** Beside a list: so many of its last elements may come in any order. */
+const UNORDERED_TAIL = '$unordered_tail';
+
 /** These carry another language's formatting: they inform the reader and are never compared. */
 const INFORMATIONAL_KEYS = new Set(['messages_upstream', 'error_upstream']);
 
@@ -49,13 +52,32 @@ function compareLists(expected: JsonValue[], actual: unknown[], path: string, me
 }
 
 function compareObjects(expected: JsonObject, actual: Record<string, unknown>, path: string, { exact, memory }: Comparison): Mismatch[] {
-  const listed = Object.entries(expected).filter(([key]) => !INFORMATIONAL_KEYS.has(key));
+  const { [UNORDERED_TAIL]: tail, ...fields } = expected;
+  const listed = Object.entries(fields).filter(([key]) => !INFORMATIONAL_KEYS.has(key));
   const mismatches = listed.flatMap(([key, value]) => {
     const own = Object.hasOwn(actual, key) ? actual[key] : undefined;
-    return compare(value, own, path === '' ? key : `${path}.${key}`, { exact: EXACT_KEYS.has(key), memory });
+    const place = path === '' ? key : `${path}.${key}`;
+    if (typeof tail === 'number' && Array.isArray(value)) return compareUnorderedTail(value, own, place, { tail, memory });
+    return compare(value, own, place, { exact: EXACT_KEYS.has(key), memory });
   });
   const surplus = exact && Object.keys(actual).some((key) => !Object.hasOwn(expected, key));
   return surplus ? [...mismatches, { path, expected, actual }] : mismatches;
+}
+
+/** Each of the last elements may be in the place of any other of them. */
+function compareUnorderedTail(
+  expected: JsonValue[],
+  actual: unknown,
+  path: string,
+  { tail, memory }: { tail: number; memory: MatchMemory },
+): Mismatch[] {
+  if (!Array.isArray(actual) || actual.length !== expected.length) return [{ path, expected, actual }];
+  const left = actual.slice(-tail);
+  const found = expected.slice(-tail).map((element) => {
+    const place = left.findIndex((one) => match(element, one, memory).length === 0);
+    return place < 0 ? undefined : left.splice(place, 1)[0];
+  });
+  return compareLists(expected, [...actual.slice(0, -tail), ...found], path, memory);
 }
 
 /** An object with one key that begins with a dollar sign is a matcher. */

@@ -36,7 +36,7 @@ const adapter: SuiteAdapter = {
     errs: () => ({ status: 'error', error: 'api down', steps: 1 }),
   },
   notBuilt: { later: 'streams are not built' },
-  skipReason: ({ input }) => (input === 'skip me' ? 'approvals are not built' : undefined),
+  skipReason: ({ input }) => (input === 'skip me' ? 'skills are not built' : undefined),
   normalise: (expectation) => (expectation === 'colour' ? 'color' : expectation),
 };
 
@@ -109,7 +109,7 @@ describe('the report', () => {
     const replayed = await replay(specCase('later', {}), specCase('later', {}), specCase('echo', 1, 1), specCase('echo', 1, 'skip me'));
     expect(skipReport(replayed)).toEqual([
       'SKIPPED suite later (2): streams are not built',
-      'SKIPPED suite echo (1): approvals are not built',
+      'SKIPPED suite echo (1): skills are not built',
     ]);
     expect(closingLine(replayed, 0)).toBe('1 passed, 0 failed, 3 skipped');
     expect(closingLine(replayed, 2)).toBe('1 passed, 2 failed, 3 skipped');

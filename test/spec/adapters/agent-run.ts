@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { defineAgent } from '../../../src/define/define-agent.ts';
 import { defineTool } from '../../../src/define/define-tool.ts';
 import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
+import type { Event } from '../../../src/domain/event.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/domain/json.ts';
 import type { RunState } from '../../../src/loop/run-state.ts';
+import { Confirmer } from './confirmer.ts';
 import { toTheirItem } from './content-notation.ts';
 import { list, number, object, text } from './fields.ts';
 import { runInProcess, type FinishedRun } from './in-process-run.ts';
@@ -11,7 +13,8 @@ import { toReply } from './scripted-answers.ts';
 
 /** The operation `agent.run` of the suite `execution_context`: a whole run of the agent "a" with the tools of the suite. */
 export async function runAgentCase(input: JsonValue, expect: JsonValue): Promise<JsonObject> {
-  const { replies, input: question, max_steps, output_type } = object(input);
+  const { replies, input: question, max_steps, output_type, confirmations } = object(input);
+  const people = new Confirmer(confirmations);
   const maxIterations = number(max_steps, 10);
   let record: RunState | undefined;
   const agent = defineAgent({
@@ -33,11 +36,12 @@ export async function runAgentCase(input: JsonValue, expect: JsonValue): Promise
     maxIterations,
     structuredOutput: false,
     begun: (state) => (record = state),
+    people: (waiting, givenIds) => people.confirm(waiting, givenIds),
   });
-  return toTheirRun(finished, object(isJsonObject(expect) ? expect : {})['status']);
+  return toTheirRun(finished, { suspended: people.steps, expectedStatus: isJsonObject(expect) ? expect['status'] : undefined });
 }
 
-/** `search`, `boom` and `peek`; `danger` needs confirmations. */
+/** `search`, `boom`, `peek`, and `danger`, whose calls need a confirmation. */
 function suiteTools(countEvents: () => number): ToolDefinition<never, JsonObject>[] {
   return [
     defineTool({
@@ -63,6 +67,13 @@ function suiteTools(countEvents: () => number): ToolDefinition<never, JsonObject
         return countEvents();
       },
     }),
+    defineTool({
+      name: 'danger',
+      description: 'Deletes a file.',
+      parameters: z.object({ path: z.string() }),
+      approval: 'always',
+      execute: ({ path }) => `deleted ${path}`,
+    }),
   ];
 }
 
@@ -86,17 +97,21 @@ const TYPES = new Map<JsonValue, z.ZodType>([
 /** The book has one word for a run that completed and a run that used up its steps. */
 const BOOK_STATUS: Record<string, string> = { completed: 'complete', max_iterations_reached: 'complete' };
 
-function toTheirRun({ result, state, requests, givenIds }: FinishedRun, expectedStatus: JsonValue | undefined): JsonObject {
+/** In the words of the book, a step that was suspended is not counted, not even once it is complete. */
+function toTheirRun(
+  { result, state, requests, givenIds }: FinishedRun,
+  { suspended, expectedStatus }: { suspended: ReadonlySet<number>; expectedStatus: JsonValue | undefined },
+): JsonObject {
   const { context } = state;
-  const inBookWords = expectedStatus === 'complete';
+  const status = result?.status ?? state.status;
   return {
     output: context.finalResult,
-    status: inBookWords ? (BOOK_STATUS[result.status] ?? result.status) : result.status,
-    error: result.error,
-    current_step: context.currentStep,
+    status: expectedStatus === 'complete' ? (BOOK_STATUS[status] ?? status) : status,
+    error: result?.error ?? null,
+    current_step: context.currentStep - [...suspended].filter((step) => step <= context.currentStep).length,
     state: context.state,
     model_calls: requests.length,
-    events: context.events.map(({ author, content }) => ({
+    events: context.events.filter(isInTheBook).map(({ author, content }) => ({
       author,
       items: content.map(toTheirItem).map(({ tool_call_id: id, ...item }) => ({
         ...item,
@@ -104,4 +119,9 @@ function toTheirRun({ result, state, requests, givenIds }: FinishedRun, expected
       })),
     })),
   };
+}
+
+/** The book does not record who decided what. */
+function isInTheBook({ decision, refused }: Event): boolean {
+  return decision === undefined && refused === undefined;
 }

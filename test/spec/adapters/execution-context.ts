@@ -4,7 +4,6 @@ import { newEvent } from '../../../src/domain/event.ts';
 import { addEvent, type ExecutionContext, incrementStep, newExecutionContext, setState } from '../../../src/domain/execution-context.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/domain/json.ts';
 import { contentItemSchema } from '../../../src/schema/content-schema.ts';
-import type { SpecCase } from '../case-file.ts';
 import type { SuiteAdapter } from './adapter.ts';
 import { runAgentCase } from './agent-run.ts';
 import { toOurItem, toTheirEvent, toTheirItem } from './content-notation.ts';
@@ -23,7 +22,6 @@ export const executionContextSuite: SuiteAdapter = {
     'llm.build_messages': buildMessages,
   },
   notBuilt: { 'workflow.run': 'agents of agents (sequential, parallel, loop) are not built' },
-  skipReason: needsConfirmation,
   normalise: (expect, op) => mapTexts(expect, op === 'llm.build_messages' ? parsedJsonText : keptWording),
 };
 
@@ -86,13 +84,4 @@ function buildMessages(input: JsonValue): JsonObject {
     items,
   );
   return { messages: mapTexts(JSON.parse(JSON.stringify(messages)) as JsonValue, parsedJsonText) };
-}
-
-function needsConfirmation({ op, input }: SpecCase): string | undefined {
-  if (op !== 'agent.run') return undefined;
-  const { confirmations, replies } = object(input);
-  const dangerous = list(replies).some(
-    (reply) => Array.isArray(reply) && reply.some((item) => isJsonObject(item) && item['name'] === 'danger'),
-  );
-  return confirmations === undefined && !dangerous ? undefined : 'approvals are not built';
 }

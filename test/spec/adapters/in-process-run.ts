@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { buildRequest } from '../../../activities/build-request.ts';
 import { buildSnapshot } from '../../../activities/build-snapshot.ts';
 import { executeTool } from '../../../activities/execute-tool.ts';
@@ -10,10 +11,12 @@ import type { JsonObject } from '../../../src/domain/json.ts';
 import type { ModelRequest, ModelResponse } from '../../../src/domain/model.ts';
 import type { RecordedResponse } from '../../../src/domain/recorded-response.ts';
 import type { RunResultFields } from '../../../src/domain/run-result.ts';
+import type { Inbox } from '../../../src/loop/inbox.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../../../src/loop/ports.ts';
-import { QUIET_PORTS } from '../../../src/loop/quiet-ports.ts';
-import { runLoop } from '../../../src/loop/run-loop.ts';
+import { quietPorts } from '../../../src/loop/quiet-ports.ts';
+import { type LoopEnd, runLoop } from '../../../src/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../../src/loop/run-state.ts';
+import type { Receiver } from '../../../src/receive/receiver.ts';
 import { interpretResponse } from '../../../src/model/interpret-response.ts';
 import { scriptedModel, type ScriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
 
@@ -31,11 +34,14 @@ export interface InProcessRun {
   unimplemented?: readonly string[];
   /** Receives the state before the loop begins, for tools that look at the record. */
   begun?: (state: RunState) => void;
+  /** Says what somebody has to say to a run that waits; false where there is nothing more. The run is left as it stands then. */
+  people?: (waiting: Required<Receiver>, givenIds: FinishedRun['givenIds']) => boolean;
 }
 
 /** What came out of a run. */
 export interface FinishedRun {
-  result: RunResultFields;
+  /** Undefined where the run waits for somebody. */
+  result: RunResultFields | undefined;
   state: RunState;
   requests: readonly ModelRequest[];
   /** The id that the model gave to a call, by the id under which it was recorded. */
@@ -48,20 +54,26 @@ export async function runInProcess(run: InProcessRun): Promise<FinishedRun> {
   const { instructions, maxIterations } = run;
   const snapshot = buildSnapshot(run.agent, { instructions, capabilities, heartbeatMs: 5_000, searchAttributes: false, maxIterations });
   const model = scriptedModel(run.script, { capabilities, repeatLast: true });
-  const givenIds = new Map<string, string>();
+  const clock = { now: () => Date.now(), uuid: randomUUID };
+  const state = newRunState({ runId: randomUUID(), snapshot, input: run.input, startedAt: Date.now() }, clock);
+  const running: Running = { run, state, model, givenIds: new Map(), tools: 0 };
+  const suspended = Promise.withResolvers<undefined>();
+  const quiet = quietPorts();
   const ports: RunPorts = {
-    ...QUIET_PORTS,
-    now: () => Date.now(),
-    uuid: randomUUID,
-    callModel: (call) => callModel({ run, state, model, givenIds }, call),
-    runTool: (invocation) => runTool({ run, state, model, givenIds }, invocation),
-    cancelRequested: () => false,
+    ...quiet,
+    ...clock,
+    callModel: (call) => callModel(running, call),
+    runTool: (invocation) => runTool(running, invocation),
+    until: (isMet) => waitForPeople(running, { isMet, inbox: quiet.inbox, suspend: () => suspended.resolve(undefined) }),
   };
-  const state = newRunState({ runId: randomUUID(), snapshot, input: run.input, startedAt: Date.now() }, ports);
   run.begun?.(state);
-  const end = await runLoop(state, ports);
-  if (end.type !== 'finished') throw new Error('The loop continues in another execution');
-  return { result: end.result, state, requests: model.requests, givenIds };
+  const end = await Promise.race([runLoop(state, ports), suspended.promise]);
+  return { result: resultOf(end), state, requests: model.requests, givenIds: running.givenIds };
+}
+
+function resultOf(end: LoopEnd | undefined): RunResultFields | undefined {
+  if (end?.type === 'continue') throw new Error('The loop continues in another execution');
+  return end?.result;
 }
 
 interface Running {
@@ -69,6 +81,22 @@ interface Running {
   state: RunState;
   model: ScriptedModel;
   givenIds: Map<string, string>;
+  /** Tool calls that are going on. */
+  tools: number;
+}
+
+/** What runs ends by itself; then somebody has to say something, or the run waits for ever. */
+async function waitForPeople(
+  running: Running,
+  { isMet, inbox, suspend }: { isMet: () => boolean; inbox: Inbox; suspend: () => void },
+): Promise<void> {
+  const { state, givenIds, run } = running;
+  while (!isMet()) {
+    await setImmediate();
+    if (running.tools > 0 || isMet() || run.people?.({ runId: state.runId, state, inbox }, givenIds)) continue;
+    suspend();
+    await new Promise(() => undefined);
+  }
 }
 
 async function callModel({ run, state, model, givenIds }: Running, call: ModelCall): Promise<ModelCallOutcome> {
@@ -97,12 +125,15 @@ function rememberIds(givenIds: Map<string, string>, answer: ModelResponse, respo
   });
 }
 
-async function runTool({ run, state }: Running, { call, step }: ToolInvocation): Promise<ToolOutcome> {
+async function runTool(running: Running, { call, step }: ToolInvocation): Promise<ToolOutcome> {
+  const { run, state } = running;
   const changes: JsonObject = {};
   const implemented = run.unimplemented?.includes(call.name) !== true;
   const tool = implemented ? run.agent.tools.find((one) => one.name === call.name) : undefined;
   const context = toolContext(state, { step, callId: call.toolCallId, changes });
+  running.tools += 1;
   const { content, isError, durationMs } = await executeTool({ tool, name: call.name, args: call.arguments, context });
+  running.tools -= 1;
   return { type: 'result', status: isError ? 'error' : 'success', content, durationMs, state: changes };
 }
 

@@ -1,10 +1,12 @@
 import type { FoundSuite } from '../replay.ts';
+import { danglingCallsSuite } from './dangling-calls.ts';
 import { executionContextSuite } from './execution-context.ts';
 import { reactRunResultSuite } from './react-run-result.ts';
 
 const SUITES = new Map([
   ['execution_context', executionContextSuite],
   ['react.run_result', reactRunResultSuite],
+  ['nous.patch_dangling_tool_calls', danglingCallsSuite],
 ]);
 
 /** Suites of features that are not built, by the first part of their name. */

@@ -65,6 +65,7 @@ export async function runReactCase(input: JsonValue, expect: JsonValue): Promise
     structuredOutput: true,
     unimplemented: [WITHOUT_IMPLEMENTATION],
   });
+  if (finished.result === undefined) throw new Error('The run waits for somebody');
   const expectedCalls = isJsonObject(expect) ? list(expect['calls']) : [];
   return {
     ...withGivenIds(toTheirResult(new RunResult(finished.result)), finished.givenIds),
