@@ -22,13 +22,17 @@ export function close(result: RunResultFields, announced?: string): RunResultFie
     case 'completed':
     case 'max_iterations_reached':
       return closing;
-    case 'error':
-      throw ApplicationFailure.create({
+    case 'error': {
+      const failure = ApplicationFailure.create({
         type: closing.errorCode ?? 'internal',
         message: closing.error ?? 'The run failed',
         nonRetryable: true,
         details: [closing],
       });
+      // It would name files of the worker's machine, and says nothing about the run.
+      failure.stack = '';
+      throw failure;
+    }
     case 'cancelled': {
       const reason = cancelReason() ?? announced;
       const cancelled = reason === undefined ? closing : { ...closing, cancelReason: reason };

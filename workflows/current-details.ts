@@ -1,8 +1,10 @@
 import type { ApprovalView } from '../src/domain/approval.ts';
+import { isToolCall } from '../src/domain/content.ts';
 import { oneLine } from '../src/domain/text.ts';
 import { approvalViews } from '../src/loop/approval-view.ts';
 import { used } from '../src/loop/limits.ts';
 import type { RunState } from '../src/loop/run-state.ts';
+import { thoughtOf } from '../src/loop/thought.ts';
 
 /** The details travel in a URL in the Temporal UI, so they are kept short. Bytes. */
 const THOUGHT_BYTES = 600;
@@ -17,11 +19,18 @@ const BLANK_LINE = '\u00a0';
 
 /** What the Temporal UI shows of a run under "Current Details", in Markdown. */
 export function currentDetails(state: RunState): string {
-  const { snapshot, status, thought, lastError } = state;
+  const { snapshot, status, lastError } = state;
+  const thought = lastThought(state);
   const lines = [`### ${snapshot.name}: ${status}`, '', ...usageLines(state), ...approvalLines(state)];
-  if (thought !== '') lines.push('', '**Last thought**', '', oneLine(thought, THOUGHT_BYTES));
-  if (lastError !== undefined) lines.push('', '**Last error**', '', oneLine(lastError, ERROR_BYTES));
+  if (thought !== '') lines.push('', '**Last thought**', '', shown(thought, THOUGHT_BYTES));
+  if (lastError !== undefined) lines.push('', '**Last error**', '', shown(lastError, ERROR_BYTES));
   return [...lines, '', BLANK_LINE].join('\n');
+}
+
+/** Of the step at hand, whose calls may wait for days; else of the last one that is complete. */
+function lastThought({ phase, window, thought }: RunState): string {
+  const asking = phase === 'tools' ? window.events.findLast(({ content }) => content.some(isToolCall)) : undefined;
+  return (asking === undefined ? null : thoughtOf(asking.content)) ?? thought;
 }
 
 /** What was used, against what may be used. */
@@ -35,9 +44,8 @@ function usageLines(state: RunState): string[] {
     `- **Tool calls** ${toolCallsTotal}${of(limits.toolCalls)}`,
     `- **Tokens** ${totalTokens}${of(limits.totalTokens)} (${inputTokens}${of(limits.inputTokens)} prompt, ${outputTokens}${of(limits.outputTokens)} completion${estimated})`,
   ];
-  const dollars = (amount: number): string => `$${amount.toFixed(4)}`;
   if (usage.costUsd !== undefined || limits.costUsd !== undefined) {
-    lines.push(`- **Cost** ${dollars(costUsd)}${limits.costUsd === undefined ? '' : ` of ${dollars(limits.costUsd)}`}`);
+    lines.push(`- **Cost** ${costUsd.toFixed(4)}${of(limits.costUsd)} USD`);
   }
   if (limits.deadlineMs !== undefined) lines.push(`- **Deadline** ${new Date(startedAt + limits.deadlineMs).toISOString()}`);
   return lines;
@@ -60,7 +68,7 @@ function approvalText(
   { kind, callId, toolName, arguments: args, digest, reason, deadlineAt, onDeadline }: ApprovalView,
 ): string[] {
   const lines = [`**Waits for a decision: ${toolName}**`, '', `- **Call** \`${callId}\`, digest \`${digest}\``];
-  if (reason !== undefined) lines.push(`- **Why** ${oneLine(reason, ERROR_BYTES)}`);
+  if (reason !== undefined) lines.push(`- **Why** ${shown(reason, ERROR_BYTES)}`);
   if (deadlineAt !== undefined) lines.push(`- **Deadline** ${new Date(deadlineAt).toISOString()}, then ${onDeadline}`);
   lines.push('', '```json', oneLine(JSON.stringify(args), ARGUMENTS_BYTES), '```', '', '```sh');
   const commands = kind === 'question' ? ['respond'] : ['approve', 'reject'];
@@ -69,4 +77,9 @@ function approvalText(
     lines.push(`longhaul ${command} ${runId} ${callId}${content}`);
   }
   return [...lines, '```'];
+}
+
+/** Free text on one line. The UI takes what is between two dollar signs for a formula. */
+function shown(text: string, bytes: number): string {
+  return oneLine(text, bytes).replaceAll('$', '&#36;');
 }
