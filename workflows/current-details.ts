@@ -36,12 +36,12 @@ function lastThought({ phase, window, thought }: RunState): string {
 /** What was used, against what may be used. */
 function usageLines(state: RunState): string[] {
   const { limits, usage, toolCallsTotal, startedAt } = state;
-  const { steps, inputTokens, outputTokens, totalTokens, costUsd } = used(state);
+  const { steps, toolCalls, inputTokens, outputTokens, totalTokens, costUsd } = used(state);
   const estimated = usage.estimated === undefined ? '' : `, ${usage.estimated.totalTokens} of them estimated`;
   const of = (limit: number | undefined): string => (limit === undefined ? '' : ` of ${limit}`);
   const lines = [
     `- **Step** ${steps} of ${limits.maxIterations}`,
-    `- **Tool calls** ${toolCallsTotal}${of(limits.toolCalls)}`,
+    `- **Tool calls** ${limits.toolCalls === undefined ? toolCallsTotal : `${toolCalls} of ${limits.toolCalls}`}`,
     `- **Tokens** ${totalTokens}${of(limits.totalTokens)} (${inputTokens}${of(limits.inputTokens)} prompt, ${outputTokens}${of(limits.outputTokens)} completion${estimated})`,
   ];
   if (usage.costUsd !== undefined || limits.costUsd !== undefined) {
@@ -56,9 +56,9 @@ function approvalLines(state: RunState): string[] {
   const { runId, approvals } = state;
   const { pending } = approvals;
   if (pending.length === 0) return [];
-  const shown = approvalViews({ ...state, approvals: { ...approvals, pending: pending.slice(0, SHOWN_APPROVALS) } });
-  const lines = shown.flatMap((waiting) => ['', ...approvalText(runId, waiting)]);
-  const more = pending.length - shown.length;
+  const views = approvalViews({ ...state, approvals: { ...approvals, pending: pending.slice(0, SHOWN_APPROVALS) } });
+  const lines = views.flatMap((waiting) => ['', ...approvalText(runId, waiting)]);
+  const more = pending.length - views.length;
   if (more > 0) lines.push('', `and ${more} more: \`longhaul approvals ${runId}\``);
   return lines;
 }
