@@ -4,6 +4,7 @@ import { withCodec } from '../codec/with-codec.ts';
 import { LonghaulError, errorMessage } from '../domain/error.ts';
 import { LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
 import { resolveServer, type ServerAddress } from './server-address.ts';
+import { SHED_RETRY } from './shed-retry.ts';
 
 /** Where and how to connect. What is left out comes from `TEMPORAL_*` variables and the CLI's TOML profile. */
 export interface ConnectOptions extends ServerAddress, LonghaulClientOptions {
@@ -32,6 +33,7 @@ export async function connect(options: ConnectOptions = {}): Promise<LonghaulCli
       ...server,
       connectTimeout: CONNECT_TIMEOUT_MS,
       channelArgs: { 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES },
+      interceptors: SHED_RETRY,
     });
   } catch (error) {
     throw new LonghaulError('server_unreachable', unreachable(server.address, error), { cause: error });

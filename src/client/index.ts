@@ -1,12 +1,16 @@
 export { connect, type ConnectOptions } from './connect.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../codec/codec-options.ts';
+export type { ApproveOptions, DecisionOptions, RejectOptions } from './decide-call.ts';
 export type { DeleteOutcome, RunStores } from './delete-run.ts';
 export type { ExportedExecution, ExportedRun, ExportLine, ExportSummary, MissingRange } from './export-line.ts';
 export type { ExportOptions } from './export-run.ts';
 export type { FollowOptions } from './follow-events.ts';
+export type { ApprovalFilter, RunApproval } from './list-approvals.ts';
 export type { ListFilter, RunListEntry } from './list-runs.ts';
 export { LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
-export { RunHandle } from './run-handle.ts';
+export type { NewLimits, RaiseOptions } from './raise-limits.ts';
+export type { RunApprovals } from './run-approvals.ts';
+export { type CancelOptions, RunHandle } from './run-handle.ts';
 export type { UpdateOptions } from './run-update.ts';
 export type { SendOptions } from './send-message.ts';
 export type { StartOptions } from './start-run.ts';
@@ -19,4 +23,17 @@ export type { SpilledContent } from '../domain/content.ts';
 export { RunResult, type RunResultFields } from '../domain/run-result.ts';
 export type { RunRecord } from '../domain/run-record.ts';
 export { LonghaulError, type ErrorCode } from '../domain/error.ts';
-export type { ContextPage, RunInput, StatusView, MessageReceipt, PauseReceipt } from '../protocol.ts';
+export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../domain/approval.ts';
+export type { Duration } from '../domain/duration.ts';
+export type { RunLimits } from '../domain/limits.ts';
+export type { MessageMode } from '../domain/queued-message.ts';
+export type {
+  ContextPage,
+  DecisionReceipt,
+  MessageReceipt,
+  PauseReceipt,
+  RaiseReceipt,
+  RevokeReceipt,
+  RunInput,
+  StatusView,
+} from '../protocol.ts';

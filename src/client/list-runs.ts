@@ -9,6 +9,8 @@ import { statusOf } from './views.ts';
 export interface ListFilter {
   agent?: string;
   status?: RunStatus;
+  /** Runs with a call of this tool that waits for a decision; `true`: with a call of any, or at a limit. */
+  waitingFor?: string | true;
   /** A further condition in Temporal's own query language. */
   query?: string;
   /** Default: all. */
@@ -22,12 +24,14 @@ export interface RunListEntry {
   agentName: string | undefined;
   /** Undefined for a run that closed as Completed in such a namespace: it completed, or a limit ended it. */
   status: RunStatus | undefined;
+  /** The tools whose calls wait for a decision; `raise_limits` for a limit. Empty where the namespace lacks the search attribute. */
+  waitingFor: string[];
   /** ISO 8601. */
   startTime: string;
   endTime: string | null;
 }
 
-/** The runs of the namespace, newest first. A filter by agent or status needs the namespace's search attributes. */
+/** The runs of the namespace, newest first. A filter by agent, status or what waits needs the namespace's search attributes. */
 export async function* listRuns(client: Client, filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
   for await (const info of listExecutions(client, filter)) yield entry(info);
 }
@@ -49,11 +53,12 @@ export async function* listExecutions(
   }
 }
 
-function visibilityQuery({ agent, status, query, workflowType = AGENT_RUN }: ListFilter & { workflowType?: string }): string {
+function visibilityQuery({ agent, status, waitingFor, query, workflowType = AGENT_RUN }: ListFilter & { workflowType?: string }): string {
   // A run that continued as new has an execution for each part of it, and is one run all the same.
   const conditions = [`WorkflowType = ${quoted(workflowType)}`, "ExecutionStatus != 'ContinuedAsNew'"];
   if (agent !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`);
   if (status !== undefined) conditions.push(statusCondition(status));
+  if (waitingFor !== undefined) conditions.push(waitingCondition(waitingFor));
   if (query !== undefined) conditions.push(`(${query})`);
   return conditions.join(' AND ');
 }
@@ -77,6 +82,12 @@ function statusCondition(status: RunStatus): string {
   }
 }
 
+/** What a run waited for when it was ended from outside is still published. */
+function waitingCondition(waitingFor: string | true): string {
+  if (waitingFor === true) return statusCondition('pending_confirmation');
+  return `ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.waitingFor} = ${quoted(waitingFor)}`;
+}
+
 /** Values come from callers: a quote in one must not end the text. */
 function quoted(value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
@@ -85,10 +96,12 @@ function quoted(value: string): string {
 function entry(info: WorkflowExecutionInfo): RunListEntry {
   const attributes = new Map(info.typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]));
   const agentName = attributes.get(SEARCH_ATTRIBUTES.agent);
+  const waitingFor = info.status.name === 'RUNNING' ? attributes.get(SEARCH_ATTRIBUTES.waitingFor) : undefined;
   return {
     runId: info.workflowId,
     agentName: typeof agentName === 'string' ? agentName : undefined,
     status: runStatus(info, attributes.get(SEARCH_ATTRIBUTES.status)),
+    waitingFor: Array.isArray(waitingFor) ? waitingFor.map(String) : [],
     startTime: info.startTime.toISOString(),
     endTime: info.closeTime?.toISOString() ?? null,
   };

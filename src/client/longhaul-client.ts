@@ -7,6 +7,7 @@ import type { JsonValue } from '../domain/json.ts';
 import type { DefaultOutput, RunResult } from '../domain/run-result.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
+import { type ApprovalFilter, listApprovals, type RunApproval } from './list-approvals.ts';
 import { listRuns, type ListFilter, type RunListEntry } from './list-runs.ts';
 import { RunHandle } from './run-handle.ts';
 import { startRun, type StartOptions } from './start-run.ts';
@@ -71,6 +72,14 @@ export class LonghaulClient {
   /** The runs of the namespace, newest first. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
     return listRuns(this.temporal, filter);
+  }
+
+  /**
+   * What waits for a decision, in all runs of the namespace; with `follow` as it begins to wait, until the signal is
+   * aborted. Needs the search attributes of the namespace.
+   */
+  approvals(filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
+    return listApprovals(this.temporal, filter);
   }
 
   /**

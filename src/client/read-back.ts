@@ -20,6 +20,8 @@ export interface ReadBackRun {
   executions: number;
   /** Messages that wait to be taken in. */
   queued: number;
+  /** Ids of the calls that have waited for a decision in this execution, decided or not. */
+  waited: ReadonlySet<string>;
   /** With the events and steps of this execution alone. Undefined where the agent was never resolved. */
   state?: RunState;
   /** Undefined where the run has not come to its end in this execution. */
@@ -43,7 +45,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const beginning = beginningOf(runId, recorded, { tasks, ports });
   if (beginning === undefined) {
     tasks.reach();
-    return { ...known, queued: tasks.inbox.queued };
+    return { ...known, queued: tasks.inbox.queued, waited: ports.waited };
   }
   const { state, position } = beginning;
   const end = await runOver({ tasks, ports }, state, position);
@@ -51,7 +53,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   tasks.inbox.closed = end?.type === 'finished';
   tasks.reach();
   const result = end === undefined ? undefined : resultOf(end, state, recorded);
-  return { ...known, queued: tasks.inbox.queued, state, ...(result === undefined ? {} : { result }) };
+  return { ...known, queued: tasks.inbox.queued, waited: ports.waited, state, ...(result === undefined ? {} : { result }) };
 }
 
 /** The tasks of an execution, and the ports of the loop that goes through them. */

@@ -34,6 +34,8 @@ import { placeOf, type RecordedExecution } from './recorded-execution.ts';
  */
 export class RecordedPorts implements RunPorts {
   readonly inbox: Inbox;
+  /** Ids of the calls that have waited for a decision. */
+  readonly waited = new Set<string>();
   readonly #recorded: RecordedExecution;
   readonly #tasks: RecordedTasks;
   readonly #ids: ReadonlyMap<number, string>;
@@ -122,6 +124,10 @@ export class RecordedPorts implements RunPorts {
     if ((end?.type !== 'continued' && !archived) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0) return false;
     // A paused run that is about to go on in the next execution may summarise before.
     return this.#tasks.number >= decidedIn || (this.inbox.paused && summaries[this.#summaries]?.scheduledIn === this.#tasks.number);
+  }
+
+  recorded({ approvals }: RunState): void {
+    for (const { callId } of approvals.pending) this.waited.add(callId);
   }
 
   allows(change: LoopChange): boolean {

@@ -3,17 +3,37 @@ import type { ContentPart } from '../domain/content.ts';
 import type { Event } from '../domain/event.ts';
 import { type DefaultOutput, RunResult, type RunResultFields } from '../domain/run-result.ts';
 import type { StepResult } from '../domain/step.ts';
-import { type ContextPage, type MessageReceipt, type PauseReceipt, type StatusView, UPDATES } from '../protocol.ts';
+import type { JsonValue } from '../domain/json.ts';
+import {
+  type ContextPage,
+  type DecisionReceipt,
+  type MessageReceipt,
+  type PauseReceipt,
+  type RaiseReceipt,
+  type RevokeInput,
+  type RevokeReceipt,
+  type StatusView,
+  UPDATES,
+} from '../protocol.ts';
+import { type ApproveOptions, type DecidedRun, decideCall, type DecisionOptions, type RejectOptions } from './decide-call.ts';
 import { type DeleteOutcome, deleteRun, type RunStores } from './delete-run.ts';
 import type { ExportLine } from './export-line.ts';
 import { type ExportOptions, exportRun } from './export-run.ts';
 import type { FollowOptions } from './follow-events.ts';
+import { type NewLimits, raiseLimits, type RaiseOptions } from './raise-limits.ts';
 import { requestCancel } from './request-cancel.ts';
+import type { RunApprovals } from './run-approvals.ts';
 import { runOutcome } from './run-outcome.ts';
 import { RunReader } from './run-reader.ts';
 import { updateRun, type UpdateOptions } from './run-update.ts';
 import { sendMessage, type SendOptions } from './send-message.ts';
 import { type WaitOptions, waitEnded, waitSignal } from './waiting.ts';
+
+/** How a run is cancelled. */
+export interface CancelOptions {
+  /** Who cancels it. */
+  by?: string;
+}
 
 /** One run: ask it, wait for it, cancel it. Everything that reads works with and without a running worker. */
 export class RunHandle<Output = DefaultOutput> {
@@ -82,9 +102,51 @@ export class RunHandle<Output = DefaultOutput> {
     return deleteRun(this.#client, this.runId, { ...this.#stores, ...stores });
   }
 
+  /** What waits for a decision, and the decisions that hold for further calls. */
+  async approvals(): Promise<RunApprovals> {
+    return this.#reader.approvals();
+  }
+
   /**
-   * Sends a message to the running run: the model reads it before its next call. It is accepted once for each id and
-   * never lost, across switches to another execution. Throws `run_ended`, `queue_full`, `payload_too_large`,
+   * Lets a call run that waits for a decision. Decided twice, the same decision (by its id) is answered with what happened
+   * as `repeated`, across executions and after the end of the run. Throws `already_decided`, `unknown_call`,
+   * `digest_mismatch`, `invalid_arguments`, `not_authorized`, `run_ended`, `invalid_input`, `wait_timeout`.
+   */
+  async approve(callId: string, options: ApproveOptions = {}): Promise<DecisionReceipt> {
+    const { arguments: edited, remember } = options;
+    const content = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
+    return decideCall(this.#decided, { type: 'approve', callId, content, options });
+  }
+
+  /** Denies a call that waits for a decision: the model reads why. Throws as `approve`. */
+  async reject(callId: string, options: RejectOptions = {}): Promise<DecisionReceipt> {
+    const { reason, remember } = options;
+    const content = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
+    return decideCall(this.#decided, { type: 'reject', callId, content, options });
+  }
+
+  /** Answers a call that waits, in the tool's stead: a question to a person, or any other call. Throws as `approve`. */
+  async respond(callId: string, content: JsonValue, options: DecisionOptions = {}): Promise<DecisionReceipt> {
+    return decideCall(this.#decided, { type: 'respond', callId, content: { content }, options });
+  }
+
+  /** Lets a remembered decision hold for no further calls. Throws `run_ended`, `wait_timeout`. */
+  async revoke(decisionId: string, options: UpdateOptions = {}): Promise<RevokeReceipt> {
+    const argument: RevokeInput = { decision: decisionId };
+    return updateRun<RevokeReceipt>(this.#client, this.runId, { name: UPDATES.revoke, argument }, options);
+  }
+
+  /**
+   * Raises limits of the run while it goes on or waits. Taken once for each id. Throws `run_ended`, `invalid_input` for a
+   * limit that would be lower or that the run does not have, `wait_timeout`.
+   */
+  async raise(limits: NewLimits, options: RaiseOptions = {}): Promise<RaiseReceipt> {
+    return raiseLimits(this.#client, this.runId, limits, options);
+  }
+
+  /**
+   * Sends a message to the running run: the model reads it before its next call, or as `mode` says. It is accepted once for
+   * each id and never lost, across switches to another execution. Throws `run_ended`, `queue_full`, `payload_too_large`,
    * `invalid_input`, `wait_timeout`.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
@@ -103,12 +165,16 @@ export class RunHandle<Output = DefaultOutput> {
 
   /**
    * Cancels the run: calls in flight are aborted, and it closes as Canceled with what it has recorded. The reason is
-   * kept in the run's history and result. Returns `already_ended` where there is nothing left to cancel.
+   * kept in the run's history and result, with who cancelled it (`by`). Returns `already_ended` where there is nothing left to cancel.
    */
-  async cancel(reason: string): Promise<'requested' | 'already_ended'> {
+  async cancel(reason: string, { by }: CancelOptions = {}): Promise<'requested' | 'already_ended'> {
     // Asked first: some servers accept a request to cancel what has closed, and do nothing.
     if ((await this.#reader.chain.newest()).closed) return 'already_ended';
-    return requestCancel(this.#client, this.runId, reason);
+    return requestCancel(this.#client, this.runId, by === undefined ? reason : `${reason} (${by})`);
+  }
+
+  get #decided(): DecidedRun {
+    return { client: this.#client, runId: this.runId, reader: this.#reader };
   }
 
   /** What the closing event leaves out, from the history. */

@@ -2,15 +2,16 @@ import type { Client } from '@temporalio/client';
 import type { Event } from '../domain/event.ts';
 import { LonghaulError } from '../domain/error.ts';
 import type { RunResultFields } from '../domain/run-result.ts';
-import { isTerminal } from '../domain/run-status.ts';
+import { isTerminal, type RunStatus } from '../domain/run-status.ts';
 import type { StepResult } from '../domain/step.ts';
 import { type ContextPage, QUERIES, type StatusView, type StepsPage } from '../protocol.ts';
 import { answers, followEvents, type FollowOptions } from './follow-events.ts';
 import type { ReadBackRun } from './read-back.ts';
 import { readExecution, readRun } from './read-run.ts';
-import { RunChain } from './run-chain.ts';
+import { queryApprovals, type RunApprovals } from './run-approvals.ts';
+import { type NewestExecution, RunChain } from './run-chain.ts';
 import { queryRun } from './run-queries.ts';
-import { contextFrom, statusFrom, statusOf } from './views.ts';
+import { approvalsFrom, contextFrom, statusFrom, statusOf } from './views.ts';
 
 /**
  * Reads a run: what its newest execution records by query where a worker answers, and everything else from history,
@@ -30,15 +31,21 @@ export class RunReader {
   /** Where the run is. */
   async status(): Promise<StatusView> {
     const [execution, view] = await Promise.all([this.chain.newest(), queryRun<StatusView>(this.#client, this.#runId, QUERIES.status)]);
-    if (view === undefined) return statusFrom(this.#runId, execution, await this.#newest());
-    // A run that was ended from outside answers as it stood when that happened.
-    return execution.closed && !isTerminal(view.status) ? { ...view, status: statusOf(execution.status) } : view;
+    const status = view === undefined ? statusFrom(this.#runId, execution, await this.#newest()) : asEnded(view, execution);
+    return execution.closed ? { ...status, waitingFor: [] } : status;
+  }
+
+  /** What waits for a decision. */
+  async approvals(): Promise<RunApprovals> {
+    const [execution, answer] = await Promise.all([this.chain.newest(), queryApprovals(this.#client, this.#runId)]);
+    const approvals = answer === undefined ? approvalsFrom(this.#runId, execution, await this.#newest()) : asEnded(answer, execution);
+    return execution.closed ? { ...approvals, pending: [] } : approvals;
   }
 
   /** The ExecutionContext with a page of events. Throws `history_removed` where the page would begin with events that are gone. */
   async context(from: number): Promise<ContextPage> {
-    const page = await this.#page(from);
-    const newest = page ?? contextFrom(this.#runId, await this.#newest(), from);
+    const [execution, page] = await Promise.all([this.chain.newest(), this.#page(from)]);
+    const newest = asEnded(page ?? contextFrom(this.#runId, await this.#newest(), from), execution);
     if (answers(newest, from)) return newest;
     for await (const events of this.#history(from, page)) return { ...newest, from, events };
     return newest;
@@ -113,6 +120,11 @@ export class RunReader {
     if (read !== undefined) return read.run;
     throw new LonghaulError('history_removed', `The server has removed the newest execution of run "${this.#runId}"`);
   }
+}
+
+/** A run that was ended from outside answers as it stood when that happened. */
+function asEnded<View extends { status: RunStatus }>(view: View, { closed, status }: NewestExecution): View {
+  return closed && !isTerminal(view.status) ? { ...view, status: statusOf(status) } : view;
 }
 
 function removed(runId: string, from: number, through: number): LonghaulError {

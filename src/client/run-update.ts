@@ -24,8 +24,8 @@ export interface UpdateOptions {
 export interface RunUpdate {
   name: string;
   argument?: unknown;
-  /** Identifies the Update within one execution. */
-  updateId?: string;
+  /** The caller's own: as part of the Update's id, so that one execution answers the same Update once. */
+  id?: string;
 }
 
 /**
@@ -35,7 +35,9 @@ export interface RunUpdate {
  */
 export async function updateRun<Answer>(client: Client, runId: string, update: RunUpdate, options: UpdateOptions = {}): Promise<Answer> {
   const deadline = Date.now() + (options.timeoutMs ?? DEFAULT_PATIENCE_MS);
-  const { name, argument = null, updateId = randomUUID() } = update;
+  const { name, argument = null, id } = update;
+  // With the name: the server would answer another Update of the same id with the answer to the first.
+  const updateId = id === undefined ? randomUUID() : `${name}:${id}`;
   // Without a run id: each attempt goes to the execution that is the newest then.
   const handle = client.workflow.getHandle(runId);
   let wait = SHORTEST_PAUSE_MS;
@@ -48,7 +50,7 @@ export async function updateRun<Answer>(client: Client, runId: string, update: R
       if (!isPassing(error)) throw refusal(error);
       // That the time is over says less than what it was spent on.
       if (hindrance === undefined || error instanceof WorkflowUpdateFailedError) hindrance = error;
-      if (Date.now() + wait > deadline) throw gaveUp(runId, name, hindrance);
+      if (Date.now() + wait > deadline) throw gaveUp(runId, update, hindrance);
     }
     await pause(wait);
     wait = Math.min(wait * 2, LONGEST_PAUSE_MS);
@@ -87,9 +89,8 @@ async function goneError(client: Client, runId: string): Promise<LonghaulError> 
   }
 }
 
-function gaveUp(runId: string, name: string, cause: unknown): LonghaulError {
+function gaveUp(runId: string, { name, id }: RunUpdate, cause: unknown): LonghaulError {
   const why = cause instanceof WorkflowUpdateFailedError ? errorMessage(cause.cause) : `${errorMessage(cause)}; is a worker running?`;
-  return new LonghaulError('wait_timeout', `Run "${runId}" did not take "${name}" in time (${why}). Send it again with the same id`, {
-    cause,
-  });
+  const again = id === undefined ? 'Send it again' : `It may have been taken: send it again with the same id, "${id}"`;
+  return new LonghaulError('wait_timeout', `Run "${runId}" did not take "${name}" in time (${why}). ${again}`, { cause });
 }

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
 import type { ContentPart } from '../domain/content.ts';
 import { LonghaulError } from '../domain/error.ts';
+import type { MessageMode } from '../domain/queued-message.ts';
 import { type MessageReceipt, type SendInput, UPDATES } from '../protocol.ts';
 import { messageProblem } from '../schema/message-schema.ts';
 import { updateRun, type UpdateOptions } from './run-update.ts';
@@ -10,6 +11,11 @@ import { updateRun, type UpdateOptions } from './run-update.ts';
 export interface SendOptions extends UpdateOptions {
   /** Your own, at most 64 characters: a message of the same id is taken once, however often it is sent. Default: a UUID. */
   id?: string;
+  /**
+   * When the model reads it: after the current step (`queue`, the default); before its next call, giving up calls that wait
+   * or have not started (`steer`); at once, giving up the model call in flight as well (`interrupt`).
+   */
+  mode?: MessageMode;
 }
 
 /** Sends a message to a running run. Refuses what the run would refuse before anything is sent. */
@@ -19,9 +25,10 @@ export async function sendMessage(
   content: string | ContentPart[],
   options: SendOptions,
 ): Promise<MessageReceipt> {
-  const message: SendInput = { id: options.id ?? randomUUID(), content };
+  const { id = randomUUID(), mode, ...sending } = options;
+  const message: SendInput = { id, content, ...(mode === undefined ? {} : { mode }) };
   const problem = messageProblem(message);
   if (problem !== undefined) throw new LonghaulError(problem.code, `The message to run "${runId}" was not sent: ${problem.message}`);
   // The same id everywhere: within one execution the server knows it, across executions the run does.
-  return updateRun<MessageReceipt>(client, runId, { name: UPDATES.send, argument: message, updateId: message.id }, options);
+  return updateRun<MessageReceipt>(client, runId, { name: UPDATES.send, argument: message, id }, sending);
 }

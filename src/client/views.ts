@@ -1,8 +1,10 @@
 import { newExecutionContext } from '../domain/execution-context.ts';
 import type { RunStatus } from '../domain/run-status.ts';
-import { noUsage } from '../domain/usage.ts';
+import { approvalViews } from '../loop/approval-view.ts';
+import { runProgress } from '../loop/run-progress.ts';
 import type { ContextPage, StatusView } from '../protocol.ts';
 import type { ReadBackRun } from './read-back.ts';
+import type { RunApprovals } from './run-approvals.ts';
 
 /** The answers of a run's queries, made from its history where no worker answers. */
 
@@ -14,15 +16,18 @@ export function statusFrom(runId: string, execution: { status: string }, newest:
     runId,
     agentName,
     status: runStatus(execution, newest),
-    currentStep: state?.context.currentStep ?? 0,
-    maxIterations: state?.snapshot.limits.maxIterations ?? 0,
-    usage: state?.usage ?? noUsage(),
-    toolCallsTotal: state?.toolCallsTotal ?? 0,
-    events: state?.window.through ?? 0,
+    ...runProgress(state),
     executions,
     queued,
     startTime: new Date(startedAt).toISOString(),
   };
+}
+
+/** What waits for a decision. `execution` is Temporal's word for how the workflow stands. */
+export function approvalsFrom(runId: string, execution: { status: string }, newest: ReadBackRun): RunApprovals {
+  const { agentName, state } = newest;
+  const pending = state === undefined ? [] : approvalViews(state);
+  return { version: 1, runId, agentName, status: runStatus(execution, newest), pending, remembered: state?.approvals.remembered ?? [] };
 }
 
 /** What a run says of itself as long as it goes on; afterwards Temporal knows better. */

@@ -91,7 +91,11 @@ function refusal(run: Receiver, type: Decision['type'], input: unknown): Refusal
   return contentRefusal(run, waiting, type, asked);
 }
 
-function alreadyDecided({ runId }: Receiver, { type, callId, toolName, id, at, ...who }: Omit<DecidedCall, 'digest'>): Refusal {
+/** The refusal of a decision about a call that has been decided: by whom, and how. */
+export function alreadyDecided(
+  { runId }: Pick<Receiver, 'runId'>,
+  { type, callId, toolName, id, at, ...who }: Omit<DecidedCall, 'digest'>,
+): Refusal {
   const what = { approve: 'approved', reject: 'rejected', respond: 'answered' }[type];
   const message = `Call "${callId}" of "${toolName}" in run "${runId}" was ${what} by ${quoted(decider(who))} at ${at} (decision "${id}")`;
   return { code: 'already_decided', message };

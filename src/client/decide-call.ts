@@ -1,0 +1,127 @@
+import type { Client } from '@temporalio/client';
+import { randomUUID } from 'node:crypto';
+import type { Decision, Remember } from '../domain/approval.ts';
+import { errorCode, isErrorCode, LonghaulError } from '../domain/error.ts';
+import type { JsonObject } from '../domain/json.ts';
+import { summaryOf } from '../loop/approvals.ts';
+import type { DecisionReceipt } from '../protocol.ts';
+import { alreadyDecided } from '../receive/decision.ts';
+import { decisionProblem } from '../schema/request-schema.ts';
+import { recordedDecision } from './recorded-decision.ts';
+import type { RunReader } from './run-reader.ts';
+import { updateRun, type UpdateOptions } from './run-update.ts';
+
+/** How a decision is sent. */
+export interface DecisionOptions extends UpdateOptions {
+  /** Your own, at most 64 characters: the same decision sent again is answered with what happened. Default: a UUID. */
+  id?: string;
+  /** Of the pending approval that was looked at: a decision about other arguments is refused. Default: of what waits now. */
+  digest?: string;
+  /** Who decides. */
+  by?: string;
+}
+
+/** How a call is approved. */
+export interface ApproveOptions extends DecisionOptions {
+  /** Runs the call with these arguments instead. For a limit: the limits to set, such as `{costUsd: 2}`. */
+  arguments?: JsonObject;
+  /** Approves further calls as well: of the tool, or of the tool with equal arguments. */
+  remember?: Remember;
+}
+
+/** How a call is rejected. */
+export interface RejectOptions extends DecisionOptions {
+  /** For the model to read. */
+  reason?: string;
+  /** Rejects further calls as well: of the tool, or of the tool with equal arguments. */
+  remember?: Remember;
+}
+
+/** A run, as somebody decides about its calls. */
+export interface DecidedRun {
+  client: Client;
+  runId: string;
+  reader: RunReader;
+}
+
+/** A decision to send. `content` is what it says. */
+export interface NewDecision {
+  type: Decision['type'];
+  callId: string;
+  content: object;
+  options: DecisionOptions;
+}
+
+/** Stands for the digest of a call that does not wait: the run knows what was decided about it, and refuses everything else. */
+const NO_DIGEST = 'none';
+
+/**
+ * Sends a decision to the run, and gives what came of it: of a run that has ended, and of a call that the run remembers no
+ * more, from the record. Refuses what the run would refuse for its shape before anything is sent.
+ */
+export async function decideCall(run: DecidedRun, { type, callId, content, options }: NewDecision): Promise<DecisionReceipt> {
+  const { client, runId, reader } = run;
+  const { id = randomUUID(), by, digest, timeoutMs } = options;
+  const said = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...(by === undefined ? {} : { by }) };
+  const problem = decisionProblem(type, said);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${problem}`);
+  const argument = digest === undefined ? { ...said, digest: (await digestOf(reader, callId)) ?? NO_DIGEST } : said;
+  try {
+    const receipt = await updateRun<DecisionReceipt>(
+      client,
+      runId,
+      { name: type, argument, id },
+      timeoutMs === undefined ? {} : { timeoutMs },
+    );
+    return forThisCall(runId, receipt, { type, callId });
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== 'unknown_call' && code !== 'run_ended') throw error;
+    return fromRecord(run, { type, callId, id }, code);
+  }
+}
+
+async function digestOf(reader: RunReader, callId: string): Promise<string | undefined> {
+  const { pending } = await reader.approvals();
+  return pending.find((waiting) => waiting.callId === callId)?.digest;
+}
+
+/** The server answers the same id with the answer that it has, whatever is asked under that id. */
+function forThisCall(runId: string, receipt: DecisionReceipt, { type, callId }: Pick<Decision, 'type' | 'callId'>): DecisionReceipt {
+  const { decision } = receipt;
+  if (decision.type === type && decision.callId === callId) return receipt;
+  throw alreadyDecidedError(runId, decision);
+}
+
+async function fromRecord(
+  { client, runId, reader }: DecidedRun,
+  { type, callId, id }: Pick<Decision, 'type' | 'callId' | 'id'>,
+  code: 'unknown_call' | 'run_ended',
+): Promise<DecisionReceipt> {
+  const found = await recordedDecision(client, runId, reader.chain, { id, callId });
+  switch (found.type) {
+    case 'decided':
+      if (found.decision.id !== id) throw alreadyDecidedError(runId, found.decision);
+      return forThisCall(runId, { version: 1, status: 'repeated', decision: summaryOf(found.decision) }, { type, callId });
+    case 'refused': {
+      const { code: refusedFor, message } = found.refused;
+      throw new LonghaulError(isErrorCode(refusedFor) ? refusedFor : 'not_authorized', message);
+    }
+    case 'waited':
+      if (code === 'unknown_call') break;
+      throw new LonghaulError('run_ended', `Run "${runId}" has ended, and nobody had decided about call "${callId}"`);
+    case 'unknown':
+  }
+  throw new LonghaulError('unknown_call', await unknownCall(runId, reader, callId));
+}
+
+async function unknownCall(runId: string, reader: RunReader, callId: string): Promise<string> {
+  const { pending } = await reader.approvals();
+  const waiting = pending.map((one) => `"${one.callId}" (${one.toolName})`);
+  return `No call "${callId}" of run "${runId}" waits for a decision: ${waiting.length === 0 ? 'nothing does' : `${waiting.join(', ')} do`}`;
+}
+
+function alreadyDecidedError(runId: string, decision: Parameters<typeof alreadyDecided>[1]): LonghaulError {
+  const { code, message } = alreadyDecided({ runId }, decision);
+  return new LonghaulError(code, message);
+}
