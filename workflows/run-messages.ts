@@ -32,8 +32,10 @@ export function registerMessages(run: LiveRun): void {
 function update(run: LiveRun, name: keyof typeof UPDATES, input: unknown): unknown {
   const receipt = takeUpdate(run, name, input, Date.now());
   interruptModelCall(run);
-  if (!run.snapshot?.authorize || !isDecision(receipt) || receipt.status === 'repeated') return receipt;
-  return answered(run, receipt);
+  if (!run.snapshot?.authorize || !isDecision(receipt)) return receipt;
+  // One that is sent again is waited for like the first, unless what has come of that is known.
+  const isChecked = run.inbox.decisions.every(({ id }) => id !== receipt.decision.id);
+  return isChecked ? receipt : answered(run, receipt);
 }
 
 async function answered(run: LiveRun, receipt: DecisionReceipt): Promise<DecisionReceipt> {

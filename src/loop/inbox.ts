@@ -129,10 +129,9 @@ export class Inbox {
     this.#decisions.push(decision);
   }
 
-  takeDecisions(): Decision[] {
-    const decisions = this.#decisions;
-    this.#decisions = [];
-    return decisions;
+  /** The oldest decisions. Until they are taken, whoever sends one of them again hears that it is here already. */
+  takeDecisions(count = this.#decisions.length): Decision[] {
+    return this.#decisions.splice(0, count);
   }
 
   /** Queues raised limits. False for an id that was accepted before. */

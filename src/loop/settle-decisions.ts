@@ -10,10 +10,11 @@ import { recordEvent, type RunState } from './run-state.ts';
  */
 export async function settleDecisions(state: RunState, ports: RunPorts): Promise<Decision[]> {
   const settled: Decision[] = [];
-  const taken = ports.inbox.takeDecisions();
+  const { decisions } = ports.inbox;
+  const count = decisions.length;
   // Not waited for without need: in the sandbox every promise costs a stack trace.
-  const verdicts = state.snapshot.authorize && taken.length > 0 ? await authorize(state, ports, taken) : [];
-  for (const [place, decision] of taken.entries()) {
+  const verdicts = state.snapshot.authorize && count > 0 ? await authorize(state, ports, decisions) : [];
+  for (const [place, decision] of ports.inbox.takeDecisions(count).entries()) {
     const applied = apply(state, ports, decision, verdicts[place]);
     if (applied !== undefined) settled.push(applied);
   }
@@ -23,7 +24,7 @@ export async function settleDecisions(state: RunState, ports: RunPorts): Promise
   return settled;
 }
 
-function authorize(state: RunState, ports: RunPorts, decisions: Decision[]): Promise<Authorization[]> {
+function authorize(state: RunState, ports: RunPorts, decisions: readonly Decision[]): Promise<Authorization[]> {
   return Promise.all(
     decisions.map((decision) => {
       const waiting = pendingOf(state.approvals, decision.callId);

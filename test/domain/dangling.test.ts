@@ -76,7 +76,7 @@ const conversation = fc.array(
     fc.constant(user),
     fc.array(fc.constantFrom('', 'c1', 'c2', 'c3', 'c4', 'c5', '__proto__'), { minLength: 1, maxLength: 4 }).map((ids) => asks(...ids)),
     fc.array(fc.constantFrom('c1', 'c2', 'c3', 'c4'), { minLength: 1, maxLength: 3 }).map((ids) => gives(...ids)),
-    fc.constant({ author: 'somebody', content: [] }),
+    fc.constant<ConversationEvent>({ author: 'somebody', content: [] }),
   ),
   { maxLength: 12 },
 );
