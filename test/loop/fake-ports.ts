@@ -19,7 +19,7 @@ import { FakeWorld } from './fake-world.ts';
 export type FakeTool = (invocation: ToolInvocation, run: FakeRun) => ToolOutcome | Promise<ToolOutcome>;
 
 /** Somebody who says something to a run, once nothing else can happen to it. */
-export type Person = (run: FakeRun) => void;
+export type Person = (run: FakeRun) => unknown;
 
 /** A run of the loop on fake ports. */
 export interface FakeRun {

@@ -106,7 +106,7 @@ export class World extends FakeWorld {
     else update(run, answer, { callId, id, digest });
   }
 
-  #decide({ callId, digest }: PendingApproval, run: Playing): void {
+  #decide({ callId, digest }: PendingApproval, run: Playing): unknown {
     const about = { callId, digest, id: `decision on ${callId}`, by: 'ann' };
     switch (this.#calls.get(callId)?.decision) {
       case 'edit':
