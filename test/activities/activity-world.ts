@@ -1,0 +1,93 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import type { Client } from '@temporalio/client';
+import { DefaultLogger } from '@temporalio/worker';
+import { AbortRegistry } from '../../activities/abort-registry.ts';
+import { AgentRegistry } from '../../activities/agent-registry.ts';
+import { SnapshotCache } from '../../activities/run-snapshot.ts';
+import type { ActivityRuntime } from '../../activities/runtime.ts';
+import { TranscriptCache } from '../../activities/transcript.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { ModelClient } from '../../src/domain/model.ts';
+import { emptyWindow, extendWindow, type Folded } from '../../src/domain/window.ts';
+import { QUERIES, type TranscriptAnswer } from '../../src/protocol.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
+
+/** One execution, as the activities of these tests belong to it: its key in the abort registry. */
+export const EXECUTION = 'default/run-1/execution-1';
+
+/** What a test says about the world of an activity. */
+export interface WorldOptions extends Partial<ActivityRuntime> {
+  agents?: readonly AnyAgent[];
+  model?: ModelClient;
+  /** The record of the run. */
+  events?: Folded[];
+  /** What the run answers, by the name of the query. An error is thrown. */
+  answers?: Record<string, unknown>;
+  /** Details of the last heartbeat of the attempts before. */
+  heartbeatDetails?: unknown;
+}
+
+/** What activities run in without a server: a runtime, a run that answers queries, and heartbeats that are kept. */
+export interface World {
+  runtime: ActivityRuntime;
+  /** The queries so far, with their arguments. */
+  asked: [query: string, argument: unknown][];
+  /** The details of all heartbeats. */
+  beats: unknown[];
+  run<Input, Output>(activity: (input: Input) => Promise<Output>, input: Input): Promise<Output>;
+  /** As the server does it: by a heartbeat. */
+  cancel(): void;
+}
+
+/** A world whose run has said no more than one message of a user. */
+export function activityWorld(options: WorldOptions = {}): World {
+  const { agents = [], model = scriptedModel([]), events = QUESTION, answers = {}, heartbeatDetails, ...changes } = options;
+  const asked: World['asked'] = [];
+  const beats: unknown[] = [];
+  const query = async (name: string, argument: unknown): Promise<unknown> => {
+    asked.push([name, argument]);
+    const answer = { [QUERIES.transcript]: transcript(events), ...answers }[name];
+    if (answer === undefined) throw new Error(`the run of this test does not answer "${name}"`);
+    return answer;
+  };
+  const run = (_: unknown, work: () => unknown): unknown => work();
+  // The only parts of a client that activities use here.
+  const parts = { withDeadline: run, withAbortSignal: run, workflow: { getHandle: () => ({ query }) } };
+  const client = parts as unknown as Client;
+  const workflowExecution = { workflowId: 'run-1', runId: 'execution-1' };
+  const environment = new MockActivityEnvironment({ workflowExecution, heartbeatDetails }, { client, logger: new DefaultLogger('ERROR') });
+  environment.on('heartbeat', (details: unknown) => beats.push(structuredClone(details)));
+  return {
+    runtime: { ...runtimeOf(agents, model), ...changes },
+    asked,
+    beats,
+    run: (activity, input) => environment.run(activity, input),
+    cancel: () => environment.cancel(),
+  };
+}
+
+const QUESTION: Folded[] = [{ id: 'e0', author: 'user', content: [{ type: 'message', role: 'user', content: 'Q' }] }];
+
+function runtimeOf(agents: readonly AnyAgent[], model: ModelClient): ActivityRuntime {
+  return {
+    registry: new AgentRegistry(agents, { scripted: model }),
+    resources: {},
+    payloadStore: undefined,
+    archive: undefined,
+    authorize: undefined,
+    notify: undefined,
+    prices: {},
+    transcripts: new TranscriptCache(1_000_000),
+    snapshots: new SnapshotCache(),
+    aborts: new AbortRegistry(),
+    continueAsNew: undefined,
+    upgradeOnContinueAsNew: false,
+    heartbeatMs: 60_000,
+    searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
+  };
+}
+
+function transcript(record: Folded[]): TranscriptAnswer {
+  const { through, lastEventId, events } = record.reduce(extendWindow, emptyWindow());
+  return { type: 'window', through, lastEventId, from: 0, total: events.length, events };
+}
