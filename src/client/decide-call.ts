@@ -67,13 +67,8 @@ export async function decideCall(run: DecidedRun, { type, callId, content, optio
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${problem}`);
   const argument = digest === undefined ? { ...said, digest: (await digestOf(reader, callId)) ?? NO_DIGEST } : said;
   try {
-    const receipt = await updateRun<DecisionReceipt>(
-      client,
-      runId,
-      { name: type, argument, id },
-      timeoutMs === undefined ? {} : { timeoutMs },
-    );
-    return forThisCall(runId, receipt, { type, callId });
+    const sending = timeoutMs === undefined ? {} : { timeoutMs };
+    return await updateRun<DecisionReceipt>(client, runId, { name: type, argument, id }, sending);
   } catch (error) {
     const code = errorCode(error);
     if (code !== 'unknown_call' && code !== 'run_ended') throw error;
@@ -86,13 +81,6 @@ async function digestOf(reader: RunReader, callId: string): Promise<string | und
   return pending.find((waiting) => waiting.callId === callId)?.digest;
 }
 
-/** The server answers the same id with the answer that it has, whatever is asked under that id. */
-function forThisCall(runId: string, receipt: DecisionReceipt, { type, callId }: Pick<Decision, 'type' | 'callId'>): DecisionReceipt {
-  const { decision } = receipt;
-  if (decision.type === type && decision.callId === callId) return receipt;
-  throw alreadyDecidedError(runId, decision);
-}
-
 async function fromRecord(
   { client, runId, reader }: DecidedRun,
   { type, callId, id }: Pick<Decision, 'type' | 'callId' | 'id'>,
@@ -100,9 +88,12 @@ async function fromRecord(
 ): Promise<DecisionReceipt> {
   const found = await recordedDecision(client, runId, reader.chain, { id, callId });
   switch (found.type) {
-    case 'decided':
-      if (found.decision.id !== id) throw alreadyDecidedError(runId, found.decision);
-      return forThisCall(runId, { version: 1, status: 'repeated', decision: summaryOf(found.decision) }, { type, callId });
+    case 'decided': {
+      const { decision } = found;
+      const isSame = decision.id === id && decision.type === type && decision.callId === callId;
+      if (!isSame) throw alreadyDecidedError(runId, decision);
+      return { version: 1, status: 'repeated', decision: summaryOf(decision) };
+    }
     case 'refused': {
       const { code: refusedFor, message } = found.refused;
       throw new LonghaulError(isErrorCode(refusedFor) ? refusedFor : 'not_authorized', message);
@@ -121,7 +112,7 @@ async function unknownCall(runId: string, reader: RunReader, callId: string): Pr
   return `No call "${callId}" of run "${runId}" waits for a decision: ${waiting.length === 0 ? 'nothing does' : `${waiting.join(', ')} do`}`;
 }
 
-function alreadyDecidedError(runId: string, decision: Parameters<typeof alreadyDecided>[1]): LonghaulError {
+function alreadyDecidedError(runId: string, decision: Decision): LonghaulError {
   const { code, message } = alreadyDecided({ runId }, decision);
   return new LonghaulError(code, message);
 }

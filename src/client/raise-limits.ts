@@ -28,5 +28,5 @@ export async function raiseLimits(client: Client, runId: string, limits: NewLimi
   };
   const problem = raiseProblem(argument);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The limits of run "${runId}" were not raised: ${problem}`);
-  return updateRun<RaiseReceipt>(client, runId, { name: UPDATES.raise, argument, id }, sending);
+  return updateRun<RaiseReceipt>(client, runId, { name: UPDATES.raise, argument, id, updateId: `raise ${id}` }, sending);
 }

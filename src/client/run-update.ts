@@ -24,8 +24,10 @@ export interface UpdateOptions {
 export interface RunUpdate {
   name: string;
   argument?: unknown;
-  /** The caller's own: as part of the Update's id, so that one execution answers the same Update once. */
+  /** The caller's own, of what is asked. */
   id?: string;
+  /** One execution answers the same Update once, with the same answer. Default: each call is an Update of its own. */
+  updateId?: string;
 }
 
 /**
@@ -35,9 +37,7 @@ export interface RunUpdate {
  */
 export async function updateRun<Answer>(client: Client, runId: string, update: RunUpdate, options: UpdateOptions = {}): Promise<Answer> {
   const deadline = Date.now() + (options.timeoutMs ?? DEFAULT_PATIENCE_MS);
-  const { name, argument = null, id } = update;
-  // With the name: the server would answer another Update of the same id with the answer to the first.
-  const updateId = id === undefined ? randomUUID() : `${name}:${id}`;
+  const { name, argument = null, updateId = randomUUID() } = update;
   // Without a run id: each attempt goes to the execution that is the newest then.
   const handle = client.workflow.getHandle(runId);
   let wait = SHORTEST_PAUSE_MS;

@@ -30,5 +30,5 @@ export async function sendMessage(
   const problem = messageProblem(message);
   if (problem !== undefined) throw new LonghaulError(problem.code, `The message to run "${runId}" was not sent: ${problem.message}`);
   // The same id everywhere: within one execution the server knows it, across executions the run does.
-  return updateRun<MessageReceipt>(client, runId, { name: UPDATES.send, argument: message, id }, sending);
+  return updateRun<MessageReceipt>(client, runId, { name: UPDATES.send, argument: message, id, updateId: `send ${id}` }, sending);
 }
