@@ -1,0 +1,42 @@
+import { ActivityFailure, ApplicationFailure, CancelledFailure, RetryState, TimeoutFailure, TimeoutType } from '@temporalio/common';
+import { expect, test } from 'vitest';
+import { modelFailure, modelOutcome, summaryFailure, summaryOutcome } from '../../src/activity-outcome.ts';
+import type { RecordedResponse } from '../../src/domain/recorded-response.ts';
+
+const spent = { reported: { promptTokens: 3, completionTokens: 2, totalTokens: 5 } };
+const partial: RecordedResponse = { id: 'e1', content: [], usage: null, finishReason: 'interrupted' };
+
+function failedActivity(cause: Error): ActivityFailure {
+  return new ActivityFailure('activity failed', 'callModel', '1', RetryState.MAXIMUM_ATTEMPTS_REACHED, 'worker', cause);
+}
+
+function brokenOff(...details: unknown[]): ApplicationFailure {
+  return ApplicationFailure.create({ type: 'model_unreachable', message: 'broken', details });
+}
+
+test('the last failure of a model call says what its attempts cost, where it knows', () => {
+  const failed = { type: 'failed', code: 'model_unreachable', message: 'broken' };
+  expect(modelFailure('m', failedActivity(brokenOff({ spent })))).toEqual({ ...failed, spent });
+  expect(modelFailure('m', failedActivity(brokenOff()))).toEqual(failed);
+  expect(summaryFailure('m', failedActivity(brokenOff({ spent })))).toEqual({ ...failed, spent });
+});
+
+test('of a call that timed out the last heartbeat says it, or the failure of the attempt before', () => {
+  const timedOut = new TimeoutFailure('late', { spent }, TimeoutType.HEARTBEAT);
+  expect(modelFailure('m', failedActivity(timedOut))).toMatchObject({ type: 'failed', code: 'model_timeout', spent });
+  const timeOut = new TimeoutFailure('late', undefined, TimeoutType.SCHEDULE_TO_CLOSE);
+  const waiting = Object.assign(timeOut, { cause: brokenOff({ spent }) });
+  expect(modelFailure('m', failedActivity(waiting))).toMatchObject({ code: 'model_timeout', spent });
+});
+
+test('a cancelled call has no cost but that of its partial answer', () => {
+  expect(modelFailure('m', failedActivity(new CancelledFailure('x', [{ spent }])))).toEqual({ type: 'cancelled' });
+  expect(modelOutcome({ type: 'aborted', partial })).toEqual({ type: 'cancelled', partial });
+  expect(modelOutcome({ type: 'aborted' })).toEqual({ type: 'cancelled' });
+});
+
+test('a summary is told from one that was cancelled', () => {
+  const summary = { id: 'e1', text: 'short', usage: null };
+  expect(summaryOutcome(summary)).toEqual({ type: 'summary', ...summary });
+  expect(summaryOutcome({ type: 'aborted', partial })).toEqual({ type: 'cancelled', partial });
+});
