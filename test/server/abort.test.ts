@@ -2,7 +2,6 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { expect, inject, test } from 'vitest';
 import { openai } from '../../activities/models/index.ts';
 import { defineAgent } from '../../src/index.ts';
-import { type SendInput, UPDATES } from '../../src/protocol.ts';
 import { LonghaulPlugin } from '../../worker/index.ts';
 import { says } from '../fakes/openai-answers.ts';
 import { startFakeOpenAI } from '../fakes/openai-server.ts';
@@ -12,12 +11,6 @@ const agent = defineAgent({ name: 'asker', model: 'fake/model-1' });
 
 /** Without its sinks the abort registry hears nothing, as in a process that does not run the workflow. */
 const deaf = { fn: () => undefined, callDuringReplay: false };
-
-/** Sends a message for which the model call in flight is given up. */
-async function interrupt({ client }: Testbed, runId: string): Promise<void> {
-  const message: SendInput = { id: 'm1', content: 'rather this', mode: 'interrupt' };
-  await client.temporal.workflow.getHandle(runId).executeUpdate(UPDATES.send, { args: [message] });
-}
 
 test('a provider that never answers sees its connection closed within a second of the cancel', async () => {
   await using testbed = await Testbed.open();
@@ -42,7 +35,7 @@ test('a message that interrupts closes the connection at once, and the next requ
   const handle = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => fake.requests.length === 1, 'the request');
   fake.script(says('as you like'));
-  await interrupt(testbed, handle.runId);
+  await handle.send('rather this', { mode: 'interrupt' });
   await fake.requests[0]?.closed;
   expect(await handle.result({ timeoutMs: 10_000 })).toMatchObject({ status: 'completed', output: 'as you like', stepsUsed: 1 });
   expect(fake.requests[1]?.text).toContain('rather this');
@@ -65,7 +58,7 @@ test('where workflow and model call are in different processes, a heartbeat carr
   await worker.runUntil(async () => {
     const handle = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
     await until(() => silent.requests.length === 1, 'the request');
-    await interrupt(testbed, handle.runId);
+    await handle.send('rather this', { mode: 'interrupt' });
     await silent.requests[0]?.closed;
     await until(() => silent.requests.length === 2, 'the request that has the message');
     const asked = Date.now();

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { runHistory } from '../../src/client/run-history.ts';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { failWith, hang, say, scriptedModel, type ScriptedModel, type ScriptEntry } from '../../src/testing/index.ts';
+import { SIGNALS } from '../../src/protocol.ts';
 import { callCli } from '../cli/call-cli.ts';
 import { codecWith, DISCREET_SCRIPT, encryptedBundle, keeper, keysVariable, SECRETS } from './codec-agents.ts';
 import { Testbed, until } from './testbed.ts';
@@ -91,6 +92,15 @@ describe('with encryption on worker and client', () => {
     expect(await handle.cancel(SECRETS.cancelReason)).toBe('requested');
     expect(await handle.result()).toMatchObject({ status: 'cancelled', cancelReason: SECRETS.cancelReason });
     expect((await handle.context()).events.at(-1)).toMatchObject({ interrupted: true, content: [{ content: SECRETS.partialAnswer }] });
+    expectNoSecret(await storedHistory(bed.client, handle.runId));
+  });
+
+  test('the reason of a cancellation by signal is no more in clear text than any other', async () => {
+    await using bed = await open([hang(SECRETS.partialAnswer)]);
+    const handle = await bed.client.start(keeper, INPUT);
+    await until(() => bed.scripted.requests.length === 1, 'the model call');
+    await bed.client.temporal.workflow.getHandle(handle.runId).signal(SIGNALS.cancel, { reason: SECRETS.cancelReason });
+    expect(await handle.result()).toMatchObject({ status: 'cancelled', cancelReason: SECRETS.cancelReason });
     expectNoSecret(await storedHistory(bed.client, handle.runId));
   });
 
