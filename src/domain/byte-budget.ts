@@ -23,6 +23,8 @@ export const BYTE_BUDGETS = {
   decision: 64_000,
   /** All messages together that wait in the queue of a run. */
   queue: 200_000,
+  /** Decisions, raised limits and refusals together that a run has taken and not applied yet. */
+  requests: 90_000,
   /** What a model says beside the arguments of its calls: text, structured value, the provider's items, names and ids. */
   modelText: 400_000,
   /** The summary of the older part of a conversation. */

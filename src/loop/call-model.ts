@@ -9,7 +9,7 @@ import { takeMessages } from './messages.ts';
 import type { NextStep, Position } from './next-step.ts';
 import { waitWhilePaused } from './pause.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
-import { recordEvent, recordStep, type RunState } from './run-state.ts';
+import { noteError, recordEvent, recordStep, type RunState } from './run-state.ts';
 import { recordFailedCall, recordInterrupted, spend } from './spending.ts';
 import { thoughtOf } from './thought.ts';
 import { continueBeforeModelCall } from './continuing.ts';
@@ -50,7 +50,7 @@ export async function callModel(state: RunState, ports: RunPorts, position: Call
       if (outcome.partial) recordInterrupted(state, ports, state.snapshot.model, outcome.partial);
       return position;
     case 'failed':
-      state.lastError = outcome.message;
+      noteError(state, outcome.message);
       recordFailedCall(state, ports, state.snapshot.model, outcome);
       return afterFailure(state, ports, position, outcome);
     case 'response':

@@ -26,7 +26,8 @@ export function continueBeforeTool(state: RunState, ports: RunPorts, batch: Pick
   let bytes = jsonBytes({ ...response, content: [], providerItems: [] });
   for (const outcome of outcomes) {
     if (bytes > CARRIED_TOOLS_BYTES) return false;
-    bytes += jsonBytes(outcome);
+    // The content of what is recorded is in the window already.
+    bytes += jsonBytes(outcome?.type === 'result' && outcome.recordedAt !== undefined ? { ...outcome, content: [] } : outcome);
   }
   return bytes <= CARRIED_TOOLS_BYTES && isCarriable(state, bytes);
 }

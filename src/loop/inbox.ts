@@ -1,5 +1,6 @@
 import type { Decision, RefusedRequest } from '../domain/approval.ts';
 import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../domain/byte-budget.ts';
+import { cutText } from '../domain/cut-content.ts';
 import type { LimitRaise } from '../domain/limits.ts';
 import { jsonBytes } from '../domain/payload-limit.ts';
 import type { QueuedMessage } from '../domain/queued-message.ts';
@@ -14,6 +15,9 @@ const REMEMBERED_IDS = { count: 2_000, bytes: 140_000 };
  */
 const UPDATES_OF_AN_EXECUTION = 2_000;
 const BUSY_AT = { messages: 0.8, decisions: 0.95 };
+
+/** Bytes of JSON of what a refusal says, where nobody hears of it but who reads the record. */
+const REFUSAL_BYTES = 500;
 
 /** What has come of a decision whose sender waits for it. */
 export type Verdict = { type: 'decided'; decision: Decision } | { type: 'refused'; code: RefusedRequest['code']; message: string };
@@ -125,6 +129,11 @@ export class Inbox {
     return messages;
   }
 
+  /** True where there is room for a decision or for raised limits, beside those that wait to be applied. */
+  hasRoomForRequest(request: unknown): boolean {
+    return jsonBytes([...this.#decisions, ...this.#raises, ...this.#refused, request]) <= BYTE_BUDGETS.requests;
+  }
+
   decide(decision: Decision): void {
     this.#decisions.push(decision);
   }
@@ -148,9 +157,10 @@ export class Inbox {
     return raises;
   }
 
-  /** Keeps what could not be told to its sender. As many as messages: a caller that signals nonsense must not fill the run. */
+  /** Keeps what could not be told to its sender. As many as messages, and short: a caller that signals nonsense must not fill the run. */
   refuse(request: RefusedRequest): void {
-    if (this.#refused.length < MAX_QUEUED_MESSAGES) this.#refused.push(request);
+    const brief = { ...request, message: cutText(request.message, REFUSAL_BYTES) };
+    if (this.#refused.length < MAX_QUEUED_MESSAGES && this.hasRoomForRequest(brief)) this.#refused.push(brief);
   }
 
   takeRefused(): RefusedRequest[] {

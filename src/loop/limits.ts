@@ -97,10 +97,16 @@ function byName({ toolCallsByName }: RunLimits, name: string): number | undefine
   return toolCallsByName !== undefined && Object.hasOwn(toolCallsByName, name) ? toolCallsByName[name] : undefined;
 }
 
-/** The limits with changes. Limits of single tools are changed one by one. */
-export function raised(limits: RunLimits, changes: LimitChanges): RunLimits {
-  const toolCallsByName = { ...limits.toolCallsByName, ...changes.toolCallsByName };
-  return { ...limits, ...changes, ...(Object.keys(toolCallsByName).length === 0 ? {} : { toolCallsByName }) };
+/** The limits with changes, of which none lets a limit go down. Limits of single tools are changed one by one. */
+export function raised(limits: RunLimits, { toolCallsByName = {}, ...changes }: LimitChanges): RunLimits {
+  const byTool = { ...limits.toolCallsByName, ...higher({ ...limits.toolCallsByName }, toolCallsByName) };
+  return { ...limits, ...higher({ ...limits }, changes), ...(Object.keys(byTool).length === 0 ? {} : { toolCallsByName: byTool }) };
+}
+
+/** The changes that are not below what there is. */
+function higher<Changes extends Record<string, number>>(now: Record<string, unknown>, changes: Changes): Changes {
+  const entries = Object.entries(changes).filter(([name, value]) => !Object.hasOwn(now, name) || value >= Number(now[name]));
+  return Object.fromEntries(entries) as Changes;
 }
 
 function dollars(amount: number): string {

@@ -1,6 +1,6 @@
 import { raised } from './limits.ts';
 import type { RunPorts } from './ports.ts';
-import { recordEvent, type RunState } from './run-state.ts';
+import { noteError, recordEvent, type RunState } from './run-state.ts';
 
 /** Takes the queued messages into the record, in the order in which they were accepted. True where there were any. */
 export function takeMessages(state: RunState, ports: RunPorts): boolean {
@@ -22,7 +22,7 @@ export function takeRequests(state: RunState, ports: RunPorts): void {
   // Runs that began before refusals were recorded go on without them.
   if (refused.length === 0 || !ports.allows('refused-requests')) return;
   for (const one of refused) {
-    state.lastError = one.message;
+    noteError(state, one.message);
     recordEvent(state, ports, { author: one.by ?? 'user', content: [], refused: one });
   }
 }

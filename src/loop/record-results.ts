@@ -3,7 +3,7 @@ import type { ToolCallRecord } from '../domain/step.ts';
 import { resultText } from '../domain/tool-text.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { type Acting, interrupted } from './prepare-call.ts';
-import { recordEvent, recordStep, tally, type RunState } from './run-state.ts';
+import { noteError, recordEvent, recordStep, tally, type RunState } from './run-state.ts';
 import { thoughtOf } from './thought.ts';
 
 type Outcomes = readonly (ToolOutcome | null)[];
@@ -60,7 +60,7 @@ function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled }
 function toRecord(state: RunState, call: ToolCall, { status, content, durationMs, spilled, recordedAt = '' }: Result): ToolCallRecord {
   const isError = status === 'error';
   const result = resultText(content);
-  if (isError) state.lastError = result;
+  if (isError) noteError(state, result);
   return {
     toolName: call.name,
     callId: call.toolCallId,

@@ -1,8 +1,10 @@
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { ContentPart } from '../domain/content.ts';
+import { cutText } from '../domain/cut-content.ts';
 import { addEvent, incrementStep, newExecutionContext, type ExecutionContext } from '../domain/execution-context.ts';
 import { newEvent, type Event } from '../domain/event.ts';
 import type { RunLimits } from '../domain/limits.ts';
+import { jsonBytes } from '../domain/payload-limit.ts';
 import type { RunStatus } from '../domain/run-status.ts';
 import type { StepResult, ToolCallRecord } from '../domain/step.ts';
 import { noUsage, type AggregatedUsage } from '../domain/usage.ts';
@@ -123,8 +125,8 @@ export function recordStep(state: RunState, step: Omit<StepResult, 'step'>): voi
   incrementStep(state.context);
 }
 
-/** Names that a run counts by themselves. Models invent names, and all of them are carried on. */
-const COUNTED_NAMES = 300;
+/** Names that a run counts by themselves, and their bytes of JSON. Models invent names, and all of them are carried on. */
+const COUNTED_NAMES = { count: 300, bytes: 40_000 };
 
 /** What calls by further names are counted under. */
 const OTHER_NAMES = '(other)';
@@ -132,7 +134,19 @@ const OTHER_NAMES = '(other)';
 /** Counts a tool call, whatever comes of it. */
 export function tally(state: RunState, { toolName }: ToolCallRecord): void {
   const { toolCallsByName } = state;
-  const name = toolCallsByName.has(toolName) || toolCallsByName.size < COUNTED_NAMES ? toolName : OTHER_NAMES;
+  const name = toolCallsByName.has(toolName) || hasRoomFor(toolName, toolCallsByName) ? toolName : OTHER_NAMES;
   state.toolCallsTotal += 1;
   toolCallsByName.set(name, (toolCallsByName.get(name) ?? 0) + 1);
+}
+
+function hasRoomFor(name: string, counted: ReadonlyMap<string, number>): boolean {
+  return counted.size < COUNTED_NAMES.count && jsonBytes([...counted.keys(), name]) <= COUNTED_NAMES.bytes;
+}
+
+/** Bytes of JSON of the newest error: the record has the whole of it. */
+const LAST_ERROR_BYTES = 2_000;
+
+/** Keeps an error for whoever looks at the run. */
+export function noteError(state: RunState, message: string): void {
+  state.lastError = cutText(message, LAST_ERROR_BYTES);
 }

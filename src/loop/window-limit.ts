@@ -3,8 +3,8 @@ import { BYTE_BUDGETS } from '../domain/byte-budget.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../domain/payload-limit.ts';
 import type { RunState } from './run-state.ts';
 
-/** What a run carries on beside what is counted here: deps, the queue, ids of messages, last texts, numbers. */
-const CARRIED_BESIDE_BYTES = BYTE_BUDGETS.deps + BYTE_BUDGETS.queue + 350_000;
+/** What a run carries on beside what is counted here: deps, the queue, requests, ids of messages, the last text, numbers. */
+const CARRIED_BESIDE_BYTES = BYTE_BUDGETS.deps + BYTE_BUDGETS.queue + BYTE_BUDGETS.requests + 210_000;
 
 /** What stands in a carry beside the content of an event and the name of its author: offset, id, names of fields. */
 const EVENT_BYTES = 120;
@@ -28,9 +28,10 @@ export function isCarriable(state: RunState, bytes = 0): boolean {
   return state.window.bytes + bytes <= carriableBytes(state);
 }
 
-function carriableBytes({ snapshot, context, window, toolCallsByName, approvals, resultIds = [] }: RunState): number {
+function carriableBytes({ snapshot, context, window, approvals, limits, ...state }: RunState): number {
   const events = window.events.length * (EVENT_BYTES + jsonBytes(snapshot.name));
-  const counted = sizesOf(snapshot).whole + jsonBytes(context.state) + jsonBytes([[...toolCallsByName], resultIds, approvals]) + events;
+  const numbers = [...state.toolCallsByName, ...state.toolCallsStarted, limits, ...(state.resultIds ?? [])];
+  const counted = sizesOf(snapshot).whole + jsonBytes([context.state, numbers, approvals]) + events;
   return MAX_PAYLOAD_BYTES - CARRIED_BESIDE_BYTES - counted;
 }
 

@@ -8,7 +8,7 @@ import { checkJson, problemsText } from '../schema/check-json-schema.ts';
 import { LIMIT_CHANGES_SCHEMA } from '../schema/limits-schema.ts';
 import { decisionProblem } from '../schema/request-schema.ts';
 import { loweredLimit } from './raise.ts';
-import { misshapen, type Receiver, type Refusal, type RequestKind, unavailable } from './receiver.ts';
+import { type Arrival, misshapen, noRoomFor, type Receiver, type Refusal, type RequestKind, unavailable } from './receiver.ts';
 
 type AnyInput = ApproveInput & RejectInput & RespondInput;
 
@@ -34,24 +34,27 @@ function decisionKind<Input>(type: Decision['type'], description: string): Reque
   return {
     description,
     refusal: (run, input) => refusal(run, type, input),
-    take(run, input, { source, now }) {
+    take(run, input, arrival) {
       const asked = input as AnyInput;
       const known = sameDecision(run, asked.id);
       if (known !== undefined) return { version: 1, status: 'repeated', decision: known };
-      const { pending } = run.state?.approvals ?? noApprovals();
-      const waiting = pending.find(({ callId }) => callId === asked.callId);
-      const decision: Decision = {
-        ...asked,
-        ...proposed(waiting, type),
-        type,
-        toolName: waiting?.toolName ?? '',
-        by: asked.by ?? null,
-        source,
-        at: new Date(now).toISOString(),
-      };
+      const decision = toDecision(run, type, asked, arrival);
       run.inbox.decide(decision);
       return { version: 1, status: 'decided', decision: summaryOf(decision) };
     },
+  };
+}
+
+function toDecision({ state }: Receiver, type: Decision['type'], asked: AnyInput, { source, now }: Arrival): Decision {
+  const waiting = pendingOf(state?.approvals ?? noApprovals(), asked.callId);
+  return {
+    ...proposed(waiting, type),
+    ...asked,
+    type,
+    toolName: waiting?.toolName ?? '',
+    by: asked.by ?? null,
+    source,
+    at: new Date(now).toISOString(),
   };
 }
 
@@ -88,7 +91,7 @@ function refusal(run: Receiver, type: Decision['type'], input: unknown): Refusal
     const message = `The decision on call "${callId}" of "${waiting.toolName}" was made on other arguments than the call has: look at what waits now, and decide on that`;
     return { code: 'digest_mismatch', message };
   }
-  return contentRefusal(run, waiting, type, asked);
+  return contentRefusal(run, waiting, type, asked) ?? noRoomFor(toDecision(run, type, asked, { source: 'update', now: 0 }), run);
 }
 
 /** The refusal of a decision about a call that has been decided: by whom, and how. */

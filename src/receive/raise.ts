@@ -2,7 +2,7 @@ import type { LimitChanges, RunLimits } from '../domain/limits.ts';
 import { raised } from '../loop/limits.ts';
 import type { RaiseInput, RaiseReceipt } from '../protocol.ts';
 import { raiseProblem } from '../schema/request-schema.ts';
-import { misshapen, type RequestKind, unavailable } from './receiver.ts';
+import { misshapen, noRoomFor, type RequestKind, unavailable } from './receiver.ts';
 
 /** Raises limits of the run, while it goes on or waits. */
 export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
@@ -16,8 +16,9 @@ export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
     // It passes: the agent is resolved by the first activity of the run.
     if (run.state === undefined)
       return { code: 'busy', message: `Run "${run.runId}" has not resolved its agent yet: send it again in a moment` };
-    const lowered = run.inbox.has(id) ? undefined : loweredLimit(run.state.limits, limits);
-    return lowered === undefined ? undefined : misshapen(run, 'raise', lowered);
+    if (run.inbox.has(id)) return undefined;
+    const lowered = loweredLimit(run.state.limits, limits);
+    return lowered === undefined ? noRoomFor(input, run) : misshapen(run, 'raise', lowered);
   },
   take(run, { id, limits, by }, { now }) {
     const isNew = run.inbox.raise({ id, limits, by: by ?? null, at: new Date(now).toISOString() });

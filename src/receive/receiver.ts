@@ -45,6 +45,12 @@ export function unavailable({ runId, inbox }: Receiver, about: Parameters<Inbox[
   return { code: 'busy', message: `Run "${runId}" takes nothing more until it has continued as new: send it again in a moment` };
 }
 
+/** Why a run does not take one more request to apply; undefined where it does. It applies what it has in a moment. */
+export function noRoomFor(request: unknown, { runId, inbox }: Receiver): Refusal | undefined {
+  if (inbox.hasRoomForRequest(request)) return undefined;
+  return { code: 'busy', message: `Run "${runId}" has not applied yet what it was sent before: send it again in a moment` };
+}
+
 /** A refusal for a request that does not have the expected shape. */
 export function misshapen({ runId }: Receiver, request: string, problem: string): Refusal {
   return { code: 'invalid_input', message: `Run "${runId}" refused "${request}": ${problem}` };

@@ -11,7 +11,7 @@ const ID: JsonObject = { type: 'string', minLength: 1, maxLength: MAX_ID_LENGTH,
 const BY: JsonObject = { type: 'string', minLength: 1, maxLength: 200, description: 'Who asks.' };
 const REASON: JsonObject = { type: 'string', maxLength: BYTE_BUDGETS.errorMessage };
 const REMEMBER: JsonObject = { enum: ['tool', 'arguments'] };
-const DECISION = { callId: { type: 'string', minLength: 1 }, id: ID, digest: { type: 'string', minLength: 1 }, by: BY };
+const DECISION = { callId: { type: 'string', minLength: 1, maxLength: 200 }, id: ID, digest: { type: 'string', minLength: 1 }, by: BY };
 
 function request(properties: JsonObject, required: string[]): JsonObject {
   return { type: 'object', properties, required, additionalProperties: false };

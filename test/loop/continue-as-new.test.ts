@@ -15,6 +15,9 @@ function switching(points: boolean[]): Switches {
   return () => points[place++ % points.length] ?? false;
 }
 
+/** Many runs of many steps, on a machine that may have other things to do. */
+const MANY_RUNS_MS = 120_000;
+
 /** Plays each of many generated runs as a whole and with switches. */
 async function holds(property: (split: ChainedRun, whole: ChainedRun) => void): Promise<void> {
   await fc.assert(
@@ -25,7 +28,7 @@ async function holds(property: (split: ChainedRun, whole: ChainedRun) => void): 
   );
 }
 
-describe('a run that continues as new at any point', () => {
+describe('a run that continues as new at any point', { timeout: MANY_RUNS_MS }, () => {
   it('records the same events, and has the same steps and the same result', () =>
     holds((split, whole) => {
       expect(split.events).toEqual(whole.events);
@@ -77,7 +80,7 @@ describe('a run that continues as new at any point', () => {
     }));
 });
 
-it('runs are generated that continue at every place, are compacted in every way, and are decided about by everybody', async () => {
+it('runs are generated that continue at every place, are compacted in every way, and are decided about by everybody', { timeout: MANY_RUNS_MS }, async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(plannedRun, somewhere, async (plan, points) => {
