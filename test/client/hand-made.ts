@@ -1,0 +1,86 @@
+import type { RecordedActivity, RecordedExecution } from '../../src/client/recorded-execution.ts';
+import { placeOf } from '../../src/client/recorded-execution.ts';
+import type { AgentSnapshot } from '../../src/domain/agent-snapshot.ts';
+import type { ContentItem } from '../../src/domain/content.ts';
+import type { RecordedResponse } from '../../src/domain/recorded-response.ts';
+import type { CallModelOutput, RunToolOutput } from '../../src/protocol.ts';
+
+/** The tasks that asked for an activity and that saw its end, if any did. */
+interface Asked {
+  asked: number;
+  ended?: number;
+}
+
+/** When the first task began, and how far they are apart. Milliseconds. */
+export const BEGAN = 1_800_000_000_000;
+export const APART = 1_000;
+
+/** The history of one execution, as a test says what came in which task. The agent is there in task 2. */
+export class HandMade {
+  readonly recorded: RecordedExecution;
+  #events = 1;
+
+  constructor(snapshot: AgentSnapshot, tasks = 20) {
+    this.recorded = {
+      executionId: 'execution',
+      startedAt: BEGAN,
+      input: { agent: snapshot.name, input: 'Q' },
+      resolved: { snapshot, task: 2 },
+      modelCalls: [],
+      summaries: [],
+      toolCalls: new Map(),
+      authorizations: [],
+      notifications: [],
+      ended: [],
+      arrivals: [],
+      changes: new Set(['compaction', 'bounded-fan-out', 'refused-requests']),
+      timers: new Set(),
+      taskTimes: Array.from({ length: tasks }, (_, task) => BEGAN + (task + 1) * APART),
+      archived: false,
+    };
+  }
+
+  /** A model call after so many events, and what it answered. */
+  model(through: number, times: Asked, content: ContentItem[], more: Partial<RecordedResponse> = {}): this {
+    const finishReason = content.some(({ type }) => type === 'tool_call') ? 'tool_calls' : 'stop';
+    const response: RecordedResponse = { id: `model-${(this.#events += 1)}`, content, finishReason, usage: null, ...more };
+    return this.modelOutput(through, times, { type: 'response', response });
+  }
+
+  modelOutput(through: number, times: Asked, output: CallModelOutput): this {
+    const input = { agent: '', through, lastEventId: `event-${through}` };
+    this.recorded.modelCalls.push(this.#activity(input, times, output));
+    return this;
+  }
+
+  /** A tool call by the place of the call. */
+  tool(offset: number, index: number, times: Asked, result: string): this {
+    const output: RunToolOutput = { id: `result-${offset}-${index}`, content: [result], durationMs: 1 };
+    const input = { agentName: '', callId: '', step: 1, at: [offset, index] as [number, number], eventId: '' };
+    this.recorded.toolCalls.set(placeOf(offset, index), this.#activity(input, times, output));
+    return this;
+  }
+
+  arrival(by: 'update' | 'signal', task: number, name: string, argument: object | null = null): this {
+    this.recorded.arrivals.push({ by, name, argument, task });
+    return this;
+  }
+
+  timer(task: number): this {
+    this.recorded.timers.add(task);
+    return this;
+  }
+
+  cancel(task: number): this {
+    this.recorded.cancel = { reason: 'enough', task };
+    return this;
+  }
+
+  #activity<Input, Output>(input: Input, { asked, ended }: Asked, output: Output): RecordedActivity<Input, Output> {
+    if (ended === undefined) return { input, scheduledIn: asked };
+    const activity = { input, scheduledIn: asked, output, task: ended };
+    this.recorded.ended.push(activity);
+    this.recorded.ended.sort((a, b) => (a.task ?? 0) - (b.task ?? 0));
+    return activity;
+  }
+}
