@@ -4,7 +4,7 @@ import { jsonBytes, MAX_PAYLOAD_BYTES } from '../domain/payload-limit.ts';
 import type { RunState } from './run-state.ts';
 
 /** What a run carries on beside what is counted here: deps, the queue, requests, ids of messages, the last text, numbers. */
-const CARRIED_BESIDE_BYTES = BYTE_BUDGETS.deps + BYTE_BUDGETS.queue + BYTE_BUDGETS.requests + 210_000;
+const CARRIED_BESIDE_BYTES = BYTE_BUDGETS.deps + BYTE_BUDGETS.queue + BYTE_BUDGETS.requests + 240_000;
 
 /** What stands in a carry beside the content of an event and the name of its author: offset, id, names of fields. */
 const EVENT_BYTES = 120;

@@ -80,54 +80,58 @@ describe('a run that continues as new at any point', { timeout: MANY_RUNS_MS }, 
     }));
 });
 
-it('runs are generated that continue at every place, are compacted in every way, and are decided about by everybody', { timeout: MANY_RUNS_MS }, async () => {
-  const seen = new Set<string>();
-  await fc.assert(
-    fc.asyncProperty(plannedRun, somewhere, async (plan, points) => {
-      const { positions, states, events, world, result } = await chainedRun(plan, switching(points));
-      for (const [place, position] of positions.entries()) {
-        const waiting = states[place]?.approvals.pending[0];
-        if (waiting !== undefined) seen.add(`continued while a ${waiting.kind} waits`);
-        else if (position.type === 'call_model') seen.add(position.shortened ? 'continued after shortening' : 'continued before a step');
-        else seen.add(position.outcomes.some((outcome) => outcome !== null) ? 'continued among calls' : 'continued before calls');
-      }
-      for (const { compaction, decision, raised, interrupted } of events) {
-        if (compaction?.evicted) seen.add('evicted');
-        if (compaction?.summarised) seen.add(compaction.summarised.tail === null ? 'summarised all' : 'summarised');
-        if (decision) seen.add(`${decision.type} by ${decision.source}`);
-        if (raised) seen.add('raised');
-        if (interrupted) seen.add('interrupted');
-      }
-      if (world.pauses > 0) seen.add('paused');
-      seen.add(`${result.status}: ${result.stopReason}`);
-    }),
-    { numRuns: 600 },
-  );
-  expect([...seen].toSorted()).toEqual([
-    'approve by deadline',
-    'approve by remembered',
-    'approve by update',
-    'cancelled: cancelled',
-    'completed: final_answer',
-    'continued after shortening',
-    'continued among calls',
-    'continued before a step',
-    'continued before calls',
-    'continued while a limit waits',
-    'continued while a tool waits',
-    'error: error',
-    'evicted',
-    'interrupted',
-    'max_iterations_reached: step_limit',
-    'max_iterations_reached: token_budget',
-    'max_iterations_reached: tool_call_limit',
-    'paused',
-    'raised',
-    'reject by deadline',
-    'reject by remembered',
-    'reject by update',
-    'respond by update',
-    'summarised',
-    'summarised all',
-  ]);
-});
+it(
+  'runs are generated that continue at every place, are compacted in every way, and are decided about by everybody',
+  { timeout: MANY_RUNS_MS },
+  async () => {
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(plannedRun, somewhere, async (plan, points) => {
+        const { positions, states, events, world, result } = await chainedRun(plan, switching(points));
+        for (const [place, position] of positions.entries()) {
+          const waiting = states[place]?.approvals.pending[0];
+          if (waiting !== undefined) seen.add(`continued while a ${waiting.kind} waits`);
+          else if (position.type === 'call_model') seen.add(position.shortened ? 'continued after shortening' : 'continued before a step');
+          else seen.add(position.outcomes.some((outcome) => outcome !== null) ? 'continued among calls' : 'continued before calls');
+        }
+        for (const { compaction, decision, raised, interrupted } of events) {
+          if (compaction?.evicted) seen.add('evicted');
+          if (compaction?.summarised) seen.add(compaction.summarised.tail === null ? 'summarised all' : 'summarised');
+          if (decision) seen.add(`${decision.type} by ${decision.source}`);
+          if (raised) seen.add('raised');
+          if (interrupted) seen.add('interrupted');
+        }
+        if (world.pauses > 0) seen.add('paused');
+        seen.add(`${result.status}: ${result.stopReason}`);
+      }),
+      { numRuns: 600 },
+    );
+    expect([...seen].toSorted()).toEqual([
+      'approve by deadline',
+      'approve by remembered',
+      'approve by update',
+      'cancelled: cancelled',
+      'completed: final_answer',
+      'continued after shortening',
+      'continued among calls',
+      'continued before a step',
+      'continued before calls',
+      'continued while a limit waits',
+      'continued while a tool waits',
+      'error: error',
+      'evicted',
+      'interrupted',
+      'max_iterations_reached: step_limit',
+      'max_iterations_reached: token_budget',
+      'max_iterations_reached: tool_call_limit',
+      'paused',
+      'raised',
+      'reject by deadline',
+      'reject by remembered',
+      'reject by update',
+      'respond by update',
+      'summarised',
+      'summarised all',
+    ]);
+  },
+);

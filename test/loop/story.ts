@@ -12,7 +12,7 @@ export function story({ events }: { events: readonly Event[] }): string[] {
 function told({ content, partial, decision, refused, raised, interrupted, failed }: Event): string {
   if (decision) return `${decision.type} ${decision.callId} by ${decider(decision)}`;
   if (refused) return `refused ${refused.request}: ${refused.code}`;
-  if (raised) return `raised ${Object.entries(raised.limits).flat().join(' ')}`;
+  if (raised) return `raised ${JSON.stringify(raised.limits)}`;
   if (failed) return `failed: ${failed.code}`;
   const mark = partial ? 'so far: ' : interrupted ? 'interrupted: ' : '';
   return `${mark}${content.map(brief).join(', ')}`;

@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest';
+import type { Decision } from '../../src/domain/approval.ts';
 import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../src/domain/byte-budget.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/domain/payload-limit.ts';
 import { cutText } from '../../src/domain/cut-content.ts';
+import { decide } from '../../src/loop/approvals.ts';
 import { continueBeforeModelCall, continueBeforeTool } from '../../src/loop/continuing.ts';
 import { Inbox } from '../../src/loop/inbox.ts';
 import type { Position, ToolsPosition } from '../../src/loop/next-step.ts';
 import type { ToolOutcome } from '../../src/loop/ports.ts';
 import { quietPorts } from '../../src/loop/quiet-ports.ts';
 import { toCarry } from '../../src/loop/run-carry.ts';
-import { newRunState, recordEvent, recordStep, type RunState, tally } from '../../src/loop/run-state.ts';
+import { newRunState, noteError, recordEvent, recordStep, type RunState, tally } from '../../src/loop/run-state.ts';
 import { windowLimit } from '../../src/loop/window-limit.ts';
 import { testSnapshot } from '../loop/snapshot.ts';
 
@@ -53,6 +55,7 @@ function largeRun(toolName = 'tool'): RunState {
 function fullInbox(): Inbox {
   const inbox = new Inbox();
   inbox.cancelReason = cutText(LONGEST.repeat(100_000), BYTE_BUDGETS.errorMessage);
+  inbox.cancelAsked = true;
   for (let count = 0; count < 5_000; count += 1) {
     const message = {
       id: `${LONGEST.repeat(60)}${count}`,
@@ -63,7 +66,72 @@ function fullInbox(): Inbox {
     inbox.add(message);
   }
   expect(inbox.queued).toBe(MAX_QUEUED_MESSAGES);
-  return inbox;
+  const refused = {
+    request: 'approve',
+    id: LONGEST.repeat(33),
+    by: LONGEST.repeat(33),
+    code: 'unknown_call',
+    message: LONGEST.repeat(9_000),
+  };
+  for (let count = 0; count < 20; count += 1) inbox.refuse(refused);
+  const decision = decisionOn('c0', { arguments: { k: text(BYTE_BUDGETS.decision - 6) } });
+  expect(inbox.hasRoomForRequest(decision)).toBe(true);
+  inbox.decide(decision);
+  for (let count = 0; ; count += 1) {
+    const raise = { id: `${count}`, limits: { maxIterations: 1_000_000 }, by: LONGEST.repeat(200), at: AT };
+    if (!inbox.hasRoomForRequest(raise)) return inbox;
+    inbox.raise(raise);
+  }
+}
+
+const AT = '2026-01-31T10:00:00.000Z';
+
+function decisionOn(callId: string, more: Partial<Decision> = {}): Decision {
+  return {
+    id: `d-${callId}`,
+    type: 'approve',
+    callId,
+    toolName: 'tool_with_a_name_like_most',
+    digest: 'x'.repeat(22),
+    by: 'somebody@example.org',
+    source: 'update',
+    at: AT,
+    ...more,
+  };
+}
+
+/** All that 200 calls of one response may wait for, and that was decided in the course of a long run. */
+function fullApprovals(state: RunState): void {
+  const { approvals } = state;
+  for (let count = 0; count < 100; count += 1) decide(approvals, decisionOn(`r${count}`, { remember: 'arguments', reason: 'as agreed' }));
+  for (let count = 0; count < 500; count += 1) decide(approvals, decisionOn(`call_${count}`, { reason: LONGEST.repeat(1_000) }));
+  approvals.pending = Array.from({ length: 200 }, (_, index) => ({
+    kind: 'tool',
+    callId: `call_${'x'.repeat(24)}`,
+    toolName: 'tool_with_a_name_like_most',
+    digest: 'x'.repeat(22),
+    key: `${crypto.randomUUID()}/${index}`,
+    step: 1_000,
+    requestedAt: PORTS.now(),
+    deadlineAt: PORTS.now(),
+    onDeadline: 'deny',
+    reason: 'over the limit of what may be done without asking',
+    notified: true,
+  }));
+  approvals.approved = [{ callId: 'c1', arguments: { k: text(BYTE_BUDGETS.decision - 6) } }];
+  const toolCallsByName = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`tool_with_a_name_like_most_${index}`, 1_000]));
+  state.limits = {
+    ...state.limits,
+    toolCalls: 1,
+    inputTokens: 1,
+    outputTokens: 1,
+    totalTokens: 1,
+    costUsd: 1,
+    deadlineMs: 1,
+    toolCallsByName,
+  };
+  for (const name of Object.keys(toolCallsByName)) state.toolCallsStarted.set(name, 1_000);
+  noteError(state, LONGEST.repeat(400_000));
 }
 
 /** Fills the window with events of so many bytes, as long as the run may continue. */
@@ -92,6 +160,37 @@ test.each([100, 2_000, 50_000])('everything at its budget and a full window of e
   const position = { type: 'call_model', final: false } as const;
   expect(continueBeforeModelCall(state, ports, position)).toBeDefined();
   expect(carryBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
+});
+
+test('so do a run with calls that wait, decisions, edited arguments and limits, and whatever its model has made up', () => {
+  const state = largeRun(LONGEST.repeat(120));
+  fullApprovals(state);
+  const position = { type: 'call_model', final: false } as const;
+  expect(state.window.bytes).toBeGreaterThan(BYTE_BUDGETS.startInput);
+  expect(continueBeforeModelCall(state, ports, position)).toBeDefined();
+  fill(state, 100, () => continueBeforeModelCall(state, ports, position) !== undefined);
+  expect(carryBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
+});
+
+test('calls that wait keep a run where it is only as long as it could not be carried', () => {
+  const state = largeRun();
+  fullApprovals(state);
+  state.approvals.approved = Array.from({ length: 40 }, (_, index) => ({
+    callId: `c${index}`,
+    arguments: { k: text(BYTE_BUDGETS.decision - 6) },
+  }));
+  const position = { type: 'call_model', final: false } as const;
+  expect(continueBeforeModelCall(state, ports, position)).toBeUndefined();
+  state.approvals.approved = [];
+  expect(continueBeforeModelCall(state, ports, position)).toBeDefined();
+});
+
+test('results that are in the record already do not keep a response from being carried', () => {
+  const state = newRunState({ runId: 'r', snapshot: testSnapshot(), input: 'Q', startedAt: PORTS.now() }, PORTS);
+  const response = { id: 'r', content: [], finishReason: 'tool_calls', usage: null };
+  const outcome: ToolOutcome = { type: 'result', status: 'success', content: [text(150_000)], durationMs: 1 };
+  expect(continueBeforeTool(state, ports, { response, outcomes: [outcome, null] })).toBe(false);
+  expect(continueBeforeTool(state, ports, { response, outcomes: [{ ...outcome, recordedAt: AT }, null] })).toBe(true);
 });
 
 test('the same in the middle of a response, with results of some of its calls', () => {

@@ -19,8 +19,23 @@ function fullCarry(): RunCarry {
     measured: { tokens: 7, bytes: 100 },
     resultIds: ['r1'],
     thought: 'so far',
+    lastError: 'too slow',
+    limits: { ...snapshot.limits, totalTokens: 500 },
   });
   state.toolCallsByName.set('__proto__', 2);
+  state.toolCallsStarted.set('t', 1);
+  const decided = {
+    id: 'd1',
+    type: 'approve' as const,
+    callId: 'c1',
+    toolName: 't',
+    digest: 'of c1',
+    by: 'ann',
+    source: 'update' as const,
+    at: '',
+  };
+  state.approvals.decided.push(decided);
+  state.approvals.approved.push({ callId: 'c1', arguments: { n: 1 } });
   const response = { id: 'e2', content: [], finishReason: 'tool_calls', usage: null, providerItems: ['opaque'] };
   const outcomes = [{ type: 'result' as const, status: 'success' as const, content: ['x'], durationMs: 1, state: { k: 1 } }, null];
   return toCarry(state, { type: 'run_tools', response, final: false, outcomes }, SURROUNDINGS);
@@ -47,9 +62,29 @@ describe('a carry', () => {
       measured: { tokens: 7, bytes: 100 },
       resultIds: ['r1'],
       carriedEventId: 'event-1',
+      lastError: 'too slow',
+      limits: { maxIterations: 10, totalTokens: 500 },
+      approvals: { decided: [{ id: 'd1' }], approved: [{ callId: 'c1', arguments: { n: 1 } }] },
     });
+    expect([...state.toolCallsStarted]).toEqual([['t', 1]]);
     expect([...state.toolCallsByName]).toEqual([['__proto__', 2]]);
     expect(toCarry(state, position, SURROUNDINGS)).toEqual(carry);
+  });
+
+  it('holds what the run last said once, whether it was in the last step or before', () => {
+    const { state, position } = fromCarry(fullCarry());
+    expect(state.lastStep?.thought).toBeNull();
+    state.lastStep = { thought: 'so far', final: true };
+    const carry = toCarry(state, position, SURROUNDINGS);
+    expect(JSON.stringify(carry).split('so far')).toHaveLength(2);
+    expect(fromCarry(carry).state).toMatchObject({ thought: 'so far', lastStep: { thought: 'so far', final: true } });
+  });
+
+  it('of a worker that had neither approvals nor limits to raise is one of a run without', () => {
+    const { approvals: _, limits: __, toolCallsStarted: ___, ...carry } = fullCarry();
+    const { state } = fromCarry(carry);
+    expect(state).toMatchObject({ approvals: { pending: [], decided: [] }, limits: carry.snapshot.limits });
+    expect(state.toolCallsStarted.size).toBe(0);
   });
 
   it('holds the content of a response once: the window has it already', () => {
