@@ -1,7 +1,7 @@
 import type { ListFilter, RunListEntry } from '../client/list-runs.ts';
 import type { RunStatus } from '../domain/run-status.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
-import { printable } from './output.ts';
+import { type Output, printable } from './output.ts';
 import { tableLines } from './table-lines.ts';
 import { withClient } from './with-client.ts';
 
@@ -10,6 +10,8 @@ export interface ListFlags extends ServerFlags {
   agent?: string;
   status?: RunStatus;
   query?: string;
+  /** Of this tool, or of any. */
+  waiting?: string | true;
   limit: number;
 }
 
@@ -26,17 +28,26 @@ export async function list(io: CommandIo, flags: ListFlags): Promise<number> {
   });
   if (output.json) return 0;
   if (entries.length === 0) output.note('No runs.');
-  else for (const line of tableLines(['RUN', 'AGENT', 'STATUS', 'STARTED', 'DURATION'], entries.map(cells), output)) output.print(line);
+  else for (const line of listLines(entries, output)) output.print(line);
   return 0;
 }
 
-function filterOf({ agent, status, query, limit }: ListFlags): ListFilter {
+function filterOf({ agent, status, query, waiting, limit }: ListFlags): ListFilter {
   return {
     limit,
     ...(agent === undefined ? {} : { agent }),
     ...(status === undefined ? {} : { status }),
     ...(query === undefined ? {} : { query }),
+    ...(waiting === undefined ? {} : { waitingFor: waiting }),
   };
+}
+
+/** Runs as a table. What they wait for has a column where any of them waits. */
+export function listLines(entries: readonly RunListEntry[], output: Pick<Output, 'look'>): string[] {
+  const header = ['RUN', 'AGENT', 'STATUS', 'STARTED', 'DURATION'];
+  if (entries.every(({ waitingFor }) => waitingFor.length === 0)) return tableLines(header, entries.map(cells), output);
+  const rows = entries.map((entry) => [...cells(entry), entry.waitingFor.map(printable).join(', ')]);
+  return tableLines([...header, 'WAITING FOR'], rows, output);
 }
 
 function cells({ runId, agentName, status, startTime, endTime }: RunListEntry): string[] {

@@ -3,8 +3,9 @@ import type { Event } from '../domain/event.ts';
 import type { JsonValue } from '../domain/json.ts';
 import { outputText } from '../domain/output-text.ts';
 import { resultText } from '../domain/tool-text.ts';
-import type { UsageStats } from '../domain/usage.ts';
+import { happeningText } from './happening-text.ts';
 import { type Look, printable } from './output.ts';
+import { spentText, usageText } from './usage-text.ts';
 import { wrapText } from './wrap-text.ts';
 
 /** How events are printed. */
@@ -57,11 +58,14 @@ export function eventLines(event: Event, options: EventPrintOptions): string[] {
 }
 
 function entriesOf(event: Event): Entry[] {
-  const { author, content, usage, interrupted } = event;
+  const { author, content, usage, estimated, failedAttempts } = event;
   const entries = content.map((item) => entryOf(item, author));
-  if (content.length === 0) entries.push({ who: author, text: '(an empty answer)', look: 'dim' });
-  if (interrupted) entries.push({ who: author, text: '(interrupted)', look: 'yellow' });
-  if (usage !== undefined) entries.push({ who: author, text: usageText(usage), look: 'dim' });
+  const happening = happeningText(event);
+  if (happening !== undefined) entries.push({ who: author, ...happening });
+  if (entries.length === 0) entries.push({ who: author, text: '(an empty answer)', look: 'dim' });
+  if (usage !== undefined) entries.push({ who: author, text: usageText(usage, estimated), look: 'dim' });
+  if (failedAttempts !== undefined)
+    entries.push({ who: author, text: `${spentText(failedAttempts)} in attempts that failed`, look: 'dim' });
   return entries;
 }
 
@@ -86,14 +90,6 @@ function resultEntry({ name, status, content }: ToolResult): Entry {
 function callText({ name, arguments: args }: ToolCall): string {
   const pairs = Object.entries(args).map(([key, value]: [string, JsonValue]) => `${key}: ${JSON.stringify(value)}`);
   return `${name}(${pairs.join(', ')})`;
-}
-
-function usageText(usage: UsageStats | null): string {
-  if (usage === null) return 'tokens unknown';
-  const { totalTokens, promptTokens, completionTokens, cachedTokens, reasoningTokens } = usage;
-  const read = cachedTokens ? `${promptTokens} in, ${cachedTokens} of them cached` : `${promptTokens} in`;
-  const written = reasoningTokens ? `${completionTokens} out, ${reasoningTokens} of them reasoning` : `${completionTokens} out`;
-  return `${totalTokens} tokens (${read}; ${written})`;
 }
 
 /** Seconds as a person reads them: `0.31s`, `2m05s`, `3h20m`, `2d04h`. Clocks of two machines may make them negative: that is 0. */

@@ -1,10 +1,15 @@
 import type { RunHandle } from '../client/run-handle.ts';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
+import type { ApprovalView, Decision, RefusedRequest, RememberedDecision } from '../domain/approval.ts';
 import { errorCode, errorMessage } from '../domain/error.ts';
 import type { JsonValue } from '../domain/json.ts';
+import type { LimitRaise, RunLimits } from '../domain/limits.ts';
+import type { RunRecord } from '../domain/run-record.ts';
 import type { RunStatus, StopReason } from '../domain/run-status.ts';
 import type { StepResult } from '../domain/step.ts';
 import type { AggregatedUsage } from '../domain/usage.ts';
+import type { StatusView } from '../protocol.ts';
+import { runRecords } from './run-records.ts';
 import { runTimes } from './run-times.ts';
 
 /** A run as `longhaul show` has it, ended or not: a RunResult with its steps, where what is not known yet is null. */
@@ -27,6 +32,21 @@ export interface RunView {
   startTime: string | null;
   endTime: string | null;
   durationSeconds: number | null;
+  /** As they are now; null where the agent was never resolved. */
+  limits: RunLimits | null;
+  /** Messages that wait to be taken in. */
+  queued: number;
+  /** Of a run that goes on: the newest error that a tool gave or a request met. */
+  lastError: string | null;
+  /** What waits for a decision. */
+  pending: ApprovalView[];
+  /** Decisions that hold for further calls. */
+  remembered: RememberedDecision[];
+  decisions: Decision[];
+  refused: RefusedRequest[];
+  raised: LimitRaise[];
+  /** Events and steps, in order. */
+  records: RunRecord[];
 }
 
 /** Reads a run. Throws `run_not_found`. */
@@ -41,7 +61,8 @@ export async function runView(client: LonghaulClient, runId: string): Promise<Ru
     // There is no result; what was recorded can still be read.
     const ending = { endTime: close.toISOString(), durationSeconds: (close.getTime() - start.getTime()) / 1000 };
     const failure = { stopReason: 'error', error: errorMessage(error), errorCode: errorCode(error) ?? null } as const;
-    return { ...(await liveView(handle)), ...ending, ...failure, status: 'error' };
+    const [status, records] = await Promise.all([handle.status(), runRecords(handle, { live: false })]);
+    return { ...standing(status, records), ...ending, ...failure, status: 'error', lastError: null };
   }
 }
 
@@ -50,35 +71,64 @@ function isEndedFromOutside(error: unknown): boolean {
 }
 
 async function endedView(handle: RunHandle<JsonValue>): Promise<RunView> {
-  const { success: _success, hasMedia: _hasMedia, mediaTypes: _mediaTypes, ...fields } = (await handle.result({ steps: true })).toJSON();
+  const [result, status, records] = await Promise.all([handle.result(), handle.status(), runRecords(handle, { live: false })]);
+  const { success: _success, hasMedia: _hasMedia, mediaTypes: _mediaTypes, ...fields } = result.toJSON();
   return {
+    ...standing(status, records),
     ...fields,
-    steps: fields.steps ?? [],
+    steps: stepsOf(records),
     errorCode: fields.errorCode ?? null,
     cancelReason: fields.cancelReason ?? null,
+    lastError: null,
   };
 }
 
 async function liveView(handle: RunHandle<JsonValue>): Promise<RunView> {
-  const [status, steps] = await Promise.all([handle.status(), handle.steps()]);
+  const [status, approvals, records] = await Promise.all([handle.status(), handle.approvals(), runRecords(handle, { live: true })]);
+  const { pending, remembered } = approvals;
+  return { ...standing(status, records), pending, remembered };
+}
+
+/** What the run itself says of where it stands. */
+function standing(status: StatusView, records: RunRecord[]): RunView {
+  const { runId, agentName, maxIterations, usage, toolCallsTotal, startTime, limits, queued, lastError } = status;
+  const steps = stepsOf(records);
+  const events = records.filter((record) => record.type === 'event');
   return {
     version: 1,
-    runId: status.runId,
-    agentName: status.agentName,
+    runId,
+    agentName,
     status: status.status,
     stopReason: null,
     steps,
-    stepsUsed: steps.length,
-    maxIterations: status.maxIterations,
-    usage: status.usage,
-    toolCallsTotal: status.toolCallsTotal,
+    stepsUsed: status.currentStep,
+    maxIterations,
+    usage,
+    toolCallsTotal,
     output: null,
     outputText: '',
     error: null,
     errorCode: null,
     cancelReason: null,
-    startTime: status.startTime,
+    startTime,
     endTime: null,
     durationSeconds: null,
+    limits: limits ?? null,
+    queued,
+    lastError: lastError ?? null,
+    pending: [],
+    remembered: [],
+    decisions: events.flatMap(({ decision }) => (decision === undefined ? [] : [decision])),
+    refused: events.flatMap(({ refused }) => (refused === undefined ? [] : [refused])),
+    raised: events.flatMap(({ raised }) => (raised === undefined ? [] : [raised])),
+    records,
   };
+}
+
+function stepsOf(records: readonly RunRecord[]): StepResult[] {
+  return records.flatMap((record) => {
+    if (record.type !== 'step') return [];
+    const { type: _type, index: _index, ...step } = record;
+    return [step];
+  });
 }

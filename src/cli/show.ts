@@ -1,8 +1,11 @@
-import type { RunStatus } from '../domain/run-status.ts';
+import { approvalLines, rememberedLines } from './approval-lines.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
-import { type Look, type Output, printable } from './output.ts';
+import { type Output, printable } from './output.ts';
+import { runFacts } from './run-facts.ts';
+import { storyOf } from './run-story.ts';
 import { type RunView, runView } from './run-view.ts';
-import { indented, stepLines } from './step-lines.ts';
+import { indented } from './step-lines.ts';
+import { storyLines } from './story-lines.ts';
 import { findUi, runLink } from './ui-link.ts';
 import { withClient } from './with-client.ts';
 
@@ -18,53 +21,41 @@ export async function show(io: CommandIo, { runId, ...flags }: ShowFlags): Promi
     const [run, ui] = await Promise.all([runView(client, runId), findUi(server, terminal.env)]);
     return { view: run, link: ui === undefined ? undefined : runLink(ui, server.namespace, runId) };
   });
-  if (output.json) output.printJson({ ...view, ...(link === undefined ? {} : { uiUrl: link }) });
-  else for (const line of runLines(view, link, output)) output.print(line);
+  const { records: _records, ...fields } = view;
+  if (output.json) output.printJson({ ...fields, ...(link === undefined ? {} : { uiUrl: link }) });
+  else for (const line of runLines(view, { output, link, flags })) output.print(line);
   return 0;
 }
 
 /** A run for people. */
-export function runLines(run: RunView, link: string | undefined, output: Pick<Output, 'look'>): string[] {
+export function runLines(run: RunView, { output, link, flags = {} }: RunLook): string[] {
+  const { runId, pending, remembered } = run;
+  const waiting = new Set(pending.map(({ callId }) => callId));
   return [
-    ...headLines(run, link, output),
-    ...run.steps.flatMap((step) => ['', ...stepLines(step, output)]),
+    ...runFacts(run, link, output),
+    ...storyLines(storyOf(run.records), output, waiting),
+    ...paragraphs('Waits for a decision', pending, (one) => approvalLines(one, { output, runId, flags }), output),
+    ...paragraphs('Remembered decisions', remembered, (one) => rememberedLines(one, { output, runId, flags }), output),
+    ...section('Last error', run.lastError ?? '', output),
     ...section('Output', run.outputText, output),
     ...section(run.errorCode === null ? 'Error' : `Error (${run.errorCode})`, run.error ?? '', output),
     ...section('Cancelled', run.cancelReason ?? '', output),
   ];
 }
 
-function headLines(run: RunView, link: string | undefined, output: Pick<Output, 'look'>): string[] {
-  const { promptTokens, completionTokens, totalTokens, llmCalls } = run.usage;
-  const status = output.look(LOOKS[run.status], run.status);
-  const more = run.stopReason === null || ['final_answer', run.status].includes(run.stopReason) ? '' : ` (${run.stopReason})`;
-  const facts: [string, string][] = [
-    ['Run', printable(run.runId)],
-    ['Agent', printable(run.agentName) || '?'],
-    ['Status', `${status}${more}`],
-    ['Steps', `${run.stepsUsed} of at most ${run.maxIterations}, with ${counted(run.toolCallsTotal, 'tool call')}`],
-    ['Tokens', `${totalTokens} (prompt ${promptTokens}, completion ${completionTokens}) in ${counted(llmCalls, 'model call')}`],
-    ['Started', run.startTime ?? '?'],
-    ['Duration', run.durationSeconds === null ? 'still running' : `${run.durationSeconds.toFixed(2)}s`],
-    ...(link === undefined ? [] : [['UI', link] satisfies [string, string]]),
-  ];
-  return facts.map(([name, value]) => `${output.look('dim', name.padEnd(9))} ${value}`);
+/** Where a run is shown. */
+interface RunLook {
+  output: Pick<Output, 'look'>;
+  /** The run in the Temporal UI. */
+  link?: string | undefined;
+  /** How the server is reached: the commands to copy say the same. */
+  flags?: ServerFlags;
 }
-
-const LOOKS: Record<RunStatus, Look> = {
-  completed: 'green',
-  running: 'cyan',
-  pending_confirmation: 'yellow',
-  paused: 'yellow',
-  max_iterations_reached: 'yellow',
-  cancelled: 'yellow',
-  error: 'red',
-};
 
 function section(title: string, text: string, output: Pick<Output, 'look'>): string[] {
   return text === '' ? [] : ['', output.look('bold', title), ...indented(printable(text))];
 }
 
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+function paragraphs<One>(title: string, all: readonly One[], lines: (one: One) => string[], output: Pick<Output, 'look'>): string[] {
+  return all.flatMap((one, index) => ['', ...(index === 0 ? [output.look('bold', title)] : []), ...lines(one).map((line) => `  ${line}`)]);
 }

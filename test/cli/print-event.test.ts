@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { ContentItem } from '../../src/domain/content.ts';
 import type { Event } from '../../src/domain/event.ts';
 import { eventLines } from '../../src/cli/print-event.ts';
+import { decision } from './waiting.ts';
 
 const START = 1_700_000_000;
 
@@ -59,6 +60,49 @@ test('an interrupted response and one without usage say so', () => {
       .map((line) => line.trim()),
   ).toEqual(['(interrupted)', 'tokens unknown']);
   expect(lines(event('bot', []))).toEqual(['  1.23s  bot               (an empty answer)']);
+});
+
+test('what was decided, refused and raised is a line from whoever did it', () => {
+  const told = (author: string, more: Partial<Event>): string[] => lines(event(author, [], more), { width: 1000 });
+  expect(told('ann', { decision: decision({ arguments: { amount: 3 }, remember: 'tool' }) })).toEqual([
+    '  1.23s  ann               approved refund (call c1) with {"amount":3}; holds for every further call of the tool',
+  ]);
+  expect(told('the deadline', { decision: decision({ type: 'reject', reason: 'nobody decided', source: 'deadline' }) })).toEqual([
+    '  1.23s  the deadline      rejected refund (call c1): nobody decided',
+  ]);
+  expect(told('ann', { decision: decision({ type: 'respond', content: 'green', source: 'remembered' }) })).toEqual([
+    '  1.23s  ann               answered refund (call c1) with "green"; as remembered',
+  ]);
+  const limit = { toolName: 'raise_limits', callId: 'limit-7' };
+  expect(told('ann', { decision: decision({ ...limit, arguments: { maxIterations: 20 } }) })[0]).toContain(
+    'approved raised limits: steps 20',
+  );
+  expect(told('ann', { decision: decision({ ...limit, type: 'reject', reason: 'enough' }) })[0]).toContain(
+    'rejected raised limits: enough',
+  );
+  const refused = { request: 'approve', callId: 'c1', code: 'not_authorized', message: 'bob may not' };
+  expect(told('bob', { refused })).toEqual(['  1.23s  bob               approve of call c1 was refused (not_authorized): bob may not']);
+  const limits = { maxIterations: 20, toolCallsByName: { refund: 2 }, totalTokens: 900, costUsd: 2, deadlineMs: 5_400_000 };
+  expect(told('ann', { raised: { id: 'r1', limits, by: 'ann', at: '' } })).toEqual([
+    '  1.23s  ann               raised limits: steps 20, tokens 900, calls of refund 2, cost $2.00, deadline 90m from the start',
+  ]);
+});
+
+test('results that others are still missing from say so, and a failed call its code and cost', () => {
+  const result: ContentItem = { type: 'tool_result', toolCallId: 'c1', name: 'search', status: 'success', content: ['found'] };
+  expect(lines(event('bot', [result], { partial: true }))).toEqual([
+    '  1.23s  search            ← found',
+    '         bot               (other calls of the same answer wait for a decision)',
+  ]);
+  const estimated = { promptTokens: 100, completionTokens: 20, totalTokens: 120, costUsd: 0.0012 };
+  const reported = { promptTokens: 10, completionTokens: 5, totalTokens: 15, costUsd: 0.5 };
+  const failed = event('bot', [], { failed: { code: 'model_timeout' }, usage: null, estimated, failedAttempts: { reported, estimated } });
+  expect(lines(failed)).toEqual([
+    '  1.23s  bot               (the model call failed: model_timeout)',
+    '                           about 120 tokens (100 in; 20 out), $0.0012, estimated',
+    '                           15 tokens (10 in; 5 out), $0.50, about 120 tokens (100 in; 20 out), $0.0012, estimated in',
+    '                           attempts that failed',
+  ]);
 });
 
 test.each([

@@ -1,0 +1,59 @@
+import type { ApprovalView, RememberedDecision } from '../domain/approval.ts';
+import type { ServerFlags } from './command.ts';
+import { decisionHints } from './decision-hints.ts';
+import { type Output, printableLine } from './output.ts';
+import { pointInTime } from './point-in-time.ts';
+import { serverOptions, shellCommand } from './shell-command.ts';
+import { indented } from './step-lines.ts';
+import { visibleJson, visibleText } from './visible-json.ts';
+
+/** Arguments up to this many characters are one line. */
+const ONE_LINE = 100;
+
+/** Where what waits is shown. */
+export interface ApprovalPlace {
+  output: Pick<Output, 'look'>;
+  runId: string;
+  /** How the server is reached: the commands to copy say the same. */
+  flags: ServerFlags;
+}
+
+/** Something that waits for a decision, for the person who decides: what, with which arguments, why, until when, and the commands. */
+export function approvalLines(waiting: ApprovalView, { output, runId, flags }: ApprovalPlace): string[] {
+  const { toolName, callId, step, requestedAt, reason, deadlineAt, onDeadline } = waiting;
+  const facts: [string, string][] = [
+    ...(reason === undefined ? [] : [['why', printableLine(reason)] satisfies [string, string]]),
+    ['since', pointInTime(requestedAt)],
+    ...(deadlineAt === undefined
+      ? []
+      : [['until', `${pointInTime(deadlineAt)}, then ${onDeadline === 'approve' ? 'approved' : 'denied'}`] satisfies [string, string]]),
+  ];
+  return [
+    `${output.look('yellow', printableLine(toolName))} ${output.look('dim', `· call ${printableLine(callId)} · step ${step} of run ${printableLine(runId)}`)}`,
+    ...indented(argumentsText(waiting)),
+    ...facts.map(([name, value]) => `  ${output.look('dim', name.padEnd(6))} ${value}`),
+    ...decisionHints(runId, waiting, flags).map((hint) => `  ${output.look('cyan', printableLine(hint))}`),
+  ];
+}
+
+/** A decision that holds for further calls, with the command that ends that. */
+export function rememberedLines(
+  { id, type, toolName, digest, by, verifiedBy, at, reason }: RememberedDecision,
+  { output, runId, flags }: ApprovalPlace,
+): string[] {
+  const calls = digest === undefined ? 'every call' : `calls with arguments of digest ${digest}`;
+  const who = verifiedBy ?? by ?? 'somebody who gave no name';
+  const what = `${type === 'approve' ? 'approved' : 'rejected'} by ${who} at ${pointInTime(at)}${reason === undefined ? '' : `: ${reason}`}`;
+  const hint = shellCommand('revoke', { operands: [runId, id], options: serverOptions(flags) });
+  return [
+    `${output.look('bold', printableLine(toolName))} ${printableLine(`· ${calls} · ${what}`)}`,
+    `  ${output.look('cyan', printableLine(hint))}`,
+  ];
+}
+
+function argumentsText({ arguments: args, argumentsCut }: Pick<ApprovalView, 'arguments' | 'argumentsCut'>): string {
+  const { text } = args;
+  if (argumentsCut && typeof text === 'string') return `${visibleText(text)}…\nThis is the beginning: "longhaul events" has all of it`;
+  const line = visibleJson(args);
+  return line.length <= ONE_LINE ? line : visibleJson(args, 2);
+}

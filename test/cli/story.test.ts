@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import { runRecords, type ReadableRun } from '../../src/cli/run-records.ts';
+import { storyOf } from '../../src/cli/run-story.ts';
+import { storyLines } from '../../src/cli/story-lines.ts';
+import type { ExportLine } from '../../src/client/export-line.ts';
+import type { ContentItem } from '../../src/domain/content.ts';
+import { LonghaulError } from '../../src/domain/error.ts';
+import type { Event } from '../../src/domain/event.ts';
+import { type RunRecord, recordsInOrder } from '../../src/domain/run-record.ts';
+import { newStep, newToolCallRecord, type StepResult } from '../../src/domain/step.ts';
+import { commandIo } from './command-io.ts';
+import { AT, decision } from './waiting.ts';
+
+const plain = commandIo().io.output;
+
+function event(author: string, content: ContentItem[], more: Partial<Event> = {}): Event {
+  return { id: 'e', executionId: 'clerk-1', timestamp: Date.parse(AT) / 1000, author, content, ...more };
+}
+
+function said(text: string): Event {
+  return event('user', [{ type: 'message', role: 'user', content: text }]);
+}
+
+const refund: ContentItem = { type: 'tool_call', toolCallId: 'c1', name: 'refund', arguments: { amount: 5 } };
+const search: ContentItem = { type: 'tool_call', toolCallId: 'c2', name: 'search', arguments: {} };
+const asks = event('clerk', [{ type: 'message', role: 'assistant', content: 'I pay.' }, refund, search], { usage: null });
+
+function result(toolCallId: string, name: string, content: string): ContentItem {
+  return { type: 'tool_result', toolCallId, name, status: 'success', content: [content] };
+}
+
+function told(records: Iterable<RunRecord>, waiting?: Set<string>): string {
+  return storyLines(storyOf([...records]), plain, waiting).join('\n');
+}
+
+function inOrder(events: Event[], steps: StepResult[]): RunRecord[] {
+  return [...recordsInOrder({ firstOffset: 0, events, firstStep: 0, steps })];
+}
+
+test('a step tells what the model asked for, who approved it with which arguments, and what came of it', () => {
+  const edited = { ...newToolCallRecord('refund', 'c1', AT), arguments: { amount: 3 }, result: 'paid 3', durationMs: 12 };
+  const found = { ...newToolCallRecord('search', 'c2', AT), result: 'found' };
+  const events = [
+    said('Pay ann.'),
+    asks,
+    event('clerk', [result('c2', 'search', 'found')], { partial: true }),
+    event('ann', [], { decision: decision({ arguments: { amount: 3 } }) }),
+    event('clerk', [result('c1', 'refund', 'paid 3')]),
+    event('clerk', [{ type: 'message', role: 'assistant', content: 'Paid.' }], { usage: null }),
+  ];
+  const steps = [
+    { ...newStep(1), thought: 'I pay.', toolCalls: [edited, found], finishReason: 'tool_calls' },
+    { ...newStep(2), thought: 'Paid.' },
+  ];
+  expect(told(inOrder(events, steps))).toBe(`
+user · Pay ann.
+
+Step 1 · tool_calls
+  I pay.
+  → refund {"amount":5}
+  ✓ approved by ann with {"amount":3}
+  ← paid 3 (12 ms)
+  → search {}
+  ← found
+
+Step 2 · stop
+  Paid.`);
+});
+
+test('the step at hand tells which calls have a result, wait, or were decided', () => {
+  const calls = event('clerk', [refund, search, { ...search, toolCallId: 'c3' }], { usage: null });
+  const records = inOrder(
+    [
+      said('Pay.'),
+      calls,
+      event('ann', [], { decision: decision({ type: 'reject', callId: 'c3', toolName: 'search', reason: 'no\nneed' }) }),
+      event('clerk', [result('c2', 'search', 'found')], { partial: true }),
+    ],
+    [],
+  );
+  expect(told(records, new Set(['c1']))).toBe(`
+user · Pay.
+
+Step 1 · not complete yet
+  → refund {"amount":5}
+  … waits for a decision
+  → search {}
+  ← found
+  → search {}
+  ✗ rejected by ann: no need
+  … no result yet`);
+});
+
+test('what people said and asked between steps is told in its place, and so are answers that gave no step', () => {
+  const limits = { maxIterations: 20 };
+  const records = inOrder(
+    [
+      event('clerk', [{ type: 'message', role: 'assistant', content: 'Well, I' }], { interrupted: true, usage: null }),
+      said('Only this year,\nplease'),
+      event('clerk', [], { failed: { code: 'model_timeout' }, usage: null }),
+      event('bob', [], { refused: { request: 'approve', callId: 'c1', code: 'not_authorized', message: 'bob may not' } }),
+      event('ann', [], { raised: { id: 'r1', limits, by: 'ann', at: AT } }),
+      event('ann', [], { decision: decision({ toolName: 'raise_limits', callId: 'limit-7', arguments: limits }) }),
+    ],
+    [],
+  );
+  expect(told(records)).toBe(`
+clerk · Well, I · (interrupted)
+user · Only this year, please
+clerk · (the model call failed: model_timeout)
+bob · approve of call c1 was refused (not_authorized): bob may not
+ann · raised limits: steps 20
+ann · approved raised limits: steps 20`);
+});
+
+function readable(fields: Partial<ReadableRun>): ReadableRun {
+  const unread = (): never => expect.fail('it was read');
+  return { events: unread, steps: unread, export: unread, ...fields };
+}
+
+async function* listed<Value>(...values: readonly Value[]): AsyncGenerator<Value> {
+  yield* await Promise.resolve(values);
+}
+
+const step: RunRecord = { type: 'step', index: 4, ...newStep(5) };
+
+test('a run that goes on is asked; where the server has removed its beginning, what is left of history is read', async () => {
+  const answer = event('clerk', [{ type: 'message', role: 'assistant', content: 'Hi.' }], { usage: null });
+  const asked = readable({ events: () => listed(answer), steps: () => Promise.resolve([newStep(1)]) });
+  expect(await runRecords(asked, { live: true })).toMatchObject([
+    { type: 'event', offset: 0 },
+    { type: 'step', index: 0 },
+  ]);
+  const removed = readable({
+    // oxlint-disable-next-line require-yield -- there is nothing to give
+    async *events() {
+      await Promise.reject(new LonghaulError('history_removed', 'gone'));
+    },
+    export: () => listed<ExportLine>(step, { type: 'failure', code: 'x', message: 'y' }),
+  });
+  expect(await runRecords(removed, { live: true })).toEqual([step]);
+});
+
+test('of a run that has ended, history is read: nobody needs to answer', async () => {
+  expect(await runRecords(readable({ export: () => listed(step) }), { live: false })).toEqual([step]);
+});
