@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { type Duration, milliseconds } from '../domain/duration.ts';
 import { errorMessage } from '../domain/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 
@@ -24,6 +25,31 @@ export function someSeconds(text: string): number {
   const value = seconds(text);
   if (value > 0) return value;
   throw new InvalidArgumentError('Write a number of seconds above 0.');
+}
+
+/** Options that are a time with its unit, as runs take it. */
+export function duration(text: string): Duration {
+  const value = text as Duration;
+  try {
+    milliseconds(value, '');
+    return value;
+  } catch {
+    throw new InvalidArgumentError('Write a time with its unit, such as 30m, 2h or 1d.');
+  }
+}
+
+/** Options that are an amount of money. */
+export function amount(text: string): number {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (value > 0) return value;
+  throw new InvalidArgumentError('Write an amount above 0, such as 0.5.');
+}
+
+/** Options that are a name and a number for it, and may be given again for other names. */
+export function countOf(text: string, before: Record<string, number> = {}): Record<string, number> {
+  const [, name, number] = /^(.+)=(\d+)$/.exec(text) ?? [];
+  if (name !== undefined && number !== undefined) return { ...before, [name]: wholeNumber(0)(number) };
+  throw new InvalidArgumentError('Write a name and a whole number, such as refund=2.');
 }
 
 /** Options that are a port. */

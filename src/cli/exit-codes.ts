@@ -14,6 +14,7 @@ export const EXIT_CODES = {
   wait_timeout: { code: 8, meaning: 'the wait timed out; the run goes on' },
   diverged: { code: 9, meaning: 'replay: the code does not go on with a run as its history says' },
   incomplete: { code: 10, meaning: 'export: parts of the run are missing' },
+  refused: { code: 11, meaning: 'the run refuses: the call is decided or does not wait, the run has ended, or that person may not' },
   interrupted: { code: 130, meaning: 'Ctrl-C while waiting; the run goes on' },
 } as const;
 
@@ -49,6 +50,12 @@ const EXITS: Partial<Record<ErrorCode, ExitName>> = {
   wait_timeout: 'wait_timeout',
   encryption_key_missing: 'usage',
   decryption_failed: 'usage',
+  invalid_arguments: 'usage',
+  unknown_call: 'refused',
+  digest_mismatch: 'refused',
+  already_decided: 'refused',
+  not_authorized: 'refused',
+  run_ended: 'refused',
 };
 
 /** How a command ends that failed with this error. */

@@ -1,12 +1,14 @@
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import type { RunCommand } from './command.ts';
+import { addDecisionCommands } from './decision-commands.ts';
 import { exitCodesText } from './exit-codes.ts';
 import { Output, showsColour } from './output.ts';
 import { addRecordCommands } from './record-commands.ts';
 import { addReplayCommand } from './replay-command.ts';
 import { addRunCommands } from './run-commands.ts';
 import { addServeCommands } from './serve-commands.ts';
+import { addTalkCommands } from './talk-commands.ts';
 import type { Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Durable AI agents on Temporal: run agents, start runs, look into them.
@@ -45,6 +47,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .addHelpText('after', `\n${exitCodesText()}`);
   addServeCommands(program, run);
   addRunCommands(program, run);
+  addDecisionCommands(program, run);
+  addTalkCommands(program, run);
   addRecordCommands(program, run);
   addReplayCommand(program, run);
   return program;

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { TERMINAL_STATUSES } from '../domain/run-status.ts';
 import { jsonObject, jsonValue, someSeconds, wholeNumber } from './argument-parsers.ts';
-import type { CancelFlags } from './cancel.ts';
 import type { RunCommand } from './command.ts';
 import type { EventsFlags } from './events.ts';
+import { addLimitOptions } from './limit-flags.ts';
 import type { ListFlags } from './list.ts';
 import type { ResultFlags } from './result.ts';
 import type { ShowFlags } from './show.ts';
@@ -16,19 +16,10 @@ export function addRunCommands(program: Command, run: RunCommand): void {
   addStart(program, run);
   addReading(program, run);
   addList(program, run);
-  program
-    .command('cancel')
-    .argument('<run>', 'the id of the run')
-    .summary('cancel a run')
-    .description('Cancels a run: calls in flight are aborted, and what was recorded is kept. The reason stands in the result.')
-    .option('--reason <text>', 'why', 'cancelled from the command line')
-    .action(async (runId: string, _options: unknown, command: Command) => {
-      await run(async () => (await import('./cancel.ts')).cancel, { ...command.optsWithGlobals<CancelFlags>(), runId });
-    });
 }
 
 function addStart(program: Command, run: RunCommand): void {
-  program
+  const start = program
     .command('start')
     .argument('<agent>', 'the name of the agent')
     .argument('[input]', 'what you tell it; "-" reads it from stdin')
@@ -38,7 +29,8 @@ function addStart(program: Command, run: RunCommand): void {
     .option('--deps <json>', "the run's data for instructions and tools: a JSON object", jsonObject)
     .option('--run-id <id>', 'the id of the run; the same id twice is one run (default: the agent and a UUID)')
     .addOption(new Option('--if-exists <choice>', 'when the run id is taken').choices(['refuse', 'return']).default('refuse'))
-    .option('--max-iterations <number>', "the step limit, instead of the agent's own", wholeNumber(1))
+    .option('--steps, --max-iterations <number>', "the step limit, instead of the agent's own", wholeNumber(1));
+  addLimitOptions(start)
     .option('--wait', 'wait for the end and print the answer; the exit code says how the run ended')
     .option('--wait-timeout <seconds>', 'wait, but no longer than this', someSeconds)
     .addHelpText('after', '\nWhere no worker takes the run, --wait says so within 5 seconds.')
@@ -53,7 +45,10 @@ function addReading(program: Command, run: RunCommand): void {
     .command('show')
     .argument('<run>', 'the id of the run')
     .summary('show what a run has done')
-    .description('Prints status, usage, the steps with their tool calls, output and error, of a run that goes on or has ended.')
+    .description(
+      'Prints status, usage against limits, what waits for a decision, the steps with their tool calls and what people decided and\n' +
+        'said meanwhile, output and error, of a run that goes on or has ended.',
+    )
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('./show.ts')).show, { ...command.optsWithGlobals<ShowFlags>(), runId });
     });
@@ -86,6 +81,7 @@ function addList(program: Command, run: RunCommand): void {
     .description('Lists the runs of the namespace, newest first.')
     .option('--agent <name>', 'only runs of this agent')
     .addOption(new Option('--status <status>', 'only runs with this status').choices(STATUSES))
+    .option('--waiting [tool]', 'only runs that wait for a decision, on calls of this tool')
     .option('--limit <number>', 'at most so many', wholeNumber(1), 20)
     .option('--query <query>', "a further condition in Temporal's list filter language")
     .action(async (_options: unknown, command: Command) => {

@@ -4,13 +4,14 @@ import { UsageError } from '../domain/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
-import { untilInterrupted } from './interruption.ts';
+import { type LimitFlags, limitOptions } from './limit-flags.ts';
+import { textOrStdin } from './stdin-text.ts';
 import { findUi, runLink } from './ui-link.ts';
 import { waitForResult } from './wait-for-result.ts';
 import { type ConnectedClient, withClient } from './with-client.ts';
 
 /** The options of `longhaul start`. */
-export interface StartFlags extends ServerFlags {
+export interface StartFlags extends ServerFlags, LimitFlags {
   agent: string;
   input?: string;
   inputJson?: JsonValue;
@@ -66,6 +67,7 @@ async function waitWatching(
 
 function startOptions(flags: StartFlags, input: JsonValue): StartOptions {
   const { deps, runId, ifExists, maxIterations } = flags;
+  const limits = limitOptions(flags);
   return {
     // Whatever JSON it is: the client checks it, and says what it expects.
     input: input as StartOptions['input'],
@@ -73,6 +75,7 @@ function startOptions(flags: StartFlags, input: JsonValue): StartOptions {
     ...(deps === undefined ? {} : { deps }),
     ...(runId === undefined ? {} : { runId }),
     ...(maxIterations === undefined ? {} : { maxIterations }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
   };
 }
 
@@ -82,14 +85,5 @@ async function readInput({ terminal }: CommandIo, { agent, input, inputJson }: S
   if (input === undefined) {
     throw new UsageError(`There is no input: write longhaul start "${agent}" "…", or "-" to read it from stdin, or --input-json`);
   }
-  return input === '-' ? await untilInterrupted(terminal.signal, readAll(terminal.stdin)) : input;
-}
-
-async function readAll(stdin: AsyncIterable<Uint8Array | string>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of stdin) chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
-  // The line break at the end belongs to the shell, not to what the user says.
-  return Buffer.concat(chunks)
-    .toString('utf8')
-    .replace(/\r?\n$/, '');
+  return await textOrStdin(input, terminal);
 }

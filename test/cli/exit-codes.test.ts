@@ -37,6 +37,12 @@ test.each([
   ['run_terminated', 'run_error'],
   ['run_timed_out', 'run_error'],
   ['internal', 'unexpected'],
+  ['invalid_arguments', 'usage'],
+  ['already_decided', 'refused'],
+  ['unknown_call', 'refused'],
+  ['digest_mismatch', 'refused'],
+  ['not_authorized', 'refused'],
+  ['run_ended', 'refused'],
 ] as const)('%s ends a command as %s', (code, exit) => {
   expect(exitOfError(new LonghaulError(code, 'x'))).toBe(exit);
 });

@@ -4,7 +4,8 @@ import { callCli } from './call-cli.ts';
 test('help goes to stdout, names every command, and holds the exit codes', async () => {
   const { exitCode, stdout, stderr } = await callCli(['--help']);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  for (const command of ['dev', 'worker', 'start', 'show', 'events', 'result', 'cancel', 'list', 'codec-server']) {
+  const talking = ['approvals', 'approve', 'reject', 'respond', 'revoke', 'send', 'pause', 'resume', 'raise', 'cancel'];
+  for (const command of ['dev', 'worker', 'start', 'show', 'events', 'result', 'list', 'codec-server', ...talking]) {
     expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
   }
   expect(stdout).toContain('7    no Temporal server answers');
@@ -14,6 +15,13 @@ test('the help of a command shows the global options too', async () => {
   const { stdout } = await callCli(['start', '--help']);
   expect(stdout).toContain('--if-exists');
   expect(stdout).toContain('--task-queue');
+});
+
+test('who decides, raises or cancels is the user of the system unless they say otherwise, and the help says so', async () => {
+  for (const command of ['approve', 'reject', 'respond', 'raise', 'cancel']) {
+    const help = (await callCli([command, '--help'])).stdout.replace(/\s+/g, ' ');
+    expect(help).toMatch(/--by <name> who [a-z ]+ \(default: the name of the OS user\)/);
+  }
 });
 
 test('a call without a command is a usage error that shows the help', async () => {
@@ -42,6 +50,21 @@ test.each([
   [['events', 'r', '--from', '-1'], 'Write a whole number of at least 0'],
   [['list', '--status', 'done'], 'Allowed choices are completed'],
   [['list', '--limit', 'all'], 'Write a whole number of at least 1'],
+  [['start', 'clerk', 'hi', '--tool-calls-of', 'refund'], 'Write a name and a whole number, such as refund=2'],
+  [['start', 'clerk', 'hi', '--cost', '0'], 'Write an amount above 0'],
+  [['start', 'clerk', 'hi', '--deadline', '90'], 'Write a time with its unit, such as 30m, 2h or 1d'],
+  [['raise', 'r'], 'There is no limit to raise: write longhaul raise "r" --steps 20'],
+  [['raise', 'r', '--steps', '1.5'], 'Write a whole number of at least 1'],
+  [['approve'], "missing required argument 'run'"],
+  [['approve', 'r', '--arguments', '3'], 'Write a JSON object'],
+  [['approve', 'r', '--remember', 'ever'], 'Allowed choices are tool, arguments'],
+  [['respond', 'r'], 'There is no answer: write longhaul respond "r" --text'],
+  [['respond', 'r', '--text', 'a', '--value', 'null'], 'There are two answers'],
+  [['respond', 'r', '--value', 'green'], 'That is not JSON'],
+  [['send', 'r', 'hi', '--mode', 'now'], 'Allowed choices are queue, steer, interrupt'],
+  [['send', 'r'], "missing required argument 'text'"],
+  [['approvals', 'r', '--agent', 'clerk'], 'leave it out where you name the run'],
+  [['revoke', 'r'], "missing required argument 'decision'"],
   [['worker'], "required option '-a, --agents <module>' not specified"],
   [['dev', '--ui-port', '70000'], 'Write a port from 1 to 65535'],
   [['dev', '--namespace', 'other'], 'has the namespace "default" only'],

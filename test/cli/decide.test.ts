@@ -1,0 +1,99 @@
+import { userInfo } from 'node:os';
+import { expect, test } from 'vitest';
+import { approveCall, type DecidableRun, rejectCall, respondToCall } from '../../src/cli/decide.ts';
+import type { ApprovalView, Decision } from '../../src/domain/approval.ts';
+import { LonghaulError } from '../../src/domain/error.ts';
+import type { DecisionReceipt } from '../../src/protocol.ts';
+import { commandIo } from './command-io.ts';
+import { runApprovals, AT, decision, waiting } from './waiting.ts';
+
+/** A run on which these calls wait, and what it was sent. `status`: of the receipt. */
+function fakeRun(pending: ApprovalView[], status: DecisionReceipt['status'] = 'decided'): { run: DecidableRun; sent: unknown[] } {
+  const sent: unknown[] = [];
+  const take = (type: Decision['type'], ...said: unknown[]): Promise<DecisionReceipt> => {
+    sent.push([type, ...said]);
+    const [callId, options] = [said[0] as string, said.at(-1) as Partial<Decision>];
+    const { digest: _digest, ...told } = options;
+    return Promise.resolve({ version: 1, status, decision: decision({ ...told, type, callId }) });
+  };
+  const run: DecidableRun = {
+    runId: 'clerk-1',
+    approvals: () => Promise.resolve(runApprovals(pending)),
+    approve: (callId, options) => take('approve', callId, options),
+    reject: (callId, options) => take('reject', callId, options),
+    respond: (callId, content, options) => take('respond', callId, content, options),
+  };
+  return { run, sent };
+}
+
+const ID = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
+
+test('without a call id, the only call that waits is decided, by the digest that it was found with', async () => {
+  const { run, sent } = fakeRun([waiting()]);
+  const { io, stdout } = commandIo();
+  expect(await approveCall(io, run, { runId: 'clerk-1', by: 'ann' })).toBe(0);
+  expect(sent).toEqual([['approve', 'c1', { id: ID, by: 'ann', digest: 'digest of c1' }]]);
+  expect(stdout()).toBe('Call "c1" of "refund" is approved by ann\n');
+});
+
+test('a call that is named is decided without looking at what waits: the client finds its digest', async () => {
+  const { run, sent } = fakeRun([waiting(), waiting({ callId: 'c2' })]);
+  const { io } = commandIo();
+  await approveCall(io, run, { runId: 'clerk-1', callId: 'c2', by: 'ann', id: 'd7', arguments: { amount: 3 } });
+  expect(sent).toEqual([['approve', 'c2', { id: 'd7', by: 'ann', arguments: { amount: 3 } }]]);
+});
+
+test('without a call id, several calls that wait are listed, and none is decided', async () => {
+  const { run, sent } = fakeRun([waiting(), waiting({ callId: 'c2', toolName: 'mail' })]);
+  await expect(approveCall(commandIo().io, run, { runId: 'clerk-1' })).rejects.toThrow(
+    '2 calls of run "clerk-1" wait for a decision: name one of "c1" (refund), "c2" (mail)',
+  );
+  expect(sent).toEqual([]);
+});
+
+test('where nothing waits, that is what is said', async () => {
+  const { run } = fakeRun([]);
+  await expect(rejectCall(commandIo().io, run, { runId: 'clerk-1' })).rejects.toMatchObject({ code: 'unknown_call' });
+});
+
+test('who decides is the user of the system, unless they say otherwise', async () => {
+  const { run, sent } = fakeRun([waiting()]);
+  await rejectCall(commandIo().io, run, { runId: 'clerk-1', callId: 'c1', digest: 'seen' });
+  expect(sent).toEqual([['reject', 'c1', { id: ID, by: userInfo().username, digest: 'seen' }]]);
+});
+
+test('a rejection says why, and a decision that holds for more says how to end that', async () => {
+  const { run } = fakeRun([waiting()]);
+  const { io, stdout, stderr } = commandIo();
+  await rejectCall(io, run, { runId: 'clerk-1', by: 'ann', id: 'd 1', reason: 'too much', remember: 'tool', namespace: 'shop' });
+  expect(stdout()).toBe('Call "c1" of "refund" is rejected by ann: too much\n');
+  expect(stderr()).toBe("That holds for further calls. To end that: longhaul revoke clerk-1 'd 1' --namespace shop\n");
+});
+
+test('an answer is the content, and with --json the receipt is printed', async () => {
+  const { run, sent } = fakeRun([waiting()]);
+  const { io, json } = commandIo({ json: true });
+  await respondToCall(io, run, { runId: 'clerk-1', by: 'ann', id: 'd1', content: { colour: 'green' } });
+  expect(sent).toEqual([['respond', 'c1', { colour: 'green' }, { id: 'd1', by: 'ann', digest: 'digest of c1' }]]);
+  expect(json()).toEqual([{ runId: 'clerk-1', version: 1, status: 'decided', decision: decision({ type: 'respond' }) }]);
+});
+
+test('a decision that had been taken before says when', async () => {
+  const { run } = fakeRun([waiting()], 'repeated');
+  const { io, stdout } = commandIo();
+  await approveCall(io, run, { runId: 'clerk-1', callId: 'c1', by: 'ann', id: 'd1' });
+  expect(stdout()).toBe(`Call "c1" of "refund" was approved by ann at ${AT} already (decision "d1")\n`);
+});
+
+test('where no answer comes in time, the error says the id under which the decision can be sent again', async () => {
+  const { run } = fakeRun([waiting()]);
+  const slow: DecidableRun = {
+    ...run,
+    approve: () => Promise.reject(new LonghaulError('wait_timeout', 'Not in time. Send it again with the same id')),
+  };
+  const flags = { runId: 'clerk-1', callId: 'c1' };
+  await expect(approveCall(commandIo().io, slow, flags)).rejects.toThrow(
+    /^Not in time\. Send it again with the same id: --id [0-9a-f-]{36}$/,
+  );
+  await expect(approveCall(commandIo().io, slow, { ...flags, id: 'd1' })).rejects.toThrow(/the same id$/);
+});
