@@ -99,7 +99,7 @@ test('cancel keeps the reason in the result, and a second one finds nothing to c
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([hang()]) } });
   const { runId } = await testbed.client.start('assistant', { input: 'Q', taskQueue: testbed.taskQueue });
   const cancelled = await cli(testbed, ['cancel', runId, '--reason', 'too slow', '--json']);
-  expect(lines(cancelled.stdout)).toEqual([{ runId, outcome: 'requested', reason: 'too slow' }]);
+  expect(lines(cancelled.stdout)).toMatchObject([{ runId, outcome: 'requested', reason: 'too slow' }]);
   const result = await cli(testbed, ['result', runId]);
   expect(result).toMatchObject({ exitCode: 4 });
   expect(result.stderr).toContain('cancelled: too slow');
@@ -120,6 +120,7 @@ test('list finds runs by agent and status, as a table and as JSON Lines', async 
   const entry = {
     agentName: 'assistant',
     status: 'completed',
+    waitingFor: [],
     startTime: expect.any(String) as string,
     endTime: expect.any(String) as string,
   };
