@@ -4,9 +4,9 @@ import { InFlight, MAX_BYTES_IN_FLIGHT } from './in-flight.ts';
 import type { ToolsPosition } from './next-step.ts';
 import { executeWithDecisions } from './execute-with-decisions.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
-import { type Acting, interrupted, type PreparedCall } from './prepare-call.ts';
+import type { Acting, PreparedCall } from './prepare-call.ts';
 import type { RunState } from './run-state.ts';
-import { startTool, withState } from './start-tool.ts';
+import { givenUp, startTool, withState } from './start-tool.ts';
 
 /** What has come of each call, by its place; null for a call that has not started. */
 type Outcomes = (ToolOutcome | null)[];
@@ -47,8 +47,7 @@ async function executeInSequence(state: RunState, ports: RunPorts, batch: Batch)
   for (const [place, one] of prepared.entries()) {
     if (outcomes[place] !== null) continue;
     if (continueBeforeTool(state, ports, batch)) return outcomes;
-    const outcome: ToolOutcome = givenUp(ports) ?? (await execute(state, ports, one));
-    outcomes[place] = withState(state, one, outcome);
+    outcomes[place] = withState(state, one, await execute(state, ports, one));
   }
   return outcomes;
 }
@@ -89,26 +88,20 @@ async function startInTurn(state: RunState, ports: RunPorts, batch: Batch): Prom
       outcomes[place] = one.outcome;
       continue;
     }
-    const instead = givenUp(ports);
+    const bytes = bytesInFlight(one.invocation);
+    while (!calls.hasRoomFor(bytes) && ports.allows('bounded-fan-out')) await calls.one();
+    const instead = givenUp(ports, one);
     if (instead !== undefined) {
       outcomes[place] = instead;
       continue;
     }
-    const bytes = bytesInFlight(one.invocation);
-    while (!calls.hasRoomFor(bytes) && ports.allows('bounded-fan-out')) await calls.one();
     if (continueBeforeTool(state, ports, batch)) break;
     calls.add(bytes, startTool(state, ports, one.invocation), (outcome) => (outcomes[place] = outcome));
   }
   await calls.all();
 }
 
-/** Why a call must not start any more: the run is cancelled, or a message says where to go instead. */
-function givenUp(ports: RunPorts): ToolOutcome | undefined {
-  if (ports.cancelRequested()) return { type: 'cancelled' };
-  return ports.inbox.isSteered ? interrupted() : undefined;
-}
-
 /** Not async: in the sandbox every promise costs a stack trace. */
 function execute(state: RunState, ports: RunPorts, prepared: PreparedCall): ToolOutcome | Promise<ToolOutcome> {
-  return prepared.type === 'immediate' ? prepared.outcome : startTool(state, ports, prepared.invocation);
+  return givenUp(ports, prepared) ?? (prepared.type === 'immediate' ? prepared.outcome : startTool(state, ports, prepared.invocation));
 }

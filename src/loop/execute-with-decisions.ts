@@ -8,6 +8,7 @@ import { type Acting, interrupted, result } from './prepare-call.ts';
 import { recordResults } from './record-results.ts';
 import { settleDecisions, settleRemembered } from './settle-decisions.ts';
 import { type DecidedBatch, StartedCalls } from './started-calls.ts';
+import { givenUp } from './start-tool.ts';
 import { beginToWait, showWaiting, tellAgain, waitForChange } from './wait-for-decisions.ts';
 
 /**
@@ -108,9 +109,10 @@ function isToStop({ state }: Acting, ports: RunPorts): boolean {
 }
 
 /** Calls that have not started are given up; those that run are waited for. */
-function giveUp({ state }: Acting, ports: RunPorts, { outcomes }: DecidedBatch, calls: StartedCalls): void {
+function giveUp({ state }: Acting, ports: RunPorts, { prepared, outcomes }: DecidedBatch, calls: StartedCalls): void {
   state.approvals.pending = [];
-  for (const [place, outcome] of outcomes.entries()) {
-    if (outcome === null && !calls.has(place)) outcomes[place] = ports.cancelRequested() ? { type: 'cancelled' } : interrupted();
+  for (const [place, one] of prepared.entries()) {
+    if (outcomes[place] !== null || calls.has(place)) continue;
+    outcomes[place] = givenUp(ports, one) ?? (one.type === 'immediate' ? one.outcome : interrupted());
   }
 }

@@ -1,8 +1,14 @@
 import { setState } from '../domain/execution-context.ts';
 import { stateProblem } from '../domain/state-problem.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
-import type { PreparedCall } from './prepare-call.ts';
+import { interrupted, type PreparedCall } from './prepare-call.ts';
 import type { RunState } from './run-state.ts';
+
+/** What a call is answered with that must not start any more: the run is cancelled, or a message says where to go instead. */
+export function givenUp(ports: RunPorts, { type }: PreparedCall): ToolOutcome | undefined {
+  if (ports.cancelRequested()) return { type: 'cancelled' };
+  return type === 'execute' && ports.inbox.isSteered ? interrupted() : undefined;
+}
 
 /** Starts a call. From here on it counts, whatever comes of it. */
 export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
