@@ -77,6 +77,8 @@ export async function decideCall(run: DecidedRun, { type, callId, content, optio
 }
 
 async function digestOf(reader: RunReader, callId: string): Promise<string | undefined> {
+  // Nothing waits in a run that has ended, and there may be no worker that could say so.
+  if ((await reader.chain.newest()).closed) return undefined;
   const { pending } = await reader.approvals();
   return pending.find((waiting) => waiting.callId === callId)?.digest;
 }
@@ -103,13 +105,12 @@ async function fromRecord(
       throw new LonghaulError('run_ended', `Run "${runId}" has ended, and nobody had decided about call "${callId}"`);
     case 'unknown':
   }
-  throw new LonghaulError('unknown_call', await unknownCall(runId, reader, callId));
-}
-
-async function unknownCall(runId: string, reader: RunReader, callId: string): Promise<string> {
+  if (code === 'run_ended')
+    throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" has waited for a decision, and the run has ended`);
   const { pending } = await reader.approvals();
   const waiting = pending.map((one) => `"${one.callId}" (${one.toolName})`);
-  return `No call "${callId}" of run "${runId}" waits for a decision: ${waiting.length === 0 ? 'nothing does' : `${waiting.join(', ')} do`}`;
+  const instead = waiting.length === 0 ? 'nothing does' : `there are ${waiting.join(', ')}`;
+  throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" waits for a decision: ${instead}`);
 }
 
 function alreadyDecidedError(runId: string, decision: Decision): LonghaulError {

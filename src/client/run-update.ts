@@ -2,8 +2,10 @@ import { type Client, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCance
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
 import { errorMessage, isErrorCode, LonghaulError } from '../domain/error.ts';
+import { UPDATES } from '../protocol.ts';
 import { GRPC, grpcCode } from './grpc-code.ts';
 import { runNotFound } from './run-outcome.ts';
+import { laneOf, type UpdateLane } from './update-lane.ts';
 import { pause } from './waiting.ts';
 
 /** How long an Update is tried, where the caller says nothing. */
@@ -37,23 +39,58 @@ export interface RunUpdate {
  */
 export async function updateRun<Answer>(client: Client, runId: string, update: RunUpdate, options: UpdateOptions = {}): Promise<Answer> {
   const deadline = Date.now() + (options.timeoutMs ?? DEFAULT_PATIENCE_MS);
+  const lane = laneOf(client, runId, update.name === UPDATES.send ? 'messages' : 'others');
+  const taken = await lane.inTurn(deadline, async () => ({ answer: await tryUpdate<Answer>(client, runId, update, { deadline, lane }) }));
+  if (taken === undefined) throw gaveUp(runId, update, new Error('what this client had sent before was not taken'));
+  return taken.answer;
+}
+
+/** Within which bounds an Update is tried. */
+interface Bounds {
+  deadline: number;
+  lane: UpdateLane;
+}
+
+async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdate, { deadline, lane }: Bounds): Promise<Answer> {
   const { name, argument = null, updateId = randomUUID() } = update;
   // Without a run id: each attempt goes to the execution that is the newest then.
   const handle = client.workflow.getHandle(runId);
   let wait = SHORTEST_PAUSE_MS;
   let hindrance: unknown;
   for (;;) {
+    await lane.keepGap();
     try {
-      return await client.withDeadline(deadline, () => handle.executeUpdate<Answer, [unknown]>(name, { args: [argument], updateId }));
+      const answer = await client.withDeadline(deadline, () => handle.executeUpdate<Answer, [unknown]>(name, { args: [argument], updateId }));
+      lane.learn('taken');
+      return answer;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw await goneError(client, runId);
       if (!isPassing(error)) throw refusal(error);
       // That the time is over says less than what it was spent on.
       if (hindrance === undefined || error instanceof WorkflowUpdateFailedError) hindrance = error;
       if (Date.now() + wait > deadline) throw gaveUp(runId, update, hindrance);
+      const congestion = congestionOf(error);
+      if (congestion !== undefined) {
+        lane.learn(congestion);
+        continue;
+      }
     }
     await pause(wait);
     wait = Math.min(wait * 2, LONGEST_PAUSE_MS);
+  }
+}
+
+/** Too much is said to the run at once: the Update was shed, or aborted because another was. */
+function congestionOf(error: unknown): 'shed' | 'aborted' | undefined {
+  const text = errorText(error);
+  switch (grpcCode(error)) {
+    case GRPC.resourceExhausted:
+      // A run that goes on in its next execution takes nothing for a moment, however little there is.
+      return text.includes('workflow is closing') ? undefined : 'shed';
+    case GRPC.unavailable:
+      return text.includes('update was aborted') ? 'aborted' : undefined;
+    default:
+      return undefined;
   }
 }
 
