@@ -1,5 +1,7 @@
 import type { ApprovalView } from '../src/domain/approval.ts';
 import { isToolCall } from '../src/domain/content.ts';
+import { decisionHints } from '../src/domain/decision-hints.ts';
+import { dollars } from '../src/domain/dollars.ts';
 import { oneLine } from '../src/domain/text.ts';
 import { approvalViews } from '../src/loop/approval-view.ts';
 import { used } from '../src/loop/limits.ts';
@@ -45,7 +47,8 @@ function usageLines(state: RunState): string[] {
     `- **Tokens** ${totalTokens}${of(limits.totalTokens)} (${inputTokens}${of(limits.inputTokens)} prompt, ${outputTokens}${of(limits.outputTokens)} completion${estimated})`,
   ];
   if (usage.costUsd !== undefined || limits.costUsd !== undefined) {
-    lines.push(`- **Cost** ${costUsd.toFixed(4)}${of(limits.costUsd)} USD`);
+    const amounts = [costUsd, ...(limits.costUsd === undefined ? [] : [limits.costUsd])].map(dollars);
+    lines.push(`- **Cost** ${amounts.join(' of ').replaceAll('$', '&#36;')}`);
   }
   if (limits.deadlineMs !== undefined) lines.push(`- **Deadline** ${new Date(startedAt + limits.deadlineMs).toISOString()}`);
   return lines;
@@ -63,20 +66,13 @@ function approvalLines(state: RunState): string[] {
   return lines;
 }
 
-function approvalText(
-  runId: string,
-  { kind, callId, toolName, arguments: args, digest, reason, deadlineAt, onDeadline }: ApprovalView,
-): string[] {
+function approvalText(runId: string, waiting: ApprovalView): string[] {
+  const { callId, toolName, arguments: args, digest, reason, deadlineAt, onDeadline } = waiting;
   const lines = [`**Waits for a decision: ${toolName}**`, '', `- **Call** \`${callId}\`, digest \`${digest}\``];
   if (reason !== undefined) lines.push(`- **Why** ${shown(reason, ERROR_BYTES)}`);
   if (deadlineAt !== undefined) lines.push(`- **Deadline** ${new Date(deadlineAt).toISOString()}, then ${onDeadline}`);
   lines.push('', '```json', oneLine(JSON.stringify(args), ARGUMENTS_BYTES), '```', '', '```sh');
-  const commands = kind === 'question' ? ['respond'] : ['approve', 'reject'];
-  for (const command of commands) {
-    const content = command === 'respond' ? ' --json \'"answer"\'' : '';
-    lines.push(`longhaul ${command} ${runId} ${callId}${content}`);
-  }
-  return [...lines, '```'];
+  return [...lines, ...decisionHints(runId, waiting), '```'];
 }
 
 /** Free text on one line. The UI takes what is between two dollar signs for a formula. */

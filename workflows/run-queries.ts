@@ -91,11 +91,11 @@ function approvalsPage(run: LiveRun, from: number): ApprovalsPage {
   };
 }
 
-/** Decided or about to be: whoever checks a decision asks for what it would let run. */
-function callArguments({ state, authorizing }: LiveRun, callId: string): JsonObject {
+/** Another call than was decided must not run with nothing. */
+function callArguments({ runId, state }: LiveRun, callId: string): JsonObject {
   const approved = state?.approvals.approved.find((one) => one.callId === callId)?.arguments;
-  const checked = [...authorizing.values()].find((one) => one.callId === callId)?.arguments;
-  return approved ?? checked ?? {};
+  if (approved !== undefined) return approved;
+  throw ApplicationFailure.create({ type: 'unknown_call', message: `Run "${runId}" has no decided arguments for call "${callId}"` });
 }
 
 function decisionContent({ authorizing }: LiveRun, id: string): DecisionContent {

@@ -1,9 +1,10 @@
 import type { ApprovalView, RememberedDecision } from '../domain/approval.ts';
 import type { ServerFlags } from './command.ts';
-import { decisionHints } from './decision-hints.ts';
+import { decisionHints } from '../domain/decision-hints.ts';
 import { type Output, printableLine } from './output.ts';
 import { pointInTime } from './point-in-time.ts';
-import { serverOptions, shellCommand } from './shell-command.ts';
+import { shellCommand } from '../domain/shell-command.ts';
+import { serverOptions } from './server-options.ts';
 import { indented } from './step-lines.ts';
 import { visibleJson, visibleText } from './visible-json.ts';
 
@@ -32,7 +33,7 @@ export function approvalLines(waiting: ApprovalView, { output, runId, flags }: A
     `${output.look('yellow', printableLine(toolName))} ${output.look('dim', `· call ${printableLine(callId)} · step ${step} of run ${printableLine(runId)}`)}`,
     ...indented(argumentsText(waiting)),
     ...facts.map(([name, value]) => `  ${output.look('dim', name.padEnd(6))} ${value}`),
-    ...decisionHints(runId, waiting, flags).map((hint) => `  ${output.look('cyan', printableLine(hint))}`),
+    ...decisionHints(runId, waiting, serverOptions(flags)).map((hint) => `  ${output.look('cyan', printableLine(hint))}`),
   ];
 }
 

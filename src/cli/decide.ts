@@ -8,7 +8,8 @@ import { DECIDED } from './decision-text.ts';
 import { osUser } from './os-user.ts';
 import { printableLine } from './output.ts';
 import { underId } from './request-id.ts';
-import { serverOptions, shellCommand } from './shell-command.ts';
+import { shellCommand } from '../domain/shell-command.ts';
+import { serverOptions } from './server-options.ts';
 import { waitingCall } from './waiting-call.ts';
 import { withClient } from './with-client.ts';
 

@@ -1,3 +1,4 @@
+import { dollars } from '../domain/dollars.ts';
 import type { LimitChanges } from '../domain/limits.ts';
 
 const WORDS = {
@@ -28,12 +29,6 @@ export function limitsText(limits: LimitChanges): string {
     ...(limits.costUsd === undefined ? [] : [`cost ${dollars(limits.costUsd)}`]),
     ...(limits.deadlineMs === undefined ? [] : [`deadline ${durationText(limits.deadlineMs)} from the start`]),
   ].join(', ');
-}
-
-/** An amount of US dollars: to the cent where that is all of it, and finer for what single calls cost. */
-export function dollars(amount: number): string {
-  if (Number(amount.toFixed(2)) === amount) return `$${amount.toFixed(2)}`;
-  return `$${amount.toFixed(amount < 0.001 ? 6 : 4)}`;
 }
 
 /** A duration as it would be written: `90m`, `2h`, `1d`. */

@@ -1,7 +1,7 @@
 import type { RunStatus } from '../domain/run-status.ts';
 import type { RunLimits } from '../domain/limits.ts';
 import type { AggregatedUsage } from '../domain/usage.ts';
-import { dollars } from './limits-text.ts';
+import { dollars } from '../domain/dollars.ts';
 import { type Look, type Output, printable } from './output.ts';
 import { pointInTime } from './point-in-time.ts';
 import type { RunView } from './run-view.ts';

@@ -1,5 +1,5 @@
 import type { EstimatedUsage, Spent, UsageStats } from '../domain/usage.ts';
-import { dollars } from './limits-text.ts';
+import { dollars } from '../domain/dollars.ts';
 
 /** What a model call cost: as the provider said, else as estimated. */
 export function usageText(usage: UsageStats | null, estimated: EstimatedUsage | undefined): string {

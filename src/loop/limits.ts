@@ -1,3 +1,4 @@
+import { dollars } from '../domain/dollars.ts';
 import type { LimitChanges, LimitReached, RunLimits } from '../domain/limits.ts';
 import type { RunState } from './run-state.ts';
 
@@ -107,8 +108,4 @@ export function raised(limits: RunLimits, { toolCallsByName = {}, ...changes }: 
 function higher<Changes extends Record<string, number>>(now: Record<string, unknown>, changes: Changes): Changes {
   const entries = Object.entries(changes).filter(([name, value]) => !Object.hasOwn(now, name) || value >= Number(now[name]));
   return Object.fromEntries(entries) as Changes;
-}
-
-function dollars(amount: number): string {
-  return `$${amount.toFixed(4)}`;
 }

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { approvalsOfAll, approvalsOfRun } from '../../src/cli/approvals.ts';
-import { decisionHints } from '../../src/cli/decision-hints.ts';
+import { serverOptions } from '../../src/cli/server-options.ts';
+import { decisionHints } from '../../src/domain/decision-hints.ts';
 import { Interruption } from '../../src/cli/interruption.ts';
 import type { ApprovalView } from '../../src/domain/approval.ts';
 import { commandIo } from './command-io.ts';
@@ -115,7 +116,7 @@ test('following ends with the interruption, as for events', async () => {
 });
 
 test('a question is answered as its schema wants it, and a limit is approved like a call', () => {
-  const hints = (fields: Partial<ApprovalView>): string[] => decisionHints('r', waiting(fields), {});
+  const hints = (fields: Partial<ApprovalView>): string[] => decisionHints('r', waiting(fields));
   expect(hints({ kind: 'question', answer: { type: 'string' } })).toEqual(["longhaul respond r c1 --text '…'"]);
   expect(hints({ kind: 'question', answer: { type: 'object', properties: { refund: {}, note: {} } } })).toEqual([
     `longhaul respond r c1 --value '{"refund":"…","note":"…"}'`,
@@ -126,9 +127,9 @@ test('a question is answered as its schema wants it, and a limit is approved lik
 
 test('a command to copy leads to the same server, and nothing that a model wrote can run in a shell', () => {
   const flags = { address: 'prod:7233', namespace: 'shop', json: true };
-  expect(decisionHints('r', waiting(), flags)[0]).toBe('longhaul approve r c1 --address prod:7233 --namespace shop');
-  expect(decisionHints('r', waiting({ callId: "c'; rm -rf $(x)" }), {})[0]).toBe("longhaul approve r 'c'\\''; rm -rf $(x)'");
-  expect(decisionHints('r', waiting({ callId: '--help' }), {})[1]).toBe("longhaul reject --reason '…' -- r --help");
+  expect(decisionHints('r', waiting(), serverOptions(flags))[0]).toBe('longhaul approve r c1 --address prod:7233 --namespace shop');
+  expect(decisionHints('r', waiting({ callId: "c'; rm -rf $(x)" }))[0]).toBe("longhaul approve r 'c'\\''; rm -rf $(x)'");
+  expect(decisionHints('r', waiting({ callId: '--help' }))[1]).toBe("longhaul reject --reason '…' -- r --help");
 });
 
 test('arguments are shown as they are: what moves the cursor or hides text is escaped, and a long list has lines', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RunHandle } from '../../src/client/index.ts';
-import { defineAgent, defineTool } from '../../src/index.ts';
+import { defineAgent, defineTool, type ToolDefinition } from '../../src/index.ts';
 import { INTERRUPTED_CALL } from '../../src/domain/tool-text.ts';
 import { SIGNALS } from '../../src/protocol.ts';
 import { callTool, hang, say, type ScriptedModel, scriptedModel, together } from '../../src/testing/index.ts';
@@ -33,7 +33,7 @@ interface Point {
   told?: string[];
 }
 
-const waitForAbort = (told: string[]): ReturnType<typeof defineTool> =>
+const waitForAbort = (told: string[]): ToolDefinition<Record<string, never>, unknown, Promise<void>> =>
   defineTool({
     name: 'wait',
     description: 'Waits until it is told to stop',
@@ -49,7 +49,7 @@ const waitForAbort = (told: string[]): ReturnType<typeof defineTool> =>
     },
   });
 
-const gateTool = (gate: PromiseWithResolvers<string>, told: string[]): ReturnType<typeof defineTool> =>
+const gateTool = (gate: PromiseWithResolvers<string>, told: string[]): ToolDefinition<Record<string, never>, unknown, Promise<string>> =>
   defineTool({
     name: 'gate',
     description: 'Waits until it is opened',

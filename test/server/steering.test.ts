@@ -8,7 +8,7 @@ import { clerk } from './decision-agents.ts';
 import { Testbed, until } from './testbed.ts';
 
 /** What users said, as the newest request has it. */
-function said(requests: ModelRequest[]): string[] {
+function said(requests: readonly ModelRequest[]): string[] {
   const { conversation = [] } = requests.at(-1) ?? {};
   return conversation
     .flatMap(({ content }) => content)

@@ -1,16 +1,15 @@
-import type { ApprovalView } from '../domain/approval.ts';
-import { isJsonObject, type JsonObject } from '../domain/json.ts';
-import type { ServerFlags } from './command.ts';
-import { serverOptions, shellCommand } from './shell-command.ts';
+import type { ApprovalView } from './approval.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import { shellCommand } from './shell-command.ts';
 
-/** The commands that decide about what waits, to copy. */
+/** The commands that decide about what waits, to copy. `more`: options that all of them need. */
 export function decisionHints(
   runId: string,
   { kind, callId, answer }: Pick<ApprovalView, 'kind' | 'callId' | 'answer'>,
-  flags: ServerFlags,
+  more: readonly string[] = [],
 ): string[] {
   const hint = (command: string, ...options: string[]): string =>
-    shellCommand(command, { operands: [runId, callId], options: [...options, ...serverOptions(flags)] });
+    shellCommand(command, { operands: [runId, callId], options: [...options, ...more] });
   if (kind === 'question') return [hint('respond', ...answerOptions(answer))];
   return [hint('approve'), hint('reject', '--reason', '…')];
 }

@@ -1,5 +1,3 @@
-import type { ServerFlags } from './command.ts';
-
 /** Characters that mean nothing to a shell. */
 const PLAIN = /^[\w@%+=:,./-]+$/;
 
@@ -10,11 +8,6 @@ export function shellCommand(
 ): string {
   const words = operands.some((word) => word.startsWith('-')) ? [...options, '--', ...operands] : [...operands, ...options];
   return ['longhaul', command, ...words.map(quoted)].join(' ');
-}
-
-/** The options that lead to the same server, for commands to copy. */
-export function serverOptions({ address, namespace, codec }: ServerFlags): string[] {
-  return Object.entries({ address, namespace, codec }).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
 }
 
 function quoted(word: string): string {
