@@ -6,7 +6,7 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { connect, type LonghaulClient } from '../../src/client/index.ts';
+import { connect, type LonghaulClient, type RunHandle } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { createWorker } from '../../worker/index.ts';
@@ -23,7 +23,7 @@ function fileOf(name: string): URL {
 
 /** Runs a scenario to its end. */
 async function play(client: LonghaulClient, server: { address: string }, name: string, scenario: Scenario): Promise<void> {
-  const { agent, script, workflowType, cancel, continueAt, messages } = scenario;
+  const { agent, script, workflowType, continueAt, worker: options, meanwhile } = scenario;
   const scripted = scriptedModel(script);
   const continueAsNew = continueAt === undefined ? {} : { continueAsNew: { events: continueAt } };
   const providers = { scripted };
@@ -35,23 +35,24 @@ async function play(client: LonghaulClient, server: { address: string }, name: s
     workflowsPath,
     shutdownGraceMs: 100,
     ...continueAsNew,
+    ...options,
   });
   const running = worker.run();
   const args = workflowType === undefined ? [{ agent, input: 'Q', deps: { user: 1 } }] : [workflowType === 'report' ? 'Q' : {}];
   const handle = await client.temporal.workflow.start(workflowType ?? 'agentRun', { args, taskQueue: name, workflowId: name });
   const run = client.handle(name);
-  if (messages !== undefined) {
-    await run.pause();
-    for (const message of messages) await run.send(message, { id: message });
-    await run.resume();
-  }
-  if (cancel) {
-    while (scripted.requests.length < script.length) await new Promise((resolve) => setTimeout(resolve, 20));
-    await run.cancel('recorded');
-  }
+  await meanwhile?.(run, scripted, client);
   await handle.result().catch(() => undefined);
+  if (workflowType === undefined) await writeRecord(run, name);
   worker.shutdown();
   await running;
+}
+
+/** Writes what the run itself says of its events and steps, while its worker answers, and its result. */
+async function writeRecord(run: RunHandle, name: string): Promise<void> {
+  const lines: string[] = [];
+  for await (const line of run.export()) if (line.type !== 'run') lines.push(JSON.stringify(line));
+  await writeFile(new URL(`./records/${name}.jsonl`, import.meta.url), `${lines.join('\n')}\n`);
 }
 
 /** Writes a file for each execution of a run: the later ones with a number. */

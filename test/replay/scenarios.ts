@@ -1,7 +1,21 @@
 import { z } from 'zod';
-import { defineAgent } from '../../src/index.ts';
-import { callTool, failWith, hang, say, type ScriptEntry, structured, together } from '../../src/testing/index.ts';
+import type { LonghaulClient, RunHandle } from '../../src/client/index.ts';
+import { defineAgent, defineTool } from '../../src/index.ts';
+import {
+  callTool,
+  failWith,
+  hang,
+  say,
+  type ScriptEntry,
+  structured,
+  type ScriptedModel,
+  type ScriptedReply,
+  together,
+} from '../../src/testing/index.ts';
+import type { CreateWorkerOptions } from '../../worker/index.ts';
 import { assistant, broken, search } from '../server/agents.ts';
+import { clerk } from '../server/decision-agents.ts';
+import { until } from '../server/until.ts';
 
 /** A run to record: what the model answers, and what happens to the run meanwhile. */
 export interface Scenario {
@@ -9,12 +23,12 @@ export interface Scenario {
   script: ScriptEntry[];
   /** A workflow of the test's own instead of a run. */
   workflowType?: string;
-  /** The run is cancelled once the model has been asked for its last answer. */
-  cancel?: boolean;
   /** Events of history after which the run continues as new. */
   continueAt?: number;
-  /** Messages that are sent while the run is paused. */
-  messages?: string[];
+  /** What the worker has beside agents and model. */
+  worker?: Partial<CreateWorkerOptions>;
+  /** What happens to the run while it goes on. */
+  meanwhile?: (run: RunHandle, model: ScriptedModel, client: LonghaulClient) => Promise<unknown>;
 }
 
 const sequential = defineAgent({ name: 'sequential', model: 'scripted/m', tools: [search, broken], parallel: false });
@@ -24,8 +38,24 @@ const writer = defineAgent({ name: 'writer', model: 'scripted/m' });
 const lastWords = defineAgent({ name: 'last_words', model: 'scripted/m', tools: [search], maxIterations: 1, finalAttempt: true });
 const compacting = defineAgent({ name: 'compacting', model: 'scripted/m', tools: [search], window: { maxBytes: 6_000, keepResults: 1 } });
 
+const bounded = defineAgent({
+  name: 'bounded',
+  model: 'scripted/m',
+  tools: [search],
+  limits: { toolCalls: 3, totalTokens: 30 },
+  onLimit: 'ask',
+});
+const soon = defineTool({
+  name: 'soon',
+  description: 'Waits for a decision, not for long',
+  parameters: z.object({}),
+  approval: { when: 'always', deadline: '1s' },
+  execute: () => 'done',
+});
+const hasty = defineAgent({ name: 'hasty', model: 'scripted/m', tools: [soon] });
+
 /** The agents of the scenarios. */
-export const agents = [assistant, sequential, typed, researcher, writer, lastWords, compacting];
+export const agents = [assistant, sequential, typed, researcher, writer, lastWords, compacting, clerk, bounded, hasty];
 
 const lookUp = callTool('search', { query: 'a' }, 'c1');
 const both = together(say('looking'), lookUp, callTool('broken', {}, 'c2'), callTool('nope', {}, 'c3'));
@@ -40,7 +70,7 @@ export const scenarios: Record<string, Scenario> = {
   'limit-with-final-attempt': { agent: 'last_words', script: [lookUp, say('the best I have')] },
   'failed-in-a-model-call': { agent: 'assistant', script: [lookUp, failWith('model_forbidden', 'no')] },
   'failed-with-an-unknown-agent': { agent: 'nobody', script: [] },
-  'cancelled-in-a-model-call': { agent: 'assistant', script: [lookUp, hang('half')], cancel: true },
+  'cancelled-in-a-model-call': { agent: 'assistant', script: [lookUp, hang('half')], meanwhile: cancelled },
   'two-agents-in-a-workflow': { agent: 'researcher', script: [say('facts'), say('text')], workflowType: 'report' },
   'two-agents-inline': { agent: 'researcher', script: [say('facts'), say('text')], workflowType: 'inlineReport' },
   'continued-after-every-step': {
@@ -53,5 +83,113 @@ export const scenarios: Record<string, Scenario> = {
     agent: 'compacting',
     script: [...longLookUps.slice(0, 3), say('a summary'), ...longLookUps.slice(3), say('done')],
   },
-  'told-while-paused': { agent: 'assistant', script: [lookUp, say('done'), say('done')], messages: ['one', 'two'] },
+  'told-while-paused': {
+    agent: 'assistant',
+    script: [lookUp, say('done'), say('done')],
+    meanwhile: async (run) => {
+      await run.pause();
+      for (const message of ['one', 'two']) await run.send(message, { id: message });
+      await run.resume();
+    },
+  },
+  'decided-in-every-way': {
+    agent: 'clerk',
+    script: [together(pay(1), pay(2), pay(3), callTool('ask_colour', { question: 'Which?' }, 'q'), lookUp), pay(4), say('done')],
+    meanwhile: async (run) => {
+      await waiting(run, 4);
+      await run.approve('pay-1', { id: 'd1', by: 'ann' });
+      await run.approve('pay-2', { id: 'd2', arguments: { amount: 20 }, remember: 'tool' });
+      await run.reject('pay-3', { id: 'd3', reason: 'too much' });
+      await run.respond('q', { colour: 'red' }, { id: 'd4' });
+    },
+  },
+  'denied-by-its-deadline': { agent: 'hasty', script: [callTool('soon', {}, 'c1'), say('done')] },
+  'decided-by-signal': {
+    agent: 'clerk',
+    script: [pay(1), say('done')],
+    meanwhile: async (run, model, { temporal }) => {
+      const { pending } = await waiting(run, 1);
+      const workflow = temporal.workflow.getHandle(run.runId);
+      const { digest } = pending[0] ?? { digest: '' };
+      await workflow.signal('approve', { callId: 'pay-1', id: 's1', digest: 'other' });
+      await workflow.signal('approve', { callId: 'pay-1', id: 's2', digest, by: 'ann' });
+      await until(() => model.requests.length === 2, 'the call is decided');
+    },
+  },
+  'checked-and-told': {
+    agent: 'clerk',
+    script: [pay(1), say('done')],
+    worker: {
+      authorize: ({ by }) => (by === 'ann' ? { as: 'ann@example.org' } : { refuse: 'nobody knows them' }),
+      notify: () => undefined,
+    },
+    meanwhile: async (run) => {
+      await waiting(run, 1);
+      await run.approve('pay-1', { id: 'd1', by: 'eve' }).catch(() => undefined);
+      await run.approve('pay-1', { id: 'd2', by: 'ann' });
+    },
+  },
+  'waiting-over-executions': {
+    agent: 'clerk',
+    script: [together(pay(1), pay(2), lookUp), say('done')],
+    continueAt: 30,
+    meanwhile: async (run) => {
+      await waiting(run, 2);
+      for (const id of ['m1', 'm2', 'm3', 'm4', 'm5', 'm6']) await run.send(id, { id });
+      await run.reject('pay-2', { id: 'd2' });
+      await run.approve('pay-1', { id: 'd1', arguments: { amount: 7 } });
+    },
+  },
+  'steered-while-it-waits': {
+    agent: 'clerk',
+    script: [together(pay(1), lookUp), say('as you like')],
+    meanwhile: async (run) => {
+      await waiting(run, 1);
+      await run.send('rather not', { id: 'm1', mode: 'steer' });
+    },
+  },
+  'interrupted-in-a-model-call': {
+    agent: 'assistant',
+    script: [lookUp, hang('half'), say('done')],
+    meanwhile: async (run, model) => {
+      await until(() => model.requests.length === 2, 'the second model call');
+      await run.send('rather this', { id: 'm1', mode: 'interrupt' });
+    },
+  },
+  'asked-at-limits': {
+    agent: 'bounded',
+    script: [threeLookUps, lookUp, say('done')],
+    meanwhile: async (run) => {
+      const [calls] = (await waiting(run, 1)).pending;
+      await run.approve(calls?.callId ?? '', { id: 'd1', by: 'ann' });
+      await until(async () => (await run.approvals()).pending[0]?.reason?.includes('tokens') === true, 'the limit of tokens');
+      await run.raise({ totalTokens: 100 }, { id: 'r1', by: 'ann' });
+    },
+  },
+  'cancelled-by-signal-while-it-waits': {
+    agent: 'clerk',
+    script: [together(pay(1), lookUp)],
+    meanwhile: async (run, _, { temporal }) => {
+      await waiting(run, 1);
+      await temporal.workflow.getHandle(run.runId).signal('cancel', { reason: 'enough', by: 'ann' });
+    },
+  },
 };
+
+function pay(amount: number): ScriptedReply {
+  return callTool('refund', { amount }, `pay-${amount}`);
+}
+
+async function cancelled(run: RunHandle, model: ScriptedModel): Promise<void> {
+  await until(() => model.requests.length === 2, 'the last answer');
+  await run.cancel('recorded');
+}
+
+/** Until so many calls wait for a decision. */
+async function waiting(run: RunHandle, calls: number): ReturnType<RunHandle['approvals']> {
+  for (;;) {
+    const approvals = await run.approvals();
+    if (approvals.pending.length === calls) return approvals;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
