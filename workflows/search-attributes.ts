@@ -9,6 +9,9 @@ const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeT
 const STATUS = defineSearchAttributeKey(SEARCH_ATTRIBUTES.status, SearchAttributeType.KEYWORD);
 const WAITING_FOR = defineSearchAttributeKey(SEARCH_ATTRIBUTES.waitingFor, SearchAttributeType.KEYWORD_LIST);
 
+/** What the run waits for, where that has changed. */
+type WaitingFor = { key: typeof WAITING_FOR; value: string[] }[];
+
 /**
  * Makes the run findable by agent, status and what it waits for, and knows what it has published: each change is an
  * event of history. Only what the snapshot says that the namespace has: upserting an attribute that is missing fails
@@ -26,23 +29,24 @@ export class Published {
 
   /** Publishes agent and status. */
   status(snapshot: AgentSnapshot, status: RunStatus): void {
-    this.#status = status;
-    if (!snapshot.searchAttributes) return;
-    upsertSearchAttributes([{ key: AGENT, value: snapshot.name }, { key: STATUS, value: status }, ...this.#waiting(snapshot, [])]);
+    this.#publish(snapshot, status, this.#waiting(snapshot, []));
   }
 
   /** Publishes what has changed since the last time. */
   show({ snapshot, status, approvals }: RunState): void {
     const names = approvals.pending.map(({ toolName }) => toolName);
-    if (!snapshot.searchAttributes) return;
     const waiting = this.#waiting(snapshot, names);
-    if (status === this.#status && waiting.length === 0) return;
+    if (status !== this.#status || waiting.length > 0) this.#publish(snapshot, status, waiting);
+  }
+
+  #publish(snapshot: AgentSnapshot, status: RunStatus, waiting: WaitingFor): void {
     this.#status = status;
+    if (!snapshot.searchAttributes) return;
     upsertSearchAttributes([{ key: AGENT, value: snapshot.name }, { key: STATUS, value: status }, ...waiting]);
   }
 
   /** One entry for each tool: the list in the Temporal UI says what, not how often. */
-  #waiting({ waitingForAttribute }: AgentSnapshot, names: string[]): { key: typeof WAITING_FOR; value: string[] }[] {
+  #waiting({ waitingForAttribute }: AgentSnapshot, names: string[]): WaitingFor {
     const value = [...new Set(names)].toSorted();
     const shown = value.join('\n');
     if (!waitingForAttribute || shown === this.#waitingFor) return [];

@@ -1,5 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { Event } from '../../src/domain/event.ts';
+import type { StepResult } from '../../src/domain/step.ts';
 
 const FOLDER = fileURLToPath(new URL('./histories/', import.meta.url));
 
@@ -20,4 +22,16 @@ export function recordedHistories(): RecordedHistory[] {
       name: file.replace(/\.json$/, ''),
       history: JSON.parse(readFileSync(`${FOLDER}${file}`, 'utf8')) as RecordedHistory['history'],
     }));
+}
+
+/** What a run said of itself when its history was recorded: of all its executions. */
+export interface RunRecordFile {
+  events: Event[];
+  steps: StepResult[];
+}
+
+/** The record of a run, where it was recorded. */
+export function recordOf(runId: string): RunRecordFile | undefined {
+  const file = fileURLToPath(new URL(`./records/${runId}.json`, import.meta.url));
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as RunRecordFile) : undefined;
 }

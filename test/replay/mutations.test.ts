@@ -19,9 +19,9 @@ const CHANGES: readonly BrokenChange[] = [
   {
     what: 'starts the tools of one answer in another order',
     file: 'src/loop/execute-calls.ts',
-    find: 'await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(one, ports)))',
+    find: 'await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(state, ports, one)))',
     replace:
-      '(await Promise.all([...prepared.entries()].toReversed().map(([place, one]) => batch.outcomes[place] ?? execute(one, ports)))).toReversed()',
+      '(await Promise.all([...prepared.entries()].toReversed().map(([place, one]) => batch.outcomes[place] ?? execute(state, ports, one)))).toReversed()',
     history: 'completed-with-parallel-tools',
     caught: { step: 1, expected: 'activity "search"', actual: 'activity "broken"' },
   },
@@ -91,6 +91,31 @@ const CHANGES: readonly BrokenChange[] = [
     replace: "case 'completed':\n    case 'error':",
     history: 'failed-in-a-model-call',
     caught: { step: 2, expected: 'the end as Failed', actual: 'the end as Completed' },
+  },
+  {
+    what: 'tells nobody that something waits',
+    file: 'workflows/temporal-ports.ts',
+    find: 'notify: (waiting) => notifyWaiting(run, waiting)',
+    replace: 'notify: () => Promise.resolve(true)',
+    needs: '',
+    history: 'checked-and-told',
+    caught: { step: 1, expected: 'activity "notifyWaiting"', actual: 'nothing more in this task' },
+  },
+  {
+    what: 'forgets the deadline of a decision',
+    file: 'src/loop/wait-for-decisions.ts',
+    find: 'deadlineAt === undefined ?',
+    replace: 'deadlineAt !== undefined ?',
+    history: 'denied-by-its-deadline',
+    caught: { step: 1, expected: 'a timer', actual: 'nothing more in this task' },
+  },
+  {
+    what: 'decides without asking who may',
+    file: 'src/loop/settle-decisions.ts',
+    find: 'state.snapshot.authorize && taken.length > 0',
+    replace: 'false',
+    history: 'checked-and-told',
+    caught: { step: 1, expected: 'activity "authorizeDecision"', actual: 'nothing more in this task' },
   },
 ];
 

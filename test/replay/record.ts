@@ -1,15 +1,17 @@
 // Records the histories that the replay test replays: `npm run record-histories` records the scenarios that have no
 // file, `npm run record-histories -- <name>...` those that are named. Keep the old files: they stand for the runs
 // that are still going.
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { type History, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { connect, type LonghaulClient, type RunHandle } from '../../src/client/index.ts';
+import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
+import { type ContextPage, QUERIES, type StepsPage } from '../../src/protocol.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { createWorker } from '../../worker/index.ts';
+import type { RunRecordFile } from './histories.ts';
 import { agents, type Scenario, scenarios } from './scenarios.ts';
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
@@ -43,25 +45,40 @@ async function play(client: LonghaulClient, server: { address: string }, name: s
   const run = client.handle(name);
   await meanwhile?.(run, scripted, client);
   await handle.result().catch(() => undefined);
-  if (workflowType === undefined) await writeRecord(run, name);
+  if (workflowType === undefined) await writeRecord(client, name);
   worker.shutdown();
   await running;
 }
 
-/** Writes what the run itself says of its events and steps, while its worker answers, and its result. */
-async function writeRecord(run: RunHandle, name: string): Promise<void> {
-  const lines: string[] = [];
-  for await (const line of run.export()) if (line.type !== 'run') lines.push(JSON.stringify(line));
-  await writeFile(new URL(`./records/${name}.jsonl`, import.meta.url), `${lines.join('\n')}\n`);
+/** Writes what the run itself says of its events and steps, execution by execution: the worker answers, from the sandbox. */
+async function writeRecord(client: LonghaulClient, name: string): Promise<void> {
+  const record: RunRecordFile = { events: [], steps: [] };
+  for await (const { runId } of executionsOf(client, name)) {
+    const execution = client.temporal.workflow.getHandle(name, runId);
+    const { events } = await execution.query<ContextPage>(QUERIES.context);
+    const { steps } = await execution.query<StepsPage>(QUERIES.steps);
+    record.events.push(...events);
+    record.steps.push(...steps);
+  }
+  await writeFile(new URL(`./records/${name}.json`, import.meta.url), `${JSON.stringify(record)}\n`);
 }
 
 /** Writes a file for each execution of a run: the later ones with a number. */
 async function write(client: LonghaulClient, name: string): Promise<void> {
-  let runId = await firstRunId(client, name);
-  for (let execution = 1; runId; execution += 1) {
-    const history = await client.temporal.workflow.getHandle(name, runId).fetchHistory();
+  let execution = 0;
+  for await (const { history } of executionsOf(client, name)) {
+    execution += 1;
     // Stack traces name files: those of the machine that recorded are of no use to anybody else.
     await writeFile(fileOf(execution === 1 ? name : `${name}-${execution}`), `${historyToJSON(history).replaceAll(root, '')}\n`);
+  }
+}
+
+/** The executions of a run, the oldest first. */
+async function* executionsOf(client: LonghaulClient, name: string): AsyncGenerator<{ runId: string; history: History }> {
+  let runId = await firstRunId(client, name);
+  while (runId) {
+    const history = await client.temporal.workflow.getHandle(name, runId).fetchHistory();
+    yield { runId, history };
     runId = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
   }
 }
