@@ -5,7 +5,7 @@ import { errorCode, isErrorCode, LonghaulError } from '../domain/error.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { summaryOf } from '../loop/approvals.ts';
 import type { DecisionReceipt } from '../protocol.ts';
-import { alreadyDecided } from '../receive/decision.ts';
+import { alreadyDecided } from '../domain/already-decided.ts';
 import { decisionProblem } from '../schema/request-schema.ts';
 import { recordedDecision } from './recorded-decision.ts';
 import type { RunReader } from './run-reader.ts';
@@ -114,6 +114,6 @@ async function fromRecord(
 }
 
 function alreadyDecidedError(runId: string, decision: Decision): LonghaulError {
-  const { code, message } = alreadyDecided({ runId }, decision);
+  const { code, message } = alreadyDecided(runId, decision);
   return new LonghaulError(code, message);
 }

@@ -1,5 +1,6 @@
+import { alreadyDecided } from '../domain/already-decided.ts';
 import { type Decision, decider, type PendingApproval, type RefusedRequest } from '../domain/approval.ts';
-import { decide, pendingOf } from './approvals.ts';
+import { decide, decidedOf, pendingOf } from './approvals.ts';
 import type { Authorization, RunPorts } from './ports.ts';
 import { recordEvent, type RunState } from './run-state.ts';
 
@@ -45,7 +46,9 @@ function apply(state: RunState, ports: RunPorts, decision: Decision, verdict: Au
   }
   // Another decision may have been applied while this one was checked, or a message may have taken the call back.
   if (pendingOf(state.approvals, decision.callId) === undefined) {
-    refuse(state, ports, decision, { code: 'already_decided', message: `Call "${decision.callId}" does not wait any more` });
+    const decided = decidedOf(state.approvals, decision.callId);
+    const gone = { code: 'unknown_call', message: `Call "${decision.callId}" of run "${state.runId}" does not wait any more` };
+    refuse(state, ports, decision, decided === undefined ? gone : alreadyDecided(state.runId, decided));
     return undefined;
   }
   return record(state, ports, verdict === undefined ? decision : { ...decision, verifiedBy: verdict.as });

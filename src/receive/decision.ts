@@ -1,4 +1,5 @@
-import { type DecidedCall, decider, type Decision, type PendingApproval } from '../domain/approval.ts';
+import { type DecidedCall, type Decision, type PendingApproval } from '../domain/approval.ts';
+import { alreadyDecided } from '../domain/already-decided.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budget.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { jsonBytes } from '../domain/payload-limit.ts';
@@ -75,7 +76,7 @@ function refusal(run: Receiver, type: Decision['type'], input: unknown): Refusal
   const asked = input as AnyInput;
   const { callId, id, digest } = asked;
   const same = sameDecision(run, id);
-  if (same !== undefined) return same.callId === callId && same.type === type ? undefined : alreadyDecided(run, same);
+  if (same !== undefined) return same.callId === callId && same.type === type ? undefined : alreadyDecided(run.runId, same);
   const busy = unavailable(run, 'decisions');
   if (busy !== undefined) return busy;
 
@@ -83,7 +84,7 @@ function refusal(run: Receiver, type: Decision['type'], input: unknown): Refusal
   // Where somebody checks who decides, the first decision may still be refused: both are put to them, in their order.
   const queued = run.state?.snapshot.authorize ? undefined : run.inbox.decisions.find((one) => one.callId === callId);
   const decided = queued ?? (waiting === undefined && run.state !== undefined ? decidedOf(run.state.approvals, callId) : undefined);
-  if (decided !== undefined) return alreadyDecided(run, decided);
+  if (decided !== undefined) return alreadyDecided(run.runId, decided);
   if (waiting === undefined) {
     return { code: 'unknown_call', message: `No call "${callId}" of run "${run.runId}" waits for a decision` };
   }
@@ -92,20 +93,6 @@ function refusal(run: Receiver, type: Decision['type'], input: unknown): Refusal
     return { code: 'digest_mismatch', message };
   }
   return contentRefusal(run, waiting, type, asked) ?? noRoomFor(toDecision(run, type, asked, { source: 'update', now: 0 }), run);
-}
-
-/** The refusal of a decision about a call that has been decided: by whom, and how. */
-export function alreadyDecided(
-  { runId }: Pick<Receiver, 'runId'>,
-  { type, callId, toolName, id, at, ...who }: Omit<DecidedCall, 'digest'>,
-): Refusal {
-  const what = { approve: 'approved', reject: 'rejected', respond: 'answered' }[type];
-  const message = `Call "${callId}" of "${toolName}" in run "${runId}" was ${what} by ${quoted(decider(who))} at ${at} (decision "${id}")`;
-  return { code: 'already_decided', message };
-}
-
-function quoted(name: string): string {
-  return name.includes(' ') ? name : `"${name}"`;
 }
 
 /** What the decision says does not go with what waits. */

@@ -97,9 +97,8 @@ const CHANGES: readonly BrokenChange[] = [
     file: 'workflows/temporal-ports.ts',
     find: 'notify: (waiting) => notifyWaiting(run, waiting)',
     replace: 'notify: () => Promise.resolve(true)',
-    needs: '',
     history: 'checked-and-told',
-    caught: { step: 1, expected: 'activity "notifyWaiting"', actual: 'nothing more in this task' },
+    caught: { step: 1, expected: 'activity "notifyWaiting"', actual: 'a change of search attributes' },
   },
   {
     what: 'forgets the deadline of a decision',
@@ -112,7 +111,7 @@ const CHANGES: readonly BrokenChange[] = [
   {
     what: 'decides without asking who may',
     file: 'src/loop/settle-decisions.ts',
-    find: 'state.snapshot.authorize && taken.length > 0',
+    find: 'state.snapshot.authorize && count > 0',
     replace: 'false',
     history: 'checked-and-told',
     caught: { step: 1, expected: 'activity "authorizeDecision"', actual: 'nothing more in this task' },
