@@ -10,7 +10,7 @@ import { newRunState, type RunState } from '../../src/loop/run-state.ts';
 import { windowLimit } from '../../src/loop/window-limit.ts';
 import { carriedOver, type Standing } from './carried-over.ts';
 import { plannedAgent, type PlannedRun } from './planned-run.ts';
-import { World } from './scripted-run.ts';
+import { type Playing, World } from './scripted-run.ts';
 
 /** A generated run, from its beginning to its end, in however many executions. */
 export interface ChainedRun {
@@ -43,7 +43,7 @@ export async function chainedRun(plan: PlannedRun, switches: Switches): Promise<
   let standing: Standing = { state: newRunState(beginning, clock), position: BEGINNING, inbox: new Inbox() };
   for (;;) {
     const { state, position } = standing;
-    const ports = { ...clock, ...portsOf(standing, world, switches) };
+    const ports = { ...clock, ...portsOf(standing, { world, switches, before: [...chain.events] }) };
     const end = await runLoop(state, ports, position);
     chain.events.push(...state.context.events);
     chain.steps.push(...state.steps);
@@ -54,14 +54,22 @@ export async function chainedRun(plan: PlannedRun, switches: Switches): Promise<
   }
 }
 
-function portsOf({ state, inbox }: Standing, world: World, switches: Switches): Omit<RunPorts, 'now' | 'uuid'> {
+/** What surrounds an execution. */
+interface Surroundings {
+  world: World;
+  switches: Switches;
+  /** The record of the executions before. */
+  before: Event[];
+}
+
+function portsOf({ state, inbox }: Standing, { world, switches, before }: Surroundings): Omit<RunPorts, 'now' | 'uuid'> {
   let hasActed = false;
   let isFull = false;
   const acted = <Outcome>(outcome: Outcome): Outcome => {
     hasActed = true;
     return outcome;
   };
-  const run = { runId: state.runId, state, inbox };
+  const run: Playing = { runId: state.runId, state, inbox, record: () => [...before, ...state.context.events] };
   world.act = () => acted(world.say(run));
   return {
     ...quietPorts(),
@@ -70,7 +78,7 @@ function portsOf({ state, inbox }: Standing, world: World, switches: Switches): 
     callModel: async ({ earlierIds: _, ...modelCall }) =>
       acted(await world.during(world.model({ ...modelCall, window: structuredClone(state.window) }, run))),
     runTool: async (invocation) => acted(await world.during(world.tool(invocation, run))),
-    summarise: async (request) => acted(world.summary(request)),
+    summarise: async (request) => acted(world.summary(request, run)),
     cancelRequested: () => world.cancelled,
     until: (isMet, deadline) => world.until(isMet, deadline),
     // A paused run that is carried on is compacted for that, before the messages that come while it waits.

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import type { AgentSnapshot } from '../../src/domain/agent-snapshot.ts';
 import type { DeadlineAction } from '../../src/domain/approval.ts';
 import type { WindowPolicy } from '../../src/domain/compaction.ts';
+import type { LimitChanges } from '../../src/domain/limits.ts';
 import { testSnapshot, testTool } from './snapshot.ts';
 
 /** What somebody says about a call that waits; `deadline`: nobody says anything. */
@@ -55,12 +56,13 @@ export interface PlannedRun {
   maxIterations: number;
   finalAttempt: boolean;
   /** Limits of the run beside its steps. */
-  totalTokens: number | null;
-  toolCalls: number | null;
+  limits: LimitChanges;
   asksAtLimit: boolean;
   /** What is said about each limit that the run asks about; no to all that follow. */
   answers: PlannedAnswer[];
   onDeadline: DeadlineAction;
+  /** Messages steer the run. */
+  steers: boolean;
   parallel: boolean;
   structured: boolean;
   cancelAt: number | null;
@@ -116,11 +118,25 @@ const plannedTurn: fc.Arbitrary<PlannedTurn> = fc.record({
   ),
   calls: plannedCalls,
   usage: fc.option(fc.tuple(fc.nat(1_000), fc.nat(500)), { nil: null }),
-  failedAttempts: fc.option(fc.tuple(fc.nat(300), fc.nat(300)), { nil: null, freq: 1 }),
+  failedAttempts: fc.option(fc.tuple(fc.nat(300), fc.nat(300)), { nil: null, freq: 2 }),
   providerItems: rarely,
   messages,
   pauses: rarely,
 });
+
+/** A limit that some runs come to. */
+export const plannedLimit: fc.Arbitrary<LimitChanges> = fc.constantFrom<LimitChanges[]>(
+  { toolCalls: 0 },
+  { toolCalls: 5 },
+  { toolCalls: 12 },
+  { toolCallsByName: { known: 3 } },
+  { toolCallsByName: { asked: 1, lonely: 1 } },
+  { inputTokens: 3_000 },
+  { outputTokens: 1_000 },
+  { totalTokens: 5_000 },
+  { costUsd: 6_000 },
+  { deadlineMs: 50_000 },
+);
 
 /** Random runs, with windows so small that most of them are compacted, and limits that some of them come to. */
 export const plannedRun: fc.Arbitrary<PlannedRun> = fc.record({
@@ -137,11 +153,12 @@ export const plannedRun: fc.Arbitrary<PlannedRun> = fc.record({
   }),
   maxIterations: fc.constantFrom(0, 1, 3, 8, 20, 30),
   finalAttempt: fc.boolean(),
-  totalTokens: usually([null, null], 5_000, 4),
-  toolCalls: fc.constantFrom(null, null, null, 0, 5, 12),
+  limits: fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: plannedLimit }),
   asksAtLimit: fc.boolean(),
   answers: fc.array(fc.constantFrom('approve', 'approve', 'raise', 'reject', 'message', 'pause'), { maxLength: 5 }),
   onDeadline: fc.constantFrom('deny', 'approve'),
+  // What is given up for such a message depends on what has started: on where the run goes on in its next execution.
+  steers: fc.constant(false),
   parallel: fc.boolean(),
   structured: fc.boolean(),
   cancelAt: fc.oneof({ weight: 6, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(15) }),
@@ -149,7 +166,7 @@ export const plannedRun: fc.Arbitrary<PlannedRun> = fc.record({
 
 /** The agent of a generated run. */
 export function plannedAgent(plan: PlannedRun): AgentSnapshot {
-  const { maxIterations, finalAttempt, totalTokens, toolCalls, asksAtLimit, onDeadline, parallel, structured, window } = plan;
+  const { maxIterations, finalAttempt, limits, asksAtLimit, onDeadline, parallel, structured, window } = plan;
   const schema = { type: 'object' };
   return testSnapshot({
     tools: [testTool('known'), testTool('lonely', { parallel: false }), testTool('asked', { approval: { when: 'predicate', onDeadline } })],
@@ -158,10 +175,10 @@ export function plannedAgent(plan: PlannedRun): AgentSnapshot {
     limits: {
       maxIterations,
       finalAttempt,
-      ...(totalTokens === null ? {} : { totalTokens }),
-      ...(toolCalls === null ? {} : { toolCalls }),
+      ...limits,
       ...(asksAtLimit ? { onLimit: 'ask' as const } : {}),
     },
+    prices: { 'scripted/model': { input: 1_000_000, output: 2_000_000 } },
     ...(structured ? { output: { mode: 'final_answer' as const, schema, providerSchema: schema, strict: true, maxRetries: 2 } } : {}),
   });
 }

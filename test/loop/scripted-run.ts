@@ -1,12 +1,13 @@
 import type { PendingApproval } from '../../src/domain/approval.ts';
 import type { ContentItem } from '../../src/domain/content.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
-import type { LimitChanges } from '../../src/domain/limits.ts';
+import type { Event } from '../../src/domain/event.ts';
+import type { LimitChanges, RunLimits } from '../../src/domain/limits.ts';
+import type { MessageMode } from '../../src/domain/queued-message.ts';
 import type { RecordedResponse } from '../../src/domain/recorded-response.ts';
 import type { Spent } from '../../src/domain/usage.ts';
 import type { Window } from '../../src/domain/window.ts';
 import type { ModelCallOutcome, SummaryOutcome, SummaryRequest, ToolInvocation, ToolOutcome } from '../../src/loop/ports.ts';
-import type { RunState } from '../../src/loop/run-state.ts';
 import type { Receiver } from '../../src/receive/receiver.ts';
 import { call, message, tokens } from './fake-ports.ts';
 import { FakeWorld } from './fake-world.ts';
@@ -14,7 +15,20 @@ import { update } from './people.ts';
 import type { PlannedCall, PlannedRun, PlannedTurn } from './planned-run.ts';
 
 /** A run in its execution at hand, as those around it see it. */
-export type Playing = Required<Receiver> & { state: RunState };
+export interface Playing extends Required<Receiver> {
+  /** The record so far, of all executions. */
+  record(): Event[];
+}
+
+/** Something that is paid for, as it begins: a model call, a summary, or a call of a tool. */
+export interface Begun {
+  what: 'model' | 'summary' | { tool: string };
+  final: boolean;
+  /** The record so far, and the limits as they were. */
+  record: Event[];
+  limits: RunLimits;
+  now: number;
+}
 
 /** The world around a generated run: model, tools and people. It outlives the executions of the run. */
 export class World extends FakeWorld {
@@ -25,6 +39,7 @@ export class World extends FakeWorld {
   readonly invocations: { callId: string; arguments: JsonObject; state: string }[] = [];
   readonly summaries: SummaryRequest[] = [];
   readonly accepted: string[] = [];
+  readonly begun: Begun[] = [];
   /** How often a paused run has waited. */
   pauses = 0;
   /** How often a paused run still has to wait. */
@@ -37,7 +52,8 @@ export class World extends FakeWorld {
     this.#plan = plan;
   }
 
-  async model(request: { window: Window }, run: Playing): Promise<ModelCallOutcome> {
+  async model(request: { window: Window; final: boolean }, run: Playing): Promise<ModelCallOutcome> {
+    this.#begin(run, 'model', request.final);
     this.requests.push(request);
     const place = this.#modelCalls++;
     if (this.#plan.cancelAt === place) this.cancel();
@@ -52,7 +68,8 @@ export class World extends FakeWorld {
     return { type: 'response', response: this.#response(turn, place) };
   }
 
-  async tool({ call: { toolCallId, arguments: args } }: ToolInvocation, run: Playing): Promise<ToolOutcome> {
+  async tool({ call: { toolCallId, name, arguments: args } }: ToolInvocation, run: Playing): Promise<ToolOutcome> {
+    this.#begin(run, { tool: name });
     this.invocations.push({ callId: toolCallId, arguments: args, state: JSON.stringify(run.state.context.state) });
     const planned = this.#calls.get(toolCallId);
     if (planned === undefined) throw new Error(`Nobody asked for call "${toolCallId}"`);
@@ -69,12 +86,17 @@ export class World extends FakeWorld {
     };
   }
 
-  summary(request: SummaryRequest): SummaryOutcome {
+  summary(request: SummaryRequest, run: Playing): SummaryOutcome {
+    this.#begin(run, 'summary');
     const place = this.summaries.push(request) - 1;
     const kind = this.#plan.summaries[place % this.#plan.summaries.length];
     if (kind === 'failed') return { type: 'failed', code: 'model_error', message: 'no summary' };
     const text = kind === 'long' ? 's'.repeat(request.maxBytes - 2) : `summary ${place}`;
-    return { type: 'summary', id: `summary-${place}`, text, usage: tokens(10, 1) };
+    return { type: 'summary', id: `summary-${place}`, text, usage: tokens(300, 30) };
+  }
+
+  #begin(run: Playing, what: Begun['what'], final = false): void {
+    this.begun.push({ what, final, record: run.record(), limits: run.state.limits, now: this.now });
   }
 
   /** Somebody says something, where somebody is to: the run waits. */
@@ -136,7 +158,7 @@ export class World extends FakeWorld {
     this.#waits = 3;
   }
 
-  #send(run: Playing, mode: 'queue' | 'interrupt' = 'queue'): void {
+  #send(run: Playing, mode: MessageMode = this.#plan.steers ? 'steer' : 'queue'): void {
     const id = `message-${this.accepted.length}`;
     this.accepted.push(id);
     update(run, 'send', { id, content: id, mode });
