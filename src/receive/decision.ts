@@ -1,4 +1,4 @@
-import { type DecidedCall, type Decision, type PendingApproval } from '../domain/approval.ts';
+import type { DecidedCall, Decision, PendingApproval } from '../domain/approval.ts';
 import { alreadyDecided } from '../domain/already-decided.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budget.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';

@@ -114,7 +114,7 @@ const CHANGES: readonly BrokenChange[] = [
     find: 'state.snapshot.authorize && count > 0',
     replace: 'false',
     history: 'checked-and-told',
-    caught: { step: 1, expected: 'activity "authorizeDecision"', actual: 'nothing more in this task' },
+    caught: { step: 1, expected: 'activity "authorizeDecision"', actual: 'activity "refund"' },
   },
 ];
 
