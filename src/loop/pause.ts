@@ -1,5 +1,5 @@
 import { compactWindow, isWindowFull } from './compact.ts';
-import { isOver } from './limits.ts';
+import { isOver, limitReached } from './limits.ts';
 import { takeRequests } from './messages.ts';
 import type { NextStep, Position } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
@@ -20,7 +20,8 @@ export async function waitWhilePaused(state: RunState, ports: RunPorts, position
     }
     if (ports.continueDue(WAITING)) {
       // What the last step has brought may be too much to carry: the one thing that a paused run does is to shorten it.
-      const ended = isWindowFull(state, ports) ? await compactWindow(state, ports) : undefined;
+      const isToShorten = isWindowFull(state, ports) && limitReached(state, ports.now(), position) === undefined;
+      const ended = isToShorten ? await compactWindow(state, ports) : undefined;
       if (ended !== undefined) return ended;
       if (isCarriable(state)) return { type: 'continue', position };
     }

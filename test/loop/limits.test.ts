@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { AgentSnapshot } from '../../src/domain/agent-snapshot.ts';
 import type { RunLimits } from '../../src/domain/limits.ts';
 import { call, called, delivery, type FakeScript, message, responded, resultsOf, returned, runFake, said, tokens } from './fake-ports.ts';
-import { about, approves, pauses, raises, refusal, rejects, update } from './people.ts';
+import { about, approves, pauses, raises, refusal, rejects, resumes, update } from './people.ts';
 import { testSnapshot, testTool } from './snapshot.ts';
 import { story } from './story.ts';
+import { agent, letters, watched } from './watched-run.ts';
 
 const tools = [testTool('t'), testTool('u'), testTool('paid', { approval: { when: 'always' } })];
 const OVER_LIMIT = 'Tool call was not executed: the limit of tool calls of this run is reached.';
@@ -171,6 +172,31 @@ describe('the deadline of a run', () => {
       people: [raises({ deadlineMs: 120_000 }), ({ world }) => (world.now += 90_000), approves('c1')],
     });
     expect(run.result).toMatchObject({ status: 'completed', durationSeconds: 91.5 });
+  });
+});
+
+describe('a paused run with a full window', () => {
+  const script: Omit<FakeScript, 'snapshot'> = {
+    model: [called(call('c1', 't')), responded([message('so far'), call('c2', 't')], { usage: tokens(90, 10) }), said('done')],
+    tools: {
+      t: (_, one) => {
+        if (one.invocations.length === 2) pauses(one);
+        return returned(letters(2_000));
+      },
+    },
+    people: [resumes],
+    switches: ({ state, positions }) => state.status === 'paused' && positions.length === 0,
+  };
+
+  it.each([
+    [undefined, 1, 'final_answer'],
+    [100, 0, 'token_budget'],
+  ])('is summarised for its next execution, but not where it has used up its tokens: of %s', async (totalTokens, summaries, stopReason) => {
+    const limits = { maxIterations: 9, finalAttempt: false, ...(totalTokens === undefined ? {} : { totalTokens }) };
+    const run = await watched({ ...script, snapshot: agent({ maxBytes: 3_000, keepResults: 9 }, { limits }) });
+    expect(run.summaries).toHaveLength(summaries);
+    expect(run.positions).toHaveLength(1);
+    expect(run.result.stopReason).toBe(stopReason);
   });
 });
 
