@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { LonghaulClient } from 'longhaul/client';
 import { expect, test } from 'vitest';
+import { decideRefunds, desk } from '../../examples/approvals/refunds.ts';
 import { agents } from '../../examples/first-agent/agents.ts';
 import { createService } from '../../examples/service/service.ts';
 import { callTool, hang, say, scriptedModel } from '../../src/testing/index.ts';
@@ -38,4 +39,31 @@ test('the service of the README starts a run once, tells how it stands, gives th
   await until(async () => (await get(other))['status'] === 'cancelled', 'the cancellation');
   expect((await fetch(`${url}/question-nobody-asked`)).status).toBe(404);
   service.close();
+});
+
+test('the refunds of the README wait for a clerk: one is paid, one is denied with the reason, and a small one needs nobody', async () => {
+  await using testbed = await Testbed.open();
+  const refund = (amount: number): ReturnType<typeof callTool> => callTool('refund', { order: 42, amount }, 'c1');
+  const amounts = [80, 150, 900];
+  const scripted = scriptedModel(amounts.flatMap((amount) => [refund(amount), say(`done with ${amount}`)]));
+  await testbed.work({ agents: [desk], providers: { openai: scripted } });
+  const results: string[] = [];
+  for (const amount of amounts) {
+    const run = await testbed.client.start(desk, { input: 'I sent it back', taskQueue: testbed.taskQueue });
+    if (amount > 100) {
+      await until(async () => (await run.status()).status === 'pending_confirmation', 'the refund waits');
+      // What can be searched for follows what the run says of itself.
+      await until(async () => {
+        await decideRefunds(new LonghaulClient(testbed.client.temporal), 'ann', 200);
+        return (await run.approvals()).pending.length === 0;
+      }, 'the clerk has decided');
+    }
+    const { steps } = await run.result({ steps: true });
+    results.push(steps?.[0]?.toolCalls[0]?.result ?? '');
+  }
+  expect(results).toEqual([
+    expect.stringMatching(/^refunded \$80 /) as string,
+    expect.stringMatching(/^refunded \$150 /) as string,
+    'User denied the tool execution. Reason: ann may pay $200: offer that much',
+  ]);
 });

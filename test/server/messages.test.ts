@@ -69,7 +69,7 @@ test('a message is read by the model before its next call, and an answer that wa
   await testbed.work({ agents: [assistant], providers: { scripted } });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
   await run.pause();
-  expect(await run.send('and this?', { id: 'm1' })).toEqual({ version: 1, id: 'm1', status: 'queued', queued: 1 });
+  expect(await run.send('and this?', { id: 'm1' })).toMatchObject({ version: 1, id: 'm1', status: 'queued', queued: 1, beforeStep: 1 });
   await run.resume();
   await run.result();
   const [last] = scripted.requests.toReversed();
