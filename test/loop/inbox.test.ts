@@ -1,5 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
+import type { Decision, RefusedRequest } from '../../src/domain/approval.ts';
 import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../src/domain/byte-budget.ts';
+import type { LimitRaise } from '../../src/domain/limits.ts';
 import type { QueuedMessage } from '../../src/domain/queued-message.ts';
 import { Inbox } from '../../src/loop/inbox.ts';
 
@@ -96,6 +98,55 @@ describe('the queue of a run', () => {
     inbox.add(message('m1', text(BYTE_BUDGETS.message)));
     const room = BYTE_BUDGETS.queue - BYTE_BUDGETS.message;
     expect([room - 1, room, room + 1].map((bytes) => inbox.hasRoomFor(message('m2', text(bytes))))).toEqual([true, true, false]);
+  });
+});
+
+describe('what waits to be applied', () => {
+  const decision: Decision = {
+    id: 'd1',
+    type: 'approve',
+    callId: 'c1',
+    toolName: 't',
+    digest: 'of c1',
+    by: 'ann',
+    source: 'update',
+    at: '2026-01-31T10:00:00.000Z',
+  };
+  const raise: LimitRaise = { id: 'r1', limits: { totalTokens: 5 }, by: null, at: decision.at };
+  const refused: RefusedRequest = { request: 'approve', callId: 'c1', code: 'unknown_call', message: 'no such call' };
+
+  it('is taken in order, once, here or in the next execution', () => {
+    const inbox = new Inbox();
+    inbox.decide(decision);
+    inbox.decide({ ...decision, id: 'd2' });
+    expect([inbox.raise(raise), inbox.raise(raise)]).toEqual([true, false]);
+    inbox.refuse(refused);
+    expect(inbox.takeDecisions(1)).toEqual([decision]);
+    const next = carriedOver(inbox);
+    expect(next.decisions.map(({ id }) => id)).toEqual(['d2']);
+    expect([next.takeDecisions(), next.takeRaises(), next.takeRefused()]).toEqual([[{ ...decision, id: 'd2' }], [raise], [refused]]);
+    expect([next.takeDecisions(), next.takeRaises(), next.takeRefused()]).toEqual([[], [], []]);
+    expect(next.raise(raise)).toBe(false);
+  });
+
+  it('has room for the largest decision, and for so many bytes of all of it together', () => {
+    const inbox = new Inbox();
+    const large = { ...decision, arguments: { k: 'x'.repeat(BYTE_BUDGETS.decision) } };
+    expect(inbox.hasRoomForRequest(large)).toBe(true);
+    inbox.decide(large);
+    expect(inbox.hasRoomForRequest(decision)).toBe(true);
+    expect(inbox.hasRoomForRequest(large)).toBe(false);
+    inbox.takeDecisions();
+    expect(inbox.hasRoomForRequest(large)).toBe(true);
+  });
+
+  it('keeps refusals short and few, whatever somebody signals', () => {
+    const inbox = new Inbox();
+    for (let count = 0; count < 1_000; count += 1) inbox.refuse({ ...refused, message: 'x'.repeat(100_000) });
+    const kept = inbox.takeRefused();
+    expect(kept).toHaveLength(MAX_QUEUED_MESSAGES);
+    expect(JSON.stringify(kept).length).toBeLessThan(BYTE_BUDGETS.requests);
+    expect(kept[0]?.message).toMatch(/^x+ \[Cut/);
   });
 });
 

@@ -137,6 +137,22 @@ describe('a decision that does not go with what waits', () => {
     expect(story(run)).toEqual(['user: Q', 'paid(c1)', 'approve c1 by ann', 'c1 gave "paid ran"', 'assistant: done']);
   });
 
+  it('is refused for the moment where the run has much to apply already, and taken then', async () => {
+    const run = await runFake({
+      snapshot: askingAgent,
+      model: twice,
+      people: [
+        (one) => {
+          const large = { arguments: { k: 'x'.repeat(60_000) } };
+          update(one, 'approve', { ...about(one, 'c1'), ...large });
+          expect(refusal(one, 'approve', { ...about(one, 'c2'), ...large })).toMatchObject({ code: 'busy' });
+        },
+        approves('c2', { arguments: { k: 'x'.repeat(60_000) } }),
+      ],
+    });
+    expect(run.invocations.map(({ edited }) => edited)).toEqual([true, true]);
+  });
+
   it('is an event where it came by signal: its sender cannot be told', async () => {
     const run = await runFake({
       snapshot: askingAgent,
