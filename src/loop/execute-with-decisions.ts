@@ -1,5 +1,5 @@
 import type { Decision } from '../domain/approval.ts';
-import { deadlineOf, pendingOf, rememberedFor } from './approvals.ts';
+import { deadlineOf, pendingOf } from './approvals.ts';
 import { continueBeforeTool } from './continuing.ts';
 import { isOver } from './limits.ts';
 import { takeRequests } from './messages.ts';
@@ -55,21 +55,12 @@ function askForDecisions(acting: Acting, ports: RunPorts, batch: DecidedBatch): 
     const callId = call.toolCallId;
     if (pendingOf(approvals, callId) !== undefined || approvals.approved.some((approved) => approved.callId === callId)) continue;
     const { digest, reason, ...deadline } = one.terms;
-    const remembered = rememberedFor(approvals, tool.name, digest);
-    const now = ports.now();
+    const remembered = settleRemembered(state, ports, { callId, toolName: tool.name, digest });
     if (remembered !== undefined) {
-      const { id, digest: _, ...rest } = remembered;
-      const decision: Decision = {
-        ...rest,
-        id: `${id} for ${callId}`,
-        callId,
-        digest,
-        source: 'remembered',
-        at: new Date(now).toISOString(),
-      };
-      carryOut(acting, batch, settleRemembered(state, ports, decision));
+      carryOut(acting, batch, remembered);
       continue;
     }
+    const now = ports.now();
     beginToWait(state, ports, {
       kind: tool.answer === undefined ? 'tool' : 'question',
       callId,

@@ -1,6 +1,6 @@
 import { alreadyDecided } from '../domain/already-decided.ts';
 import { type Decision, decider, type PendingApproval, type RefusedRequest } from '../domain/approval.ts';
-import { decide, decidedOf, pendingOf } from './approvals.ts';
+import { decide, decidedOf, pendingOf, rememberedFor } from './approvals.ts';
 import type { Authorization, RunPorts } from './ports.ts';
 import { recordEvent, type RunState } from './run-state.ts';
 
@@ -17,12 +17,19 @@ export async function settleDecisions(state: RunState, ports: RunPorts): Promise
   const verdicts = state.snapshot.authorize && count > 0 ? await authorize(state, ports, decisions) : [];
   for (const [place, decision] of ports.inbox.takeDecisions(count).entries()) {
     const applied = apply(state, ports, decision, verdicts[place]);
-    if (applied !== undefined) settled.push(applied);
+    if (applied !== undefined) settled.push(applied, ...settleAlike(state, ports, applied));
   }
   for (const waiting of state.approvals.pending.filter(({ deadlineAt = Infinity }) => deadlineAt <= ports.now())) {
     settled.push(record(state, ports, byDeadline(waiting, ports.now())));
   }
   return settled;
+}
+
+/** A decision for further calls holds for those that wait already, too. */
+function settleAlike(state: RunState, ports: RunPorts, { remember }: Decision): Decision[] {
+  if (remember === undefined) return [];
+  const waiting = state.approvals.pending.filter(({ kind }) => kind === 'tool');
+  return waiting.map((one) => settleRemembered(state, ports, one)).filter((one) => one !== undefined);
 }
 
 function authorize(state: RunState, ports: RunPorts, decisions: readonly Decision[]): Promise<Authorization[]> {
@@ -82,7 +89,15 @@ function byDeadline({ callId, toolName, digest, onDeadline, key, proposal }: Pen
   };
 }
 
-/** Records a decision that an earlier one has made for a call: it never begins to wait. */
-export function settleRemembered(state: RunState, ports: RunPorts, decision: Decision): Decision {
-  return record(state, ports, decision);
+/** The decision that an earlier one has made for such a call, recorded; undefined where none has. */
+export function settleRemembered(
+  state: RunState,
+  ports: RunPorts,
+  { callId, toolName, digest }: Pick<PendingApproval, 'callId' | 'toolName' | 'digest'>,
+): Decision | undefined {
+  const remembered = rememberedFor(state.approvals, toolName, digest);
+  if (remembered === undefined) return undefined;
+  const { id, digest: _, ...rest } = remembered;
+  const at = new Date(ports.now()).toISOString();
+  return record(state, ports, { ...rest, id: `${id} for ${callId}`, callId, digest, source: 'remembered', at });
 }

@@ -25,6 +25,15 @@ describe('a decision that is remembered', () => {
     expect(run.events[5]?.decision).toMatchObject({ source: 'remembered', type: 'approve', id: 'decision on c1 for c2' });
   });
 
+  it('lets calls of the tool run that wait already', async () => {
+    const run = await runFake({ snapshot: askingAgent, model: twice, people: [approves('c2', { remember: 'tool' })] });
+    expect(run.events.flatMap(({ decision }) => (decision ? [[decision.callId, decision.source]] : []))).toEqual([
+      ['c2', 'update'],
+      ['c1', 'remembered'],
+    ]);
+    expect(run.result.status).toBe('completed');
+  });
+
   it('holds for equal arguments alone where it says so', async () => {
     const model = [
       asks({ c1: { digest: 'seven' } }, call('c1', 'maybe')),

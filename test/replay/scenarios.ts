@@ -98,8 +98,8 @@ export const scenarios: Record<string, Scenario> = {
     meanwhile: async (run) => {
       await waiting(run, 4);
       await run.approve('pay-1', { id: 'd1', by: 'ann' });
-      await run.approve('pay-2', { id: 'd2', arguments: { amount: 20 }, remember: 'tool' });
       await run.reject('pay-3', { id: 'd3', reason: 'too much' });
+      await run.approve('pay-2', { id: 'd2', arguments: { amount: 20 }, remember: 'tool' });
       await run.respond('q', { colour: 'red' }, { id: 'd4' });
     },
   },

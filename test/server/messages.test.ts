@@ -93,7 +93,7 @@ test('the same message sent twice is one message, in the next execution too', as
   expect(last === undefined ? [] : said(last)).toEqual(['Q', 'once', ...others]);
 });
 
-test('signals that arrive during switches are taken in their order, and one that does not fit is dropped', async () => {
+test('signals that arrive during switches are taken in their order, and one that does not fit is an event', async () => {
   await using testbed = await Testbed.open();
   const all = 60;
   await testbed.work({ agents: [listener], providers: { patient: patientModel(all + 1) }, continueAsNew: { events: 12 } });
@@ -108,6 +108,8 @@ test('signals that arrive during switches are taken in their order, and one that
   }
   const result = await run.result();
   expect(JSON.parse(result.outputText)).toEqual(['begin', ...names]);
+  const events = await Array.fromAsync(run.events());
+  expect(events.flatMap(({ refused }) => (refused === undefined ? [] : [refused]))).toMatchObject([{ request: 'send', id: 'no content' }]);
   expect((await run.status()).executions).toBeGreaterThan(2);
 }, 60_000);
 

@@ -1,12 +1,17 @@
+import type { ApplicationFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
 import { utf8Length } from '../../src/domain/text.ts';
 import { callTool, say, scriptedModel, together } from '../../src/testing/index.ts';
 import { assistant } from './agents.ts';
+import { clerk } from './decision-agents.ts';
 import { executionStatus, historyOf, Testbed, until } from './testbed.ts';
 
 interface WorkflowMetadata {
   currentDetails?: string;
-  definition?: { queryDefinitions?: { name?: string; description?: string }[] };
+  definition?: {
+    queryDefinitions?: { name?: string; description?: string }[];
+    updateDefinitions?: { name?: string; description?: string }[];
+  };
 }
 
 test('in the Temporal UI a run reads as a story: named activities with summaries, and current details', async () => {
@@ -68,3 +73,31 @@ test('a Schedule starts the same run as the client', async () => {
 function summaryOf(data: Uint8Array | null | undefined): unknown {
   return JSON.parse(Buffer.from(data ?? []).toString() || 'null');
 }
+
+test('a run that waits shows what for, with the commands that decide it, is found by it, and refuses without a stack', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([together(say('I pay it back.'), callTool('refund', { amount: 5 }, 'c1')), say('done')]);
+  await testbed.work({ agents: [clerk], providers: { scripted } });
+  const run = await testbed.client.start(clerk, { input: 'Q', taskQueue: testbed.taskQueue });
+  await until(async () => (await run.status()).status === 'pending_confirmation', 'the run waits');
+  const workflow = testbed.client.temporal.workflow.getHandle(run.runId);
+  const { currentDetails = '', definition } = await workflow.query<WorkflowMetadata>('__temporal_workflow_metadata');
+  const shown = ['clerk: pending_confirmation', '**Waits for a decision: refund**', '{"amount":5}', '**Last thought**\n\nI pay it back.'];
+  for (const text of [...shown, `longhaul approve ${run.runId} c1`, `longhaul reject ${run.runId} c1`])
+    expect(currentDetails).toContain(text);
+  const updates = definition?.updateDefinitions ?? [];
+  expect(updates.map(({ name }) => name)).toEqual(['send', 'pause', 'resume', 'approve', 'reject', 'respond', 'revoke', 'raise']);
+  expect(updates.every(({ description }) => description !== undefined && description !== '')).toBe(true);
+
+  const query = `LonghaulWaitingFor = 'refund' AND WorkflowId = '${run.runId}'`;
+  const found = async (): Promise<number> => (await testbed.client.temporal.workflow.count(query)).count;
+  await until(async () => (await found()) === 1, 'the run is found by what it waits for');
+  const refused: unknown = await workflow
+    .executeUpdate('approve', { args: [{ callId: 'c1', id: 'd0', digest: 'another' }] })
+    .catch((error: unknown) => (error as Error).cause);
+  expect(refused).toMatchObject({ type: 'digest_mismatch' });
+  expect((refused as ApplicationFailure).failure?.stackTrace).toBe('');
+  await run.approve('c1');
+  await run.result();
+  await until(async () => (await found()) === 0, 'a run that waits for nothing is not found');
+});
