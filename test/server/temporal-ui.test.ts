@@ -96,7 +96,7 @@ test('a run that waits shows what for, with the commands that decide it, is foun
     .executeUpdate('approve', { args: [{ callId: 'c1', id: 'd0', digest: 'another' }] })
     .catch((error: unknown) => (error as Error).cause);
   expect(refused).toMatchObject({ type: 'digest_mismatch' });
-  expect((refused as ApplicationFailure).failure?.stackTrace).toBe('');
+  expect((refused as ApplicationFailure).failure?.stackTrace ?? '').toBe('');
   await run.approve('c1');
   await run.result();
   await until(async () => (await found()) === 0, 'a run that waits for nothing is not found');
