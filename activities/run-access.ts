@@ -60,6 +60,11 @@ export async function queryRun<Answer>({ run }: OfRun, query: string, argument: 
   }
   throw ApplicationFailure.create({
     type: 'transcript_unavailable',
-    message: `The run did not answer the query "${name}": ${errorMessage(last)}`,
+    message: `The run did not answer the query "${name}": ${whyOf(last)}`,
   });
+}
+
+/** The SDK wraps what the server said in an error that says no more than what failed. */
+function whyOf(error: unknown): string {
+  return error instanceof Error && error.cause !== undefined ? `${error.message} (${errorMessage(error.cause)})` : errorMessage(error);
 }

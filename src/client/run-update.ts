@@ -60,7 +60,9 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
   for (;;) {
     await lane.keepGap();
     try {
-      const answer = await client.withDeadline(deadline, () => handle.executeUpdate<Answer, [unknown]>(name, { args: [argument], updateId }));
+      const answer = await client.withDeadline(deadline, () =>
+        handle.executeUpdate<Answer, [unknown]>(name, { args: [argument], updateId }),
+      );
       lane.learn('taken');
       return answer;
     } catch (error) {
