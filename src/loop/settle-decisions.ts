@@ -1,6 +1,7 @@
 import { alreadyDecided } from '../domain/already-decided.ts';
 import { type Decision, decider, type PendingApproval, type RefusedRequest } from '../domain/approval.ts';
 import { decide, decidedOf, pendingOf, rememberedFor } from './approvals.ts';
+import type { Verdict } from './inbox.ts';
 import type { Authorization, RunPorts } from './ports.ts';
 import { recordEvent, type RunState } from './run-state.ts';
 
@@ -64,14 +65,14 @@ function apply(state: RunState, ports: RunPorts, decision: Decision, verdict: Au
 function record(state: RunState, ports: RunPorts, decision: Decision): Decision {
   decide(state.approvals, decision);
   recordEvent(state, ports, { author: decider(decision), content: [], decision });
-  ports.inbox.settle(decision.id, { type: 'decided', decision });
+  answer(state, ports, decision.id, { type: 'decided', decision });
   return decision;
 }
 
 function refuse(state: RunState, ports: RunPorts, { id, type, callId, by }: Decision, why: Pick<RefusedRequest, 'code' | 'message'>): void {
   const refused = { request: type, id, callId, ...(by === null ? {} : { by }), ...why };
   recordEvent(state, ports, { author: by ?? 'user', content: [], refused });
-  ports.inbox.settle(id, { type: 'refused', ...why });
+  answer(state, ports, id, { type: 'refused', ...why });
 }
 
 function byDeadline({ callId, toolName, digest, onDeadline, key, proposal }: PendingApproval, now: number): Decision {
@@ -87,6 +88,11 @@ function byDeadline({ callId, toolName, digest, onDeadline, key, proposal }: Pen
     source: 'deadline',
     at: new Date(now).toISOString(),
   };
+}
+
+/** Somebody waits for what comes of a decision only where it is checked. */
+function answer({ snapshot }: RunState, { inbox }: RunPorts, id: string, verdict: Verdict): void {
+  if (snapshot.authorize) inbox.settle(id, verdict);
 }
 
 /** The decision that an earlier one has made for such a call, recorded; undefined where none has. */

@@ -44,9 +44,25 @@ const POSITION: JsonObject = {
 
 const INBOX: JsonObject = {
   type: 'object',
-  properties: { messages: OBJECTS, seen: { type: 'array', items: TEXT }, paused: { type: 'boolean' }, cancelReason: TEXT },
+  properties: {
+    messages: OBJECTS,
+    seen: { type: 'array', items: TEXT },
+    paused: { type: 'boolean' },
+    cancelReason: TEXT,
+    decisions: OBJECTS,
+    raises: OBJECTS,
+    refused: OBJECTS,
+  },
   required: ['messages', 'seen', 'paused'],
 };
+
+const APPROVALS: JsonObject = {
+  type: 'object',
+  properties: { pending: OBJECTS, approved: OBJECTS, decided: OBJECTS, remembered: OBJECTS },
+  required: ['pending', 'approved', 'decided', 'remembered'],
+};
+
+const LIMITS: JsonObject = { type: 'object', properties: { maxIterations: COUNT }, required: ['maxIterations'] };
 
 /** The JSON Schema of the carry, version 1. Fields that are not named here may be added without a new version. */
 export const RUN_CARRY_SCHEMA: JsonObject = {
@@ -73,6 +89,10 @@ export const RUN_CARRY_SCHEMA: JsonObject = {
     outputRetries: COUNT,
     seenEvents: COUNT,
     inbox: INBOX,
+    approvals: APPROVALS,
+    limits: LIMITS,
+    toolCallsStarted: { type: 'array', items: { type: 'array', minItems: 2, maxItems: 2 } },
+    lastError: TEXT,
   },
   required: [
     'runId',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { LonghaulError } from '../../src/index.ts';
 import { callTool, say, scriptedModel, together } from '../../src/testing/index.ts';
 import { clerk } from './decision-agents.ts';
-import { Testbed, until } from './testbed.ts';
+import { historyOf, Testbed, until } from './testbed.ts';
 
 const pay = callTool('refund', { amount: 5 }, 'c1');
 
@@ -71,9 +71,11 @@ test('what a decision is refused for leaves no event, and the same decision sent
   const run = await testbed.client.start(clerk, { input: 'pay', taskQueue: testbed.taskQueue });
   await waiting(run);
   const before = (await run.context()).total;
+  const historyBefore = (await historyOf(testbed, run)).length;
   expect(await refusal(run.approve('c9'))).toMatchObject({ code: 'unknown_call' });
   expect(await refusal(run.approve('c1', { digest: 'of other arguments' }))).toMatchObject({ code: 'digest_mismatch' });
   expect((await run.context()).total).toBe(before);
+  expect(await historyOf(testbed, run)).toHaveLength(historyBefore);
   await run.approve('c1', { id: 'd1', by: 'ann' });
   await until(async () => (await run.approvals()).pending.some(({ callId }) => callId === 'c2'), 'the second call waits');
   const { digest } = { digest: 'whatever' };
