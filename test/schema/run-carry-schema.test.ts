@@ -115,9 +115,9 @@ describe('a carry', () => {
       'window.events[0].content',
     ],
     [{ currentStep: -1 }, 'currentStep'],
-    [{ inbox: { messages: [],
+    [{ inbox: { messages: [], seen: [7], paused: false } }, 'inbox.seen[0]'],
     [{ approvals: { pending: [], approved: [], decided: [], remembered: 7 } }, 'approvals.remembered'],
-    [{ limits: { maxIterations: 'many' } }, 'limits.maxIterations'], seen: [7], paused: false } }, 'inbox.seen[0]'],
+    [{ limits: { maxIterations: 'many' } }, 'limits.maxIterations'],
     [{ runId: '' }, 'runId'],
   ])('with %j is refused, and the place is named', (changes, path) => {
     expect(problemOf({ ...throughJson(fullCarry()), ...changes })).toContain(path);
