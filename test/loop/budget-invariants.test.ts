@@ -27,7 +27,7 @@ async function holds(property: (run: ChainedRun) => void): Promise<void> {
       let place = 0;
       property(await chainedRun(plan, () => points[place++ % points.length] ?? false));
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
   );
 }
 
@@ -152,7 +152,7 @@ it('runs are generated that come to every limit, and get past them', { timeout: 
       if (events.some(({ interrupted }) => interrupted)) seen.add('interrupted');
       if (events.some(({ compaction }) => compaction?.summarised)) seen.add('summarised');
     }),
-    { numRuns: 1_500 },
+    { numRuns: 600 },
   );
   expect([...seen].toSorted()).toEqual([
     'cost_budget',

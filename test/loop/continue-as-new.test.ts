@@ -105,7 +105,7 @@ it(
         if (world.pauses > 0) seen.add('paused');
         seen.add(result.stopReason === 'deadline' || result.stopReason === 'cost_budget' ? 'token_budget' : result.stopReason);
       }),
-      { numRuns: 600 },
+      { numRuns: 300 },
     );
     expect([...seen].toSorted()).toEqual([
       'approve by deadline',

@@ -21,7 +21,7 @@ describe('a run that goes on in its next execution while calls wait', () => {
   const script: FakeScript = {
     snapshot: askingAgent,
     model: paying,
-    people: [sends('thanks'), approves('c3', { arguments: { n: 30 }, remember: 'tool' }), rejects('c1', { reason: 'no' })],
+    people: [sends('thanks'), rejects('c1', { reason: 'no' }), approves('c3', { arguments: { n: 30 }, remember: 'tool' })],
   };
 
   it.each([1, 2, 3])('%d times records and asks the same as one that does not', async (times) => {
@@ -80,13 +80,13 @@ describe('a run that goes on in its next execution while calls wait', () => {
       snapshot: askingAgent,
       model: [called(call('c1', 'paid'), call('c2', 'paid')), called(call('c3', 'paid')), said('done')],
       people: [
-        approves('c1', { remember: 'tool' }),
+        approves('c1'),
         (one) => {
           expect(one.positions).toHaveLength(2);
           const decision = { callId: 'c1', digest: 'as it was', by: 'ann' };
           expect(refusal(one, 'reject', { ...decision, id: 'another' })).toMatchObject({ code: 'already_decided' });
           expect(update(one, 'approve', { ...decision, id: 'decision on c1' })).toMatchObject({ status: 'repeated' });
-          update(one, 'approve', about(one, 'c2'));
+          update(one, 'approve', { ...about(one, 'c2'), remember: 'tool' });
         },
       ],
       switches: whileWaiting(2),

@@ -171,7 +171,7 @@ test('calls that were cancelled are read back as such, the finished ones beside 
       waiting += 1;
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
       // The run does not wait for it.
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
       return 'too late';
     },
   });
