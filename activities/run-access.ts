@@ -5,12 +5,21 @@ import { GRPC, grpcCode } from '../src/client/grpc-code.ts';
 import { errorMessage } from '../src/domain/error.ts';
 import { type OfRun, scopedName } from '../src/protocol.ts';
 
-/** How long one query may take. A busy workflow task delays it without an error. */
-const QUERY_DEADLINE_MS = 5_000;
-const QUERY_ATTEMPTS = 5;
+/**
+ * How long each attempt of a query may take. A busy workflow task delays it without an error; where the server sheds what
+ * others say to the run, it loses the query and never answers: then the next attempt is what helps, and should come soon.
+ */
+const QUERY_DEADLINES_MS = [1_000, 2_000, 5_000, 5_000, 5_000];
+const PAUSE_MS = 50;
 
-/** DEADLINE_EXCEEDED; FAILED_PRECONDITION: no poller seen yet, or the first task is not scheduled yet. */
-const PASSING = new Set<number | undefined>([GRPC.deadlineExceeded, GRPC.failedPrecondition]);
+/** No answer in time (of two kinds), no poller seen yet, the first task not scheduled yet, too much at once: all pass. */
+const PASSING = new Set<number | undefined>([
+  GRPC.cancelled,
+  GRPC.deadlineExceeded,
+  GRPC.resourceExhausted,
+  GRPC.failedPrecondition,
+  GRPC.unavailable,
+]);
 
 /** Which run the current activity belongs to. */
 export interface RunKey {
@@ -49,13 +58,13 @@ export async function queryRun<Answer>({ run }: OfRun, query: string, argument: 
   const client = getClient();
   const handle = client.workflow.getHandle(workflowExecution?.workflowId ?? '', workflowExecution?.runId);
   let last: unknown;
-  for (let attempt = 1; attempt <= QUERY_ATTEMPTS; attempt += 1) {
+  for (const [retry, deadlineMs] of QUERY_DEADLINES_MS.entries()) {
     try {
-      return await client.withDeadline(Date.now() + QUERY_DEADLINE_MS, () => handle.query<Answer, [unknown]>(name, argument));
+      return await client.withDeadline(Date.now() + deadlineMs, () => handle.query<Answer, [unknown]>(name, argument));
     } catch (error) {
       last = error;
       if (!PASSING.has(grpcCode(error))) break;
-      await sleep(50 * attempt);
+      await sleep(PAUSE_MS * (retry + 1));
     }
   }
   throw ApplicationFailure.create({

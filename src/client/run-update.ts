@@ -6,12 +6,13 @@ import { UPDATES } from '../protocol.ts';
 import { GRPC, grpcCode } from './grpc-code.ts';
 import { runNotFound } from './run-outcome.ts';
 import { laneOf, type UpdateLane } from './update-lane.ts';
-import { pause } from './waiting.ts';
+import { pause, spread } from './waiting.ts';
 
 /** How long an Update is tried, where the caller says nothing. */
 const DEFAULT_PATIENCE_MS = 30_000;
-const SHORTEST_PAUSE_MS = 25;
-const LONGEST_PAUSE_MS = 1_000;
+
+/** Between two attempts: at first, after congestion, and at last. */
+const PAUSES_MS = { shortest: 25, congested: 400, longest: 2_000 };
 
 /** Refusals that pass: the run is about to continue in its next execution, or to work on its queue. */
 const PASSING_REFUSALS = new Set<string | null | undefined>(['busy', 'queue_full', 'AcceptedUpdateCompletedWorkflow']);
@@ -55,45 +56,40 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
   const { name, argument = null, updateId = randomUUID() } = update;
   // Without a run id: each attempt goes to the execution that is the newest then.
   const handle = client.workflow.getHandle(runId);
-  let wait = SHORTEST_PAUSE_MS;
+  let wait = PAUSES_MS.shortest;
   let hindrance: unknown;
   for (;;) {
     await lane.keepGap();
+    const sentAt = Date.now();
     try {
       const answer = await client.withDeadline(deadline, () =>
         handle.executeUpdate<Answer, [unknown]>(name, { args: [argument], updateId }),
       );
-      lane.learn('taken');
+      lane.taken(Date.now() - sentAt);
       return answer;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw await goneError(client, runId);
       if (!isPassing(error)) throw refusal(error);
       // That the time is over says less than what it was spent on.
       if (hindrance === undefined || error instanceof WorkflowUpdateFailedError) hindrance = error;
-      if (Date.now() + wait > deadline) throw gaveUp(runId, update, hindrance);
-      const congestion = congestionOf(error);
-      if (congestion !== undefined) {
-        lane.learn(congestion);
-        continue;
+      if (isCongestion(error)) {
+        lane.congested(Date.now());
+        wait = Math.max(wait, PAUSES_MS.congested);
       }
+      if (Date.now() + wait > deadline) throw gaveUp(runId, update, hindrance);
     }
-    await pause(wait);
-    wait = Math.min(wait * 2, LONGEST_PAUSE_MS);
+    // Whoever was turned away together must not come back together.
+    await pause(spread(wait));
+    wait = Math.min(wait * 2, PAUSES_MS.longest);
   }
 }
 
 /** Too much is said to the run at once: the Update was shed, or aborted because another was. */
-function congestionOf(error: unknown): 'shed' | 'aborted' | undefined {
-  const text = errorText(error);
-  switch (grpcCode(error)) {
-    case GRPC.resourceExhausted:
-      // A run that goes on in its next execution takes nothing for a moment, however little there is.
-      return text.includes('workflow is closing') ? undefined : 'shed';
-    case GRPC.unavailable:
-      return text.includes('update was aborted') ? 'aborted' : undefined;
-    default:
-      return undefined;
-  }
+function isCongestion(error: unknown): boolean {
+  const code = grpcCode(error);
+  // A run that goes on in its next execution takes nothing for a moment, however little is said.
+  if (code === GRPC.resourceExhausted) return !errorText(error).includes('workflow is closing');
+  return code === GRPC.unavailable && errorText(error).includes('update was aborted');
 }
 
 function isPassing(error: unknown): boolean {

@@ -34,3 +34,8 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener('abort', abort, { once: true });
   });
 }
+
+/** About so many milliseconds: half as many to one and a half times as many. */
+export function spread(ms: number): number {
+  return ms * (0.5 + Math.random());
+}
