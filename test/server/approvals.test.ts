@@ -131,3 +131,23 @@ test('a waiting run outlives its worker and continues as new, and the decision i
   expect(result.steps?.[0]?.toolCalls[0]?.result).toBe('paid 5');
   expect(await run.approve('c1', { id: 'd1' })).toMatchObject({ decision: { id: 'd1', type: 'approve' } });
 }, 90_000);
+
+test('whoever is to be told that something waits is told at least once, with the same id each time', async () => {
+  await using testbed = await Testbed.open();
+  const told: string[] = [];
+  await testbed.work({
+    agents: [clerk],
+    providers: { scripted: scriptedModel([pay, say('done')]) },
+    notify: ({ id, toolName, digest }) => {
+      told.push(`${id} ${toolName} ${digest}`);
+      if (told.length === 1) throw new Error('the chat is down');
+    },
+  });
+  const run = await testbed.client.start(clerk, { input: 'pay', taskQueue: testbed.taskQueue });
+  await until(() => told.length === 2, 'somebody is told');
+  const [waits] = (await run.approvals()).pending;
+  const id = `${run.runId}/${waits?.key}`;
+  expect(told).toEqual([`${id} refund ${waits?.digest}`, `${id} refund ${waits?.digest}`]);
+  await run.approve('c1');
+  expect((await run.result()).status).toBe('completed');
+});
