@@ -125,7 +125,14 @@ async function goneError(client: Client, runId: string): Promise<LonghaulError> 
 }
 
 function gaveUp(runId: string, { name, id }: RunUpdate, cause: unknown): LonghaulError {
-  const why = cause instanceof WorkflowUpdateFailedError ? errorMessage(cause.cause) : `${errorMessage(cause)}; is a worker running?`;
+  const why = cause instanceof WorkflowUpdateFailedError ? errorMessage(cause.cause) : `${errorText(cause)}${hintOn(cause)}`;
   const again = id === undefined ? 'Send it again' : `It may have been taken: send it again with the same id, "${id}"`;
   return new LonghaulError('wait_timeout', `Run "${runId}" did not take "${name}" in time (${why}). ${again}`, { cause });
+}
+
+/** What is likely to be behind an Update that was not answered. */
+function hintOn(cause: unknown): string {
+  if (isCongestion(cause)) return '; too much is said to it at once';
+  const isSilent = cause instanceof WorkflowUpdateRPCTimeoutOrCancelledError || grpcCode(cause) === GRPC.deadlineExceeded;
+  return isSilent ? '; is a worker running?' : '';
 }
