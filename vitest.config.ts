@@ -1,6 +1,22 @@
 import { defineConfig } from 'vitest/config';
 
-// Two projects: `unit` needs nothing but Node, `server` shares one Temporal dev server, started by its global set-up.
+/** Matrices: one behaviour at every place, or every change of a kind. They take minutes, and have a command of their own. */
+const MATRICES = [
+  'test/replay/mutations.test.ts',
+  'test/server/byte-budgets.test.ts',
+  'test/server/cancel-matrix.test.ts',
+  'test/server/crowd.test.ts',
+];
+
+/** What tests on the server need: they share one Temporal dev server, started by the global set-up. */
+const SERVER = {
+  globalSetup: ['test/global-setup.ts'],
+  setupFiles: ['test/server/quiet-runtime.ts'],
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+};
+
+// Three projects: `unit` needs nothing but Node, `server` and `matrices` share a Temporal dev server.
 export default defineConfig({
   test: {
     pool: 'forks',
@@ -9,24 +25,10 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: {
-          name: 'unit',
-          include: ['test/**/*.test.ts'],
-          exclude: ['test/server/**'],
-          testTimeout: 20_000,
-        },
+        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/server/**', ...MATRICES], testTimeout: 20_000 },
       },
-      {
-        extends: true,
-        test: {
-          name: 'server',
-          include: ['test/server/**/*.test.ts'],
-          globalSetup: ['test/global-setup.ts'],
-          setupFiles: ['test/server/quiet-runtime.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-        },
-      },
+      { extends: true, test: { name: 'server', include: ['test/server/**/*.test.ts'], exclude: MATRICES, ...SERVER } },
+      { extends: true, test: { name: 'matrices', include: MATRICES, ...SERVER } },
     ],
   },
 });
