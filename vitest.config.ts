@@ -1,12 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
 /** Matrices: one behaviour at every place, or every change of a kind. They take minutes, and have a command of their own. */
-const MATRICES = [
-  'test/replay/mutations.test.ts',
-  'test/server/byte-budgets.test.ts',
-  'test/server/cancel-matrix.test.ts',
-  'test/server/crowd.test.ts',
-];
+const MATRICES = {
+  unit: ['test/replay/mutations.test.ts'],
+  server: ['test/server/byte-budgets.test.ts', 'test/server/cancel-matrix.test.ts', 'test/server/crowd.test.ts'],
+};
 
 /** What tests on the server need: they share one Temporal dev server, started by the global set-up. */
 const SERVER = {
@@ -16,7 +14,7 @@ const SERVER = {
   hookTimeout: 60_000,
 };
 
-// Three projects: `unit` needs nothing but Node, `server` and `matrices` share a Temporal dev server.
+// Tests of `unit` need nothing but Node, those of `server` share a Temporal dev server.
 export default defineConfig({
   test: {
     pool: 'forks',
@@ -25,10 +23,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/server/**', ...MATRICES], testTimeout: 20_000 },
+        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/server/**', ...MATRICES.unit], testTimeout: 20_000 },
       },
-      { extends: true, test: { name: 'server', include: ['test/server/**/*.test.ts'], exclude: MATRICES, ...SERVER } },
-      { extends: true, test: { name: 'matrices', include: MATRICES, ...SERVER } },
+      { extends: true, test: { name: 'server', include: ['test/server/**/*.test.ts'], exclude: MATRICES.server, ...SERVER } },
+      { extends: true, test: { name: 'unit-matrices', include: MATRICES.unit } },
+      { extends: true, test: { name: 'server-matrices', include: MATRICES.server, ...SERVER } },
     ],
   },
 });
