@@ -1,0 +1,14 @@
+/** Does the work for every item, so many at a time, and gives what came of it in the order of the items. */
+export async function atOnce<Item, Result>(
+  items: readonly Item[],
+  limit: number,
+  work: (item: Item, place: number) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const queue = items.entries();
+  const takeOn = async (): Promise<void> => {
+    for (const [place, item] of queue) results[place] = await work(item, place);
+  };
+  await Promise.all(Array.from({ length: limit }, takeOn));
+  return results;
+}

@@ -1,0 +1,67 @@
+import { approvalsStorm } from './approvals-storm.ts';
+import { type Check, checkLines, closingLine } from './check.ts';
+import { flood } from './flood.ts';
+import { parseOptions, type Part, type StormOptions, USAGE } from './options.ts';
+import type { Outcome } from './outcome.ts';
+import { type OnStage, withStages } from './stage.ts';
+import { errorMessage } from '../../src/domain/error.ts';
+
+/**
+ * `npm run storm`: what running runs are told under load, and whether every word of it is taken once. Tells its progress
+ * on stderr; prints each check, with `--json` a line of figures, and a closing line. Exit code 0: all checks hold; 1: some do not.
+ */
+
+/** Runs that the worker of `approvals` keeps in memory. */
+const CACHED_RUNS = 50;
+
+function say(line: string): void {
+  process.stderr.write(`[storm] ${line}\n`);
+}
+
+function readOptions(): StormOptions {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`${errorMessage(error)}\n${USAGE}\n`);
+    process.exit(2);
+  }
+}
+
+function play(part: Part, { runs, messages, busySeconds }: StormOptions, onStage: OnStage): Promise<Outcome> {
+  switch (part) {
+    case 'approvals':
+      return onStage({ name: part, cached: CACHED_RUNS }, (stage) => approvalsStorm(stage, runs));
+    case 'messages':
+      return onStage({ name: part }, (stage) => flood(stage, { messages, workMs: 0 }));
+    case 'busy':
+      return onStage({ name: part }, (stage) => flood(stage, { messages, workMs: busySeconds * 1_000 }));
+  }
+}
+
+/** A part that comes to no end has failed; the others are played all the same. */
+async function played(part: Part, asked: StormOptions, onStage: OnStage): Promise<Outcome> {
+  try {
+    return await play(part, asked, onStage);
+  } catch (error) {
+    return { checks: [{ name: 'it comes to its end', problems: [errorMessage(error)] }], figures: {} };
+  }
+}
+
+const options = readOptions();
+// Server and workers end with this process.
+process.once('SIGINT', () => process.exit(130));
+process.once('SIGTERM', () => process.exit(143));
+const checks: Check[] = [];
+const figures: Partial<Record<Part, object>> = {};
+await withStages(say, async (onStage) => {
+  for (const part of options.parts) {
+    const outcome = await played(part, options, onStage);
+    figures[part] = outcome.figures;
+    checks.push(...outcome.checks);
+    process.stdout.write(`${outcome.checks.flatMap((check) => checkLines(part, check)).join('\n')}\n`);
+    if (!options.json) say(JSON.stringify(outcome.figures, null, 2));
+  }
+});
+if (options.json) process.stdout.write(`${JSON.stringify(figures)}\n`);
+process.stdout.write(`${closingLine(checks)}\n`);
+process.exitCode = checks.every(({ problems }) => problems.length === 0) ? 0 : 1;

@@ -1,0 +1,55 @@
+import { parseArgs } from 'node:util';
+
+/** What the storm consists of. */
+export const PARTS = ['approvals', 'messages', 'busy'] as const;
+
+export type Part = (typeof PARTS)[number];
+
+/** A command line that makes sense. */
+export interface StormOptions {
+  parts: Part[];
+  /** Runs that wait for approval at once. */
+  runs: number;
+  /** Messages and decisions together that one run receives. */
+  messages: number;
+  /** Seconds that the tool call of `busy` takes. */
+  busySeconds: number;
+  /** Whether a line of figures comes before the closing line, for a machine to read. */
+  json: boolean;
+}
+
+/** What to type. */
+export const USAGE = `Usage: npm run storm -- [--runs 500] [--messages 5000] [--busy-seconds 60] [--only ${PARTS.join(',')}] [--json]`;
+
+/** Reads the command line. Throws an error whose message says what is wrong with it. */
+export function parseOptions(args: readonly string[]): StormOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      runs: { type: 'string', default: '500' },
+      messages: { type: 'string', default: '5000' },
+      'busy-seconds': { type: 'string', default: '60' },
+      only: { type: 'string', default: PARTS.join(',') },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  return {
+    parts: values.only.split(',').map(part),
+    runs: count('runs', values.runs),
+    messages: count('messages', values.messages),
+    busySeconds: count('busy-seconds', values['busy-seconds']),
+    json: values.json,
+  };
+}
+
+function part(text: string): Part {
+  const known = PARTS.find((one) => one === text);
+  if (known !== undefined) return known;
+  throw new Error(`--only has "${text}": choose of ${PARTS.join(', ')}`);
+}
+
+function count(name: string, text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value > 0) return value;
+  throw new Error(`--${name} is "${text}": write a whole number of at least 1`);
+}

@@ -1,0 +1,42 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
+import { defineAgent, defineTool } from '../../src/index.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import { writeEffect } from './ledger.ts';
+
+/** Milliseconds of a call that does nothing: a run without work should not keep its worker busy. */
+const REST_MS = 100;
+
+/** The agents of the storm: one that pays once, and one that goes on until it is told to stop. Payments are written into the ledger. */
+export function stormAgents(ledger: string): AnyAgent[] {
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays',
+    parameters: z.object({ number: z.int() }),
+    approval: 'always',
+    execute: ({ number }, { runId, idempotencyKey: key, retry }) => {
+      writeEffect(ledger, { tool: 'pay', runId, number, key, retry, at: Date.now() });
+      return `paid ${number}`;
+    },
+  });
+  const rest = defineTool({
+    name: 'rest',
+    description: 'Does nothing for a moment. The number is that of the last payment',
+    parameters: z.object({ number: z.int() }),
+    execute: () => pause(REST_MS, 'rested'),
+  });
+  const work = defineTool({
+    name: 'work',
+    description: 'Works for so many milliseconds',
+    parameters: z.object({ number: z.int(), ms: z.int() }),
+    timeout: '10m',
+    execute: async ({ number, ms }, { runId, idempotencyKey: key, retry, signal }) => {
+      await pause(ms, undefined, { signal });
+      writeEffect(ledger, { tool: 'work', runId, number, key, retry, at: Date.now() });
+      return 'worked';
+    },
+  });
+  const payer = defineAgent({ name: 'payer', model: 'storm/payer', tools: [pay] });
+  const talker = defineAgent({ name: 'talker', model: 'storm/talker', tools: [pay, rest, work], maxIterations: 1_000_000 });
+  return [payer, talker];
+}
