@@ -5,6 +5,7 @@ import { errorMessage, isErrorCode, LonghaulError } from '../domain/error.ts';
 import { UPDATES } from '../protocol.ts';
 import { GRPC, grpcCode } from './grpc-code.ts';
 import { runNotFound } from './run-outcome.ts';
+import { untilWorkedOn } from './run-progress.ts';
 import { laneOf, type UpdateLane } from './update-lane.ts';
 import { pause, spread } from './waiting.ts';
 
@@ -72,11 +73,13 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
       if (!isPassing(error)) throw refusal(error);
       // That the time is over says less than what it was spent on.
       if (hindrance === undefined || error instanceof WorkflowUpdateFailedError) hindrance = error;
+      if (Date.now() + wait > deadline) throw gaveUp(runId, update, hindrance);
       if (isCongestion(error)) {
         lane.congested(Date.now());
         wait = Math.max(wait, PAUSES_MS.congested);
       }
-      if (Date.now() + wait > deadline) throw gaveUp(runId, update, hindrance);
+      // Until the run has worked on those that the server did take, it would shed this one again, and abort them.
+      if (isShed(error)) await untilWorkedOn(client, runId, deadline);
     }
     // Whoever was turned away together must not come back together.
     await pause(spread(wait));
@@ -86,10 +89,12 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
 
 /** Too much is said to the run at once: the Update was shed, or aborted because another was. */
 function isCongestion(error: unknown): boolean {
-  const code = grpcCode(error);
-  // A run that goes on in its next execution takes nothing for a moment, however little is said.
-  if (code === GRPC.resourceExhausted) return !errorText(error).includes('workflow is closing');
-  return code === GRPC.unavailable && errorText(error).includes('update was aborted');
+  return isShed(error) || (grpcCode(error) === GRPC.unavailable && errorText(error).includes('update was aborted'));
+}
+
+/** A run that goes on in its next execution takes nothing for a moment, however little is said: that does not count. */
+function isShed(error: unknown): boolean {
+  return grpcCode(error) === GRPC.resourceExhausted && !errorText(error).includes('workflow is closing');
 }
 
 function isPassing(error: unknown): boolean {

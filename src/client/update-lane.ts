@@ -9,7 +9,7 @@ import { pause, spread } from './waiting.ts';
  */
 
 /** Updates that one client has on their way to one run at a time. Messages go one after the other, so that they stay in their order. */
-const AT_ONCE = { messages: 1, others: 4 };
+const AT_ONCE = { messages: 1, others: 2 };
 
 /** The part of the time in which a client has an Update on its way: it falls when something is shed, at most once a second, and grows with every Update that is taken. */
 const SHARE = { least: 0.05, factor: 0.6, growth: 0.002 };
