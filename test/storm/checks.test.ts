@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest';
+import type { Decision } from '../../src/domain/approval.ts';
+import type { ContentItem } from '../../src/domain/content.ts';
+import type { Event } from '../../src/domain/event.ts';
+import type { Answer } from './answers.ts';
+import { approvalChecks, type ApprovalsRecord } from './approvals-checks.ts';
+import { busyChecks } from './busy-checks.ts';
+import { type Check, checkLines, closingLine } from './check.ts';
+import { floodChecks, type FloodRecord } from './flood-checks.ts';
+import type { Effect } from './ledger.ts';
+
+const AT = '2026-01-01T00:00:01.000Z';
+
+function decision(type: 'approve' | 'reject', callId: string, id: string): Decision {
+  return { id, type, callId, toolName: 'pay', digest: 'd', by: id, source: 'update', at: AT };
+}
+
+function effect(runId: string, number: number, more: Partial<Effect> = {}): Effect {
+  return { tool: 'pay', runId, number, key: `${runId}/${number}`, retry: 0, at: 0, ...more };
+}
+
+function event(author: string, content: ContentItem[], more: Partial<Event> = {}): Event {
+  return { id: 'e', executionId: 'run', timestamp: 0, author, content, ...more };
+}
+
+const said = (text: string): Event => event('user', [{ type: 'message', role: 'user', content: text }]);
+
+const approved = decision('approve', 'pay-1', 'ann-0');
+const rejected = decision('reject', 'pay-1', 'bob-1');
+const sent = { runId: 'payer-0', callId: 'pay-1', digest: 'd', type: 'approve', id: 'ann-0' } as const;
+const receipt = { type: 'receipt', receipt: { version: 1, status: 'decided', decision: approved } } as const;
+const refusal = {
+  type: 'refused',
+  code: 'already_decided',
+  message: `Call "pay-1" was approved by "ann-0" at ${AT} (decision "ann-0")`,
+} as const;
+const won: Answer = { sent, ms: 1, outcome: receipt };
+const lost: Answer = { sent: { ...sent, type: 'reject', id: 'bob-0' }, ms: 1, outcome: refusal };
+
+const storm: ApprovalsRecord = {
+  runs: [
+    { runId: 'payer-0', status: 'completed', output: 'paid 0', decisions: [approved] },
+    { runId: 'payer-1', status: 'completed', output: 'User denied the tool execution.', decisions: [rejected] },
+  ],
+  answers: [won, lost],
+  effects: [effect('payer-0', 0)],
+  waited: 2,
+};
+
+const flooded: FloodRecord = {
+  runId: 'run',
+  sent: [['a1', 'a2'], ['b1']],
+  verdicts: new Map([
+    [1, 'approve'],
+    [2, 'reject'],
+  ]),
+  errors: [],
+  status: 'completed',
+  executions: 3,
+  leastExecutions: 3,
+  events: [
+    said('a1'),
+    said('b1'),
+    said('a2'),
+    event('ann', [], { decision: decision('approve', 'pay-1', 'x') }),
+    event('ann', [], { decision: decision('reject', 'pay-2', 'y') }),
+  ],
+  recorded: [],
+  effects: [effect('run', 1)],
+};
+const flood: FloodRecord = { ...flooded, recorded: flooded.events };
+
+/** The names of the checks that do not hold. */
+function failures(checks: Check[]): string[] {
+  return checks.filter(({ problems }) => problems.length > 0).map(({ name }) => name);
+}
+
+test('a storm in which each run saw one decision and every client heard the truth passes all checks', () => {
+  expect(failures(approvalChecks(storm))).toEqual([]);
+  expect(failures(floodChecks(flood))).toEqual([]);
+});
+
+test.each<[string, Partial<ApprovalsRecord>]>([
+  ['all runs wait at once', { waited: 1 }],
+  ['no run is lost: all complete', { runs: [{ ...storm.runs[0], status: 'error' } as never, storm.runs[1] as never] }],
+  [
+    'each run sees exactly one decision',
+    { runs: [{ ...storm.runs[0], decisions: [approved, rejected] } as never, storm.runs[1] as never] },
+  ],
+  ['the model reads what was decided', { runs: [{ ...storm.runs[0], output: 'paid 7' } as never, storm.runs[1] as never] }],
+  ['what was approved takes effect once, what was rejected never', { effects: [] }],
+  ['what was approved takes effect once, what was rejected never', { effects: [...storm.effects, effect('payer-1', 1)] }],
+  [
+    'what was approved takes effect once, what was rejected never',
+    { effects: [...storm.effects, effect('payer-0', 0, { key: 'another' })] },
+  ],
+  ['what was approved takes effect once, what was rejected never', { effects: [...storm.effects, ...storm.effects] }],
+  ['what was approved takes effect once, what was rejected never', { effects: [...storm.effects, effect('payer-9', 9)] }],
+  ['every client gets a truthful answer', { answers: [{ ...won, outcome: refusal }] }],
+  ['every client gets a truthful answer', { answers: [{ ...lost, outcome: receipt }] }],
+  ['every client gets a truthful answer', { answers: [{ ...lost, outcome: { ...refusal, code: 'wait_timeout' } }] }],
+  ['every client gets a truthful answer', { answers: [{ ...lost, outcome: { ...refusal, message: 'It was rejected by somebody' } }] }],
+])('"%s" does not hold for a record that breaks it (%#)', (name, broken) => {
+  expect(failures(approvalChecks({ ...storm, ...broken }))).toEqual([name]);
+});
+
+test('an attempt that a killed worker could not report, and that was made again, is one effect', () => {
+  expect(failures(approvalChecks({ ...storm, effects: [...storm.effects, effect('payer-0', 0, { retry: 1 })] }))).toEqual([]);
+});
+
+const withEvents = (events: Event[]): Partial<FloodRecord> => ({ events, recorded: events });
+
+test.each<[string, Partial<FloodRecord>]>([
+  ['every client is answered', { errors: ['no'] }],
+  ['the run completes', { status: 'error' }],
+  ['no message is lost', withEvents(flood.events.slice(1))],
+  ['no message is doubled', withEvents([...flood.events, said('b1')])],
+  ['the messages of each client are in its order', withEvents([said('a2'), ...flood.events.filter((_, place) => place !== 2)])],
+  ['each decision is taken once', withEvents(flood.events.slice(0, -1))],
+  ['each decision is taken once', withEvents([...flood.events, ...flood.events.slice(-1)])],
+  ['what was approved takes effect once, what was rejected never', { effects: [] }],
+  ['the run goes on in further executions', { executions: 2 }],
+  ['the record is the same without a worker', { recorded: flood.events.toReversed() }],
+])('"%s" does not hold for a flood that breaks it (%#)', (name, broken) => {
+  expect(failures(floodChecks({ ...flood, ...broken }))).toEqual([name]);
+});
+
+test('a run that is busy must say so, run its call once, and take decisions meanwhile', () => {
+  const work = effect('run', 0, { tool: 'work', at: Date.parse(AT) + 1 });
+  const record = { ...flood, effects: [...flood.effects, work] };
+  const refused = { accepted: 1_600, refusal: 'takes nothing more until it has continued as new' };
+  expect(failures(busyChecks(record, refused))).toEqual([]);
+  expect(failures(busyChecks(record, { accepted: 2_000 }))).toHaveLength(1);
+  expect(failures(busyChecks({ ...record, effects: [...record.effects, work] }, refused))).toHaveLength(1);
+  expect(failures(busyChecks({ ...record, effects: [{ ...work, at: 0 }] }, refused))).toHaveLength(1);
+});
+
+test('the report names each case that breaks a check, and counts checks', () => {
+  const checks = [
+    { name: 'one', problems: [] },
+    { name: 'two', problems: ['a', 'b'] },
+  ];
+  expect(checks.flatMap((check) => checkLines('part', check))).toEqual(['ok part: one', 'FAILED part: two', '    a', '    b']);
+  expect(closingLine(checks)).toBe('1 passed, 1 failed');
+});
