@@ -48,9 +48,8 @@ export async function flood(stage: Stage, { messages, workMs }: FloodOptions): P
   });
 
   const filled = workMs > 0 ? await fillWhileBusy(stage, deciders, run, workMs) : undefined;
-  const talking = Promise.all(sent.map((texts, index) => talk(clients[index]?.handle(run.runId), texts)));
+  const talking = Promise.all(sent.map((texts, index) => talk(clients.at(index), clients.at(index - 1), { runId: run.runId, texts })));
   const deciding = decidePayments(deciders, run.runId, payments, PATIENCE_MS);
-  void deciding.then(() => stage.say(`payments decided after ${secondsSince(start)} s`));
   const told = (await talking).flat();
   const secondsToSend = secondsSince(start);
   stage.say(`${told.length} receipts of messages within ${secondsToSend} s`);
@@ -88,12 +87,16 @@ interface Told {
   error?: string;
 }
 
-/** Sends one message after the other, some of them twice. */
-async function talk(run: RunHandle | undefined, texts: readonly string[]): Promise<Told[]> {
+/** Sends one message after the other, some of them from another connection at the same time. */
+async function talk(
+  own: LonghaulClient | undefined,
+  other: LonghaulClient | undefined,
+  { runId, texts }: { runId: string; texts: readonly string[] },
+): Promise<Told[]> {
   const told: Told[] = [];
   for (const [place, text] of texts.entries()) {
-    const times = place % TWICE === 0 ? 2 : 1;
-    told.push(...(await Promise.all(Array.from({ length: times }, () => sendOne(run, text)))));
+    const senders = place % TWICE === 0 ? [own, other] : [own];
+    told.push(...(await Promise.all(senders.map((client) => sendOne(client?.handle(runId), text)))));
   }
   return told;
 }
