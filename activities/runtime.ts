@@ -7,12 +7,15 @@ import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { AbortRegistry } from './abort-registry.ts';
 import type { AgentRegistry } from './agent-registry.ts';
 import type { SnapshotCache } from './run-snapshot.ts';
+import type { SecretVault } from './secret-vault.ts';
 import type { TranscriptCache } from './transcript.ts';
 
 /** What the activities of one worker share. */
 export interface ActivityRuntime {
   registry: AgentRegistry;
   resources: Resources;
+  /** Reads secrets, and takes those that were read out of what tools hand on. */
+  secrets: SecretVault;
   /** Where results go that are too large, where a tool spills. */
   payloadStore: PayloadStore | undefined;
   /** Where events go that a run leaves behind. */

@@ -16,6 +16,9 @@ export type {
   WaitingNotice,
 } from '../src/define/decision-hooks.ts';
 export type { ModelPrice } from '../src/domain/price.ts';
+export { environmentSecrets, type EnvironmentSecretsOptions } from '../src/secrets/environment-secrets.ts';
+export { fileSecrets, type FileSecretsOptions } from '../src/secrets/file-secrets.ts';
+export type { NamedSecretSource, SecretProvider, SecretSource } from '../src/secrets/secret-source.ts';
 export { COMMAND_RECORDER_MODULE } from './replay-bundle.ts';
 export { Replayer, type ReplayerOptions, type ReplayVerdict } from './replayer.ts';
 export type { Divergence } from './replay-divergence.ts';

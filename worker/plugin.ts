@@ -6,6 +6,7 @@ import { AgentRegistry } from '../activities/agent-registry.ts';
 import { createActivities } from '../activities/index.ts';
 import { SnapshotCache } from '../activities/run-snapshot.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
+import { SecretVault } from '../activities/secret-vault.ts';
 import { TranscriptCache } from '../activities/transcript.ts';
 import type { ArchiveSink } from '../src/archive/archive-sink.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
@@ -19,6 +20,7 @@ import { UsageError } from '../src/domain/error.ts';
 import type { ModelClient } from '../src/domain/model.ts';
 import type { ModelPrice } from '../src/domain/price.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
+import type { SecretSource } from '../src/secrets/secret-source.ts';
 import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
 import { checkedPrices } from './checked-prices.ts';
 import { CANCELLATION_MODULE, combinedWorkflows, resolveSdk } from './combined-workflows.ts';
@@ -33,6 +35,8 @@ export interface LonghaulPluginOptions {
   providers: Readonly<Record<string, ModelClient>>;
   /** Live objects that tools receive as `context.resources`. */
   resources?: Resources;
+  /** Where `context.secret(name)` reads: the first that has the secret counts. Default: the environment, `crm-token` in `CRM_TOKEN`. */
+  secrets?: SecretSource | readonly SecretSource[];
   /** Where results go that are too large for the conversation, for tools with `overflow: 'spill'`. */
   payloadStore?: PayloadStore;
   /** Keeps what runs leave behind, so that nothing depends on how long the server keeps histories. Runs that begin on this worker are archived. */
@@ -86,6 +90,7 @@ export class LonghaulPlugin extends SimplePlugin {
     this.#runtime = {
       registry: new AgentRegistry(options.agents, options.providers),
       resources: options.resources ?? {},
+      secrets: new SecretVault(options.secrets),
       payloadStore: options.payloadStore,
       archive: options.archive,
       authorize: hook('authorize', options.authorize),

@@ -11,6 +11,9 @@ export const ERROR_CODES = {
   invalid_output: { retryable: false, description: 'The answer did not fit the output schema in the attempts allowed.' },
   payload_too_large: { retryable: false, description: 'A value is larger than Temporal stores in one payload.' },
   transcript_unavailable: { retryable: true, description: 'The conversation could not be read from the workflow.' },
+  // Another worker of the queue may have it, as while a deploy goes on; how often a call is tried is bounded in any case.
+  secret_missing: { retryable: true, description: 'This worker has no value of a secret, or none that can be kept out of the history.' },
+  secret_unavailable: { retryable: true, description: 'A source of secrets failed or did not answer.' },
   internal: { retryable: false, description: 'A defect: code that must not throw has thrown.' },
   // A running run refuses what it was sent.
   busy: { retryable: true, description: 'The run takes nothing more until it has continued in its next execution.' },
@@ -22,6 +25,7 @@ export const ERROR_CODES = {
   not_authorized: { retryable: false, description: 'The worker does not let that person decide.' },
   authorization_failed: { retryable: true, description: 'The worker could not check whether somebody may decide.' },
   notification_failed: { retryable: true, description: 'The worker could not tell anybody that something waits.' },
+  resource_unavailable: { retryable: true, description: 'A live object of the worker, such as a pool, could not be opened.' },
   run_ended: { retryable: false, description: 'The run has ended: it takes no more messages.' },
   // The client cannot do what it was asked.
   run_not_found: { retryable: false, description: 'The namespace has no run of that id.' },

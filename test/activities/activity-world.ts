@@ -5,6 +5,7 @@ import { AbortRegistry } from '../../activities/abort-registry.ts';
 import { AgentRegistry } from '../../activities/agent-registry.ts';
 import { SnapshotCache } from '../../activities/run-snapshot.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
+import { SecretVault } from '../../activities/secret-vault.ts';
 import { TranscriptCache } from '../../activities/transcript.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { ModelClient } from '../../src/domain/model.ts';
@@ -72,6 +73,7 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient): ActivityRun
   return {
     registry: new AgentRegistry(agents, { scripted: model }),
     resources: {},
+    secrets: new SecretVault(),
     payloadStore: undefined,
     archive: undefined,
     authorize: undefined,

@@ -4,6 +4,7 @@ import { AgentRegistry } from '../../activities/agent-registry.ts';
 import { resolveAgentActivity } from '../../activities/resolve-agent.ts';
 import { SnapshotCache } from '../../activities/run-snapshot.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
+import { SecretVault } from '../../activities/secret-vault.ts';
 import { TranscriptCache } from '../../activities/transcript.ts';
 import { defineAgent } from '../../src/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
@@ -14,6 +15,7 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
   return {
     registry: new AgentRegistry([clerk], { p: scriptedModel([]) }),
     resources: {},
+    secrets: new SecretVault(),
     payloadStore: undefined,
     archive: undefined,
     authorize: undefined,

@@ -17,7 +17,7 @@ interface Zone {
   packagesLazily?: readonly string[];
 }
 
-const PURE = ['src/domain/', 'src/loop/', 'src/receive/', 'src/protocol.ts', 'src/activity-outcome.ts'];
+const PURE = ['src/domain/', 'src/loop/', 'src/receive/', 'src/calls/', 'src/protocol.ts', 'src/activity-outcome.ts'];
 
 /**
  * Who may import what: the first zone that holds a file decides. Folders that no zone names (test, bench, examples)
@@ -26,10 +26,16 @@ const PURE = ['src/domain/', 'src/loop/', 'src/receive/', 'src/protocol.ts', 'sr
 const ZONES: readonly Zone[] = [
   // Pure, on both sides of the sandbox.
   { files: 'src/domain/' },
-  { files: 'src/loop/', may: ['src/domain/'] },
+  { files: 'src/loop/', may: ['src/domain/', 'src/schema/check-json-schema.ts'] },
   { files: 'src/protocol.ts', mayTypes: ['src/domain/', 'src/loop/'] },
   { files: 'src/receive/', may: ['src/domain/', 'src/loop/', 'src/schema/'], mayTypes: ['src/protocol.ts'] },
   { files: 'src/activity-outcome.ts', may: ['src/domain/', 'src/protocol.ts'], mayTypes: ['src/loop/'], packages: ['@temporalio/common'] },
+  {
+    files: 'src/calls/',
+    may: ['src/domain/', 'src/protocol.ts', 'src/activity-outcome.ts', 'src/loop/approvals.ts'],
+    mayTypes: ['src/loop/'],
+    packages: ['@temporalio/common'],
+  },
   {
     files: 'src/schema/',
     may: ['src/domain/', 'src/loop/run-carry.ts'],
@@ -51,6 +57,9 @@ const ZONES: readonly Zone[] = [
 
   // Where content goes that is too large for a history.
   { files: 'src/payload-store/', may: ['src/domain/'], packages: ['node:*', '@temporalio/common'] },
+
+  // Where the values of secrets are.
+  { files: 'src/secrets/', may: ['src/domain/'], packages: ['node:*'] },
 
   // Where the record of a run is kept for good.
   { files: 'src/archive/', may: ['src/domain/', 'src/payload-store/'], packages: ['node:*'] },
@@ -99,6 +108,7 @@ const ZONES: readonly Zone[] = [
       'src/model/',
       'src/payload-store/',
       'src/archive/',
+      'src/secrets/',
       'src/protocol.ts',
       'src/client/read-run.ts',
       'src/client/run-outcome.ts',

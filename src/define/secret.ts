@@ -1,0 +1,41 @@
+import { UsageError } from '../domain/error.ts';
+import type { SecretReference } from '../domain/secret-reference.ts';
+import { requireKnown } from './option-checks.ts';
+
+/** How the value of a secret is used. */
+export interface SecretOptions {
+  /** Stands before the value when it is read: `Bearer ` makes a header of a token. */
+  prefix?: string;
+}
+
+/** Parts of letters, digits, `-`, `_` and `.`, with slashes between. */
+const NAME = /^[a-zA-Z0-9._-]+(?:\/[a-zA-Z0-9._-]+)*$/;
+
+const MAX_LENGTH = 100;
+
+/**
+ * Names a secret. The value is read in the worker, where `secrets` of the worker says, by whoever needs it: a tool with
+ * `await context.secret(crmToken)`. The name goes into history and messages, the value never does.
+ * Throws a UsageError for a name that is not 1 to 100 letters, digits, `-`, `_`, `.` and `/`, or that could be read as
+ * a way out of a folder: with `..`, or with a slash at an end.
+ *
+ * @example
+ * const crmToken = secret('crm-token', { prefix: 'Bearer ' });
+ */
+export function secret(name: string, options: SecretOptions = {}): SecretReference {
+  if (typeof name !== 'string' || name === '') throw new UsageError('a secret has no name: write secret("crm-token")');
+  if (!isName(name)) {
+    throw new UsageError(
+      `secret ${JSON.stringify(name.slice(0, MAX_LENGTH))}: this is no name of a secret: use at most ${MAX_LENGTH} letters, digits, "-", "_", "." and "/", no part of which is "." or ".."`,
+    );
+  }
+  requireKnown(`secret "${name}"`, options, ['prefix']);
+  const { prefix } = options;
+  if (prefix === undefined) return Object.freeze({ kind: 'longhaul.secret', name });
+  if (typeof prefix !== 'string') throw new UsageError(`secret "${name}": "prefix" is ${JSON.stringify(prefix)}: write a text`);
+  return Object.freeze({ kind: 'longhaul.secret', name, prefix });
+}
+
+function isName(name: string): boolean {
+  return name.length <= MAX_LENGTH && NAME.test(name) && !name.split('/').some((part) => part === '.' || part === '..');
+}

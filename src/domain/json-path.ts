@@ -1,0 +1,6 @@
+/** The path of a member: `deps.user`, `list[0]`, and `headers["X-Id"]` for a key that is no word. */
+export function memberPath(path: string, key: string | number): string {
+  if (typeof key === 'number') return `${path}[${key}]`;
+  if (!/^[\w$]+$/.test(key)) return `${path}[${JSON.stringify(key)}]`;
+  return path === '' ? key : `${path}.${key}`;
+}
