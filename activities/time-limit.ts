@@ -1,0 +1,37 @@
+/** How long something may take, and what else ends it. */
+export interface TimeLimit<Value> {
+  /** Milliseconds. */
+  ms: number;
+  /** Ends it before its time, with the signal's reason. */
+  stop?: AbortSignal | undefined;
+  /** Receives a value that came when nobody waited for it any more. */
+  late?: (value: Value) => void;
+}
+
+/**
+ * What `work` gives, if it does so in time. Its signal is aborted when it is given up, and this rejects then, whether
+ * `work` minds the signal or not.
+ */
+export async function inTime<Value>(
+  work: (signal: AbortSignal) => Value | Promise<Value>,
+  { ms, stop, late }: TimeLimit<Value>,
+): Promise<Value> {
+  stop?.throwIfAborted();
+  const over = new AbortController();
+  const stopped = (): void => over.abort(stop?.reason);
+  stop?.addEventListener('abort', stopped, { once: true });
+  const timer = setTimeout(() => over.abort(new Error(`it took more than ${ms / 1000} s`)), ms);
+  const { signal } = over;
+  const working = async (): Promise<Value> => {
+    const value = await work(signal);
+    if (signal.aborted) late?.(value);
+    return value;
+  };
+  const givenUp = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+  try {
+    return await Promise.race([working(), givenUp]);
+  } finally {
+    clearTimeout(timer);
+    stop?.removeEventListener('abort', stopped);
+  }
+}

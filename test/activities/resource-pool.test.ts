@@ -1,0 +1,216 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Happenings } from './pooled.ts';
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+/** The time for which a check holds. */
+const HELD = 30_000;
+
+test('what is not lazy is opened in order before the worker polls, and closed in reverse order when it has drained', async () => {
+  const seen = new Happenings();
+  const pool = seen.pool({
+    db: seen.resource('db'),
+    flags: { beta: true },
+    web: seen.resource('web', { lazy: true }),
+    mail: seen.resource('mail'),
+  });
+  await pool.open();
+  expect(seen.take()).toEqual(['open db', 'open mail']);
+  await pool.close();
+  expect(seen.take()).toEqual(['close mail 1', 'close db 1']);
+});
+
+test('opening hands over secrets and a signal that is aborted when the time is up', async () => {
+  const seen = new Happenings();
+  let signal: AbortSignal | undefined;
+  const pool = seen.pool({
+    db: seen.resource('db', { open: async ({ secret }) => ({ id: await secret('db-password') }) }),
+    slow: seen.resource('slow', {
+      open: (context) => ((signal = context.signal), new Promise(() => undefined)),
+      timeout: '2s',
+      lazy: true,
+    }),
+  });
+  await pool.open();
+  expect(await pool.use(['db'])).toEqual({ db: { id: 'the value of db-password' } });
+  const failure = pool.use(['slow']).catch((thrown: unknown) => thrown);
+  expect(signal?.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(await failure).toMatchObject({
+    code: 'resource_unavailable',
+    message: 'Resource "slow" of the worker cannot be opened: it took more than 2 s',
+  });
+  expect(signal?.aborted).toBe(true);
+});
+
+test('what an opening gives after its time is closed', async () => {
+  const seen = new Happenings();
+  let give = (_: { id: string }): void => undefined;
+  const late = new Promise<{ id: string }>((resolve) => (give = resolve));
+  const pool = seen.pool({ slow: seen.resource('slow', { open: () => late, timeout: '2s', lazy: true }) });
+  await pool.open();
+  const failure = pool.use(['slow']).catch((thrown: unknown) => thrown);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(await failure).toMatchObject({ code: 'resource_unavailable' });
+  give({ id: 'late' });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(seen.take()).toEqual(['close late']);
+});
+
+test('one that cannot be opened keeps the worker from starting: its error names it, and those before it are closed', async () => {
+  const seen = new Happenings();
+  seen.failing.set('web', new Error('connect ECONNREFUSED postgres://me:hunter2@db'));
+  const pool = seen.pool({ db: seen.resource('db'), mail: seen.resource('mail'), web: seen.resource('web'), last: seen.resource('last') });
+  const error = await pool.open().catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({
+    code: 'resource_unavailable',
+    message:
+      'Resource "web" of the worker cannot be opened: connect ECONNREFUSED postgres://me:[secret "password"]@db. ' +
+      'The worker does not start without it: see to what its "open" needs, or make it lazy',
+  });
+  const { cause } = error as { cause: Error };
+  expect(cause.message).toBe('connect ECONNREFUSED postgres://me:[secret "password"]@db');
+  expect(cause.stack).toContain('resource-pool.test.ts');
+  expect(cause.stack).not.toContain('hunter2');
+  expect(seen.take()).toEqual(['open db', 'open mail', 'open web', 'close mail 1', 'close db 1']);
+});
+
+describe('what tools see', () => {
+  test('without names: what is plain or not lazy; with names: those', async () => {
+    const seen = new Happenings();
+    const flags = { beta: true };
+    const pool = seen.pool({ db: seen.resource('db'), flags, web: seen.resource('web', { lazy: true }) });
+    await pool.open();
+    const shared = await pool.use();
+    expect(shared).toEqual({ db: { id: 'db 1' }, flags });
+    expect(shared['flags']).toBe(flags);
+    expect(await pool.use(['web', 'flags'])).toEqual({ web: { id: 'web 1' }, flags });
+    expect(seen.take()).toEqual(['open db', 'open web']);
+  });
+
+  test('reading one that is lazy or not named says to name it', async () => {
+    const seen = new Happenings();
+    const pool = seen.pool({ db: seen.resource('db'), web: seen.resource('web', { lazy: true }) });
+    await pool.open();
+    const shared = await pool.use();
+    expect(() => shared['web']).toThrow(
+      'Resource "web" of the worker is lazy: it is opened for tools that name it. Write "web" into "resources" of the tool',
+    );
+    const named = await pool.use(['web']);
+    expect(() => named['db']).toThrow(
+      'Resource "db" of the worker is not among those that the tool names. Write "db" into "resources" of the tool',
+    );
+    expect(named['nothing']).toBeUndefined();
+  });
+
+  test('names like those of an object stand for themselves', async () => {
+    const seen = new Happenings();
+    const given = Object.fromEntries([['__proto__', { polluted: true }]]);
+    const shared = await seen.pool(given).use();
+    expect(Object.getOwnPropertyNames(shared)).toEqual(['__proto__']);
+    expect(shared['polluted']).toBeUndefined();
+  });
+
+  test('while all is open and checked a use gives the same object and asks nothing', async () => {
+    const seen = new Happenings();
+    const pool = seen.pool({ db: seen.resource('db') });
+    await pool.open();
+    const names = ['db'];
+    const [shared, named] = [await pool.use(), await pool.use(names)];
+    await vi.advanceTimersByTimeAsync(HELD - 1);
+    seen.take();
+    expect(pool.use()).toBe(pool.use());
+    expect(await pool.use()).toBe(shared);
+    expect(await pool.use(names)).toBe(named);
+    expect(seen.take()).toEqual([]);
+  });
+});
+
+describe('a lazy one', () => {
+  test('is opened once for all who need it at the same time, and closed with the others', async () => {
+    const seen = new Happenings();
+    const pool = seen.pool({ db: seen.resource('db'), web: seen.resource('web', { lazy: true }) });
+    await pool.open();
+    const uses = await Promise.all([pool.use(['web']), pool.use(['web', 'db']), pool.use(['web'])]);
+    expect(uses.map((one) => one['web'])).toEqual([{ id: 'web 1' }, { id: 'web 1' }, { id: 'web 1' }]);
+    await pool.close();
+    expect(seen.take()).toEqual(['open db', 'open web', 'close web 1', 'close db 1']);
+  });
+
+  test('that could not be opened is tried again by the next use', async () => {
+    const seen = new Happenings();
+    seen.failing.set('web', new Error('no browser'));
+    const pool = seen.pool({ web: seen.resource('web', { lazy: true }) });
+    await pool.open();
+    await expect(pool.use(['web'])).rejects.toMatchObject({
+      code: 'resource_unavailable',
+      message: 'Resource "web" of the worker cannot be opened: no browser',
+    });
+    seen.failing.clear();
+    expect(await pool.use(['web'])).toEqual({ web: { id: 'web 1' } });
+  });
+});
+
+describe('closing', () => {
+  test('goes on after one that fails or takes too long, which is logged', async () => {
+    const seen = new Happenings();
+    const pool = seen.pool({
+      db: seen.resource('db'),
+      stuck: seen.resource('stuck', { close: () => new Promise(() => undefined), timeout: '3s' }),
+      mail: seen.resource('mail', { close: () => Promise.reject(new Error('no goodbye for hunter2')) }),
+    });
+    await pool.open();
+    const closing = pool.close();
+    await vi.advanceTimersByTimeAsync(3_000);
+    await closing;
+    expect(seen.logged).toEqual([
+      'Resource "mail" has not closed: no goodbye for [secret "password"]',
+      'Resource "stuck" has not closed: it took more than 3 s',
+    ]);
+    expect(seen.take()).toContain('close db 1');
+  });
+
+  test('comes when the last who opened the pool closes it, and the pool can be opened again', async () => {
+    const seen = new Happenings();
+    const pool = seen.pool({ db: seen.resource('db') });
+    await Promise.all([pool.open(), pool.open()]);
+    await pool.close();
+    expect(seen.take()).toEqual(['open db']);
+    await pool.close();
+    await pool.close();
+    await pool.open();
+    expect(seen.take()).toEqual(['close db 1', 'open db']);
+    expect(await pool.use()).toEqual({ db: { id: 'db 2' } });
+  });
+
+  test('ends an opening that goes on, and a use after it says that the worker does not run', async () => {
+    const seen = new Happenings();
+    let reason: unknown;
+    const pool = seen.pool({
+      slow: seen.resource('slow', {
+        open: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject((reason = signal.reason)))),
+        lazy: true,
+      }),
+    });
+    await pool.open();
+    const failure = pool.use(['slow']).catch((thrown: unknown) => thrown);
+    await pool.close();
+    expect(await failure).toMatchObject({ message: 'Resource "slow" of the worker cannot be opened: the worker closes what it has' });
+    expect(reason).toMatchObject({ message: 'the worker closes what it has' });
+    await expect(pool.use(['slow'])).rejects.toMatchObject({
+      code: 'resource_unavailable',
+      message: 'Resource "slow" of the worker is not open: the worker does not run, or is about to open it again',
+    });
+  });
+});
+
+test('a name that the worker does not have is refused with those it has', () => {
+  const seen = new Happenings();
+  const pool = seen.pool({ db: seen.resource('db'), flags: {} });
+  expect(() => pool.require('tool "pay"', ['flags', 'ledger'])).toThrow(
+    'tool "pay" needs the resource "ledger", but the worker has none of that name (it has: "db", "flags"): add it to "resources"',
+  );
+  expect(() => seen.pool({}).require('tool "pay"', ['db'])).toThrow('(it has: none)');
+  expect(() => pool.require('tool "pay"', ['flags'])).not.toThrow();
+});

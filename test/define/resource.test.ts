@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest';
+import { UsageError } from '../../src/domain/error.ts';
+import { resource } from '../../src/index.ts';
+
+const open = (): object => ({});
+
+test('a resource keeps what it was made with, and its times in milliseconds', () => {
+  const close = (): void => undefined;
+  expect(resource({ open, close, healthEvery: '2m', timeout: 500 })).toEqual({
+    kind: 'longhaul.resource',
+    open,
+    close,
+    lazy: false,
+    healthEveryMs: 120_000,
+    timeoutMs: 500,
+  });
+  expect(resource({ open, lazy: true })).toMatchObject({ lazy: true, healthEveryMs: 30_000, timeoutMs: 30_000 });
+});
+
+describe('options that are none are refused', () => {
+  test.each([
+    [{}, '"open" is undefined: write a function'],
+    [{ open: {} }, '"open" is {}: write a function'],
+    [{ open, close: 1 }, '"close" is 1: write a function'],
+    [{ open, health: true }, '"health" is true: write a function'],
+    [{ open, lazy: 'yes' }, '"lazy" is "yes": write true or false'],
+    [{ open, healthEvery: 0 }, '"healthEvery" is 0: write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
+    [{ open, timeout: 'soon' }, '"timeout" is "soon": write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
+  ])('%o', (options, problem) => {
+    expect(() => resource(options as never)).toThrow(new UsageError(`a resource: ${problem}`));
+  });
+
+  test('so is one that is not known', () => {
+    expect(() => resource({ open, closes: open } as never)).toThrow('a resource has an unknown option "closes" (known: open, close');
+  });
+});
