@@ -1,4 +1,5 @@
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
+import { depsProblem } from '../src/domain/deps-problem.ts';
 import { errorMessage, LonghaulError } from '../src/domain/error.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import { parseDeps } from '../src/define/parse-deps.ts';
@@ -14,6 +15,9 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
   return failingAs('invalid_agent', async (input) => {
     const agent = runtime.registry.agent(input.agent);
     const given = input.depsByReference ? (await queryRun<DataView>(input, QUERIES.data, null)).deps : (input.deps ?? {});
+    // The client refuses these before the start; runs that start another way come here.
+    const problem = depsProblem(given);
+    if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
     const searchAttributes = await runtime.searchAttributes();
     const snapshot = buildSnapshot(agent, {
       instructions: await resolveInstructions(agent, parseDeps(agent, given)),

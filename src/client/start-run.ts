@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import { parseDeps } from '../define/parse-deps.ts';
 import type { ContentPart } from '../domain/content.ts';
+import { depsProblem } from '../domain/deps-problem.ts';
 import { LonghaulError } from '../domain/error.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
 import { type LimitOptions, plainLimits } from '../domain/limit-options.ts';
@@ -75,8 +76,10 @@ function runInput(agent: AnyAgent | string, name: string, options: StartOptions)
   return checked.input;
 }
 
-/** Deps as they will be read: plain JSON that fits the agent's schema, where the agent is at hand. */
+/** Deps as they will be read: plain JSON without secrets that fits the agent's schema, where the agent is at hand. */
 function plainDeps(agent: AnyAgent | string, deps: unknown): JsonObject {
+  const problem = depsProblem(deps);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   if (typeof agent !== 'string') parseDeps(agent, deps);
   const plain: unknown = JSON.parse(JSON.stringify(deps) ?? 'null');
   if (isJsonObject(plain)) return plain;

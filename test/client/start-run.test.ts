@@ -1,0 +1,39 @@
+import type { Client } from '@temporalio/client';
+import { describe, expect, test, vi } from 'vitest';
+import { startRun } from '../../src/client/start-run.ts';
+import { secret } from '../../src/index.ts';
+import { assistant } from '../server/agents.ts';
+
+/** A client that sends nothing, and what it would have sent. */
+function quietClient(): { client: Client; start: ReturnType<typeof vi.fn<Client['workflow']['start']>> } {
+  const start = vi.fn<Client['workflow']['start']>();
+  return { client: { workflow: { start } } as unknown as Client, start };
+}
+
+describe('deps that may not enter a history are refused with their path before anything is sent', () => {
+  test.each<[string, unknown, string]>([
+    ['a function', { tools: [() => 1] }, 'deps.tools[0] is a function'],
+    ['a live object', { pool: new Map() }, 'deps.pool is an object of class "Map"'],
+    ['a reference to a secret', { crm: secret('crm-token') }, 'deps.crm is a reference to secret "crm-token"'],
+    ['a text under the name of a credential', { crm: { api_key: 'v8-Kq2' } }, 'deps.crm.api_key is a text under the name of a credential'],
+  ])('%s', async (_, deps, problem) => {
+    const { client, start } = quietClient();
+    for (const agent of [assistant, 'assistant']) {
+      await expect(startRun(client, agent, { input: 'Q', deps })).rejects.toMatchObject({
+        code: 'invalid_input',
+        message: expect.stringContaining(`The run cannot start: ${problem}`),
+      });
+    }
+    expect(start).not.toHaveBeenCalled();
+  });
+});
+
+test('other deps are sent as they are', async () => {
+  const { client, start } = quietClient();
+  const deps = { user: { id: 1, tokenBudget: 7 }, nextPageToken: 'p2' };
+  await startRun(client, assistant, { input: 'Q', deps, runId: 'r' });
+  expect(start).toHaveBeenCalledWith(
+    'agentRun',
+    expect.objectContaining({ workflowId: 'r', args: [{ agent: 'assistant', input: 'Q', deps }] }),
+  );
+});
