@@ -98,7 +98,7 @@ async function ask({ runtime, run, snapshot }: Deciding, { call, tool, when, dat
   const { deps, state } = await data();
   const context: ApprovalContext<unknown> = {
     deps: Object.freeze(structuredClone(runtime.registry.deps(snapshot.name, deps))),
-    resources: runtime.resources,
+    resources: await runtime.resourcePool.use(),
     state: Object.freeze(structuredClone(state)),
     agentName: snapshot.name,
     runId: runIdOf(run),

@@ -32,10 +32,11 @@ export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: Aut
     }
     const decision = await readDecision(runtime, input);
     const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
-    return attempt(aborts, { heartbeatMs }, ({ signal }) => {
+    return attempt(aborts, { heartbeatMs }, async ({ signal }) => {
       const { agentName } = input;
       const runId = runIdOf(input);
-      return ask(authorize, decision, { deps: Object.freeze(deps), resources: runtime.resources, signal, runId, agentName });
+      const resources = await runtime.resourcePool.use();
+      return ask(authorize, decision, { deps: Object.freeze(deps), resources, signal, runId, agentName });
     });
   });
 }

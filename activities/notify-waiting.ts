@@ -11,7 +11,7 @@ import type { ActivityRuntime } from './runtime.ts';
 /** Tells the worker's `notify` that something waits for a decision. What it throws is tried again, under the same id. */
 export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyWaitingInput) => Promise<void> {
   return failingAs('notification_failed', async (input) => {
-    const { notify, aborts, heartbeatMs, resources } = runtime;
+    const { notify, aborts, heartbeatMs, resourcePool } = runtime;
     if (notify === undefined) {
       throw new LonghaulError('notification_failed', 'This worker has no "notify", and the run was begun by one that has');
     }
@@ -19,7 +19,7 @@ export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyW
     const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
     await attempt(aborts, { heartbeatMs }, async ({ signal }) => {
       try {
-        await notify(notice, { deps: Object.freeze(deps), resources, signal });
+        await notify(notice, { deps: Object.freeze(deps), resources: await resourcePool.use(), signal });
       } catch (error) {
         throw signal.aborted ? signal.reason : error;
       }

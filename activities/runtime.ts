@@ -6,6 +6,7 @@ import type { PriceTable } from '../src/model/prices.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { AbortRegistry } from './abort-registry.ts';
 import type { AgentRegistry } from './agent-registry.ts';
+import type { ResourcePool } from './resource-pool.ts';
 import type { SnapshotCache } from './run-snapshot.ts';
 import type { SecretVault } from './secret-vault.ts';
 import type { TranscriptCache } from './transcript.ts';
@@ -13,6 +14,9 @@ import type { TranscriptCache } from './transcript.ts';
 /** What the activities of one worker share. */
 export interface ActivityRuntime {
   registry: AgentRegistry;
+  /** The live objects of the worker. */
+  resourcePool: ResourcePool;
+  /** Those that are seen without a name, unchecked. */
   resources: Resources;
   /** Reads secrets, and takes those that were read out of what tools hand on. */
   secrets: SecretVault;

@@ -1,4 +1,5 @@
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import type { ResourceHealth } from '../activities/live-resource.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol.ts';
 import { unreachable } from '../src/client/connect.ts';
@@ -36,6 +37,18 @@ export interface LonghaulWorker {
   run(): Promise<void>;
   /** Begins a shutdown: takes nothing new, lets calls in flight finish within the grace time. Calling it again changes nothing. */
   shutdown(): void;
+  /** How it stands, for a readiness probe. */
+  health(): Promise<WorkerHealth>;
+}
+
+/** How a worker stands. */
+export interface WorkerHealth {
+  /** It polls, and none of its resources has failed. */
+  readonly ready: boolean;
+  /** The state of the Temporal Worker underneath, such as `RUNNING` or `DRAINING`. */
+  readonly state: string;
+  /** By name those that are made with `resource()`: whoever asks has those checked whose last check is too old. */
+  readonly resources: Readonly<Record<string, ResourceHealth>>;
 }
 
 const DEFAULT_GRACE_MS = 300_000;
@@ -44,19 +57,26 @@ const FORCE_AFTER_GRACE_MS = 30_000;
 
 /**
  * Creates a worker for agents. Throws a UsageError for agents or tools that contradict each other and for versioning
- * that the server lacks, and `server_unreachable` with the address where no server answers.
+ * that the server lacks, `server_unreachable` with the address where no server answers, and `resource_unavailable` for a
+ * resource that cannot be opened.
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<LonghaulWorker> {
   const plugin = new LonghaulPlugin(options);
   const { connection: server, namespace } = resolveServer(options);
   const taskQueue = options.taskQueue ?? DEFAULT_TASK_QUEUE;
   const connection = options.connection ?? (await connect(server));
+  const end = async (): Promise<void> => {
+    await plugin.closeResources();
+    if (options.connection === undefined) await connection.close();
+  };
   let worker: Worker;
   try {
     if (options.versioning !== undefined) await requireSupport(connection, options.versioning);
+    // Before there is a Temporal Worker, which cannot be given up without being run.
+    await plugin.openResources();
     worker = await Worker.create(workerOptions(options, { connection, namespace, taskQueue, plugin }));
   } catch (error) {
-    if (options.connection === undefined) await connection.close();
+    await end();
     throw error;
   }
   return {
@@ -67,13 +87,21 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Longha
       try {
         await worker.run();
       } finally {
-        if (options.connection === undefined) await connection.close();
+        await end();
       }
     },
     shutdown: () => {
       if (worker.getState() === 'RUNNING') worker.shutdown();
     },
+    health: () => healthOf(worker, plugin),
   };
+}
+
+async function healthOf(worker: Worker, plugin: LonghaulPlugin): Promise<WorkerHealth> {
+  const resources = await plugin.resourceHealth();
+  const state = worker.getState();
+  const failed = Object.values(resources).some((one) => one.state === 'failed');
+  return { ready: state === 'RUNNING' && !failed, state, resources };
 }
 
 /** Where a worker polls, and what makes it one for agents. */

@@ -5,6 +5,7 @@ import { AbortRegistry } from '../activities/abort-registry.ts';
 import { AgentRegistry } from '../activities/agent-registry.ts';
 import { createActivities } from '../activities/index.ts';
 import { SnapshotCache } from '../activities/run-snapshot.ts';
+import type { ResourceHealth } from '../activities/live-resource.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
 import { SecretVault } from '../activities/secret-vault.ts';
 import { TranscriptCache } from '../activities/transcript.ts';
@@ -27,13 +28,17 @@ import { CANCELLATION_MODULE, combinedWorkflows, resolveSdk } from './combined-w
 import { requireEncodedFailures } from './encoded-failures.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
 import { deploymentOptions, requireSupport, type SystemInfoAccess, type Versioning } from './versioning.ts';
+import { workerResources } from './worker-resources.ts';
 
 /** What a worker needs in order to run agents. */
 export interface LonghaulPluginOptions {
   agents: readonly AnyAgent[];
   /** Model clients by the name that agents use before the slash of `provider/model`. */
   providers: Readonly<Record<string, ModelClient>>;
-  /** Live objects that tools receive as `context.resources`. */
+  /**
+   * Live objects that tools receive as `context.resources`: any value as it is, and what `resource()` makes, which the
+   * worker opens before it polls, looks after, and closes when it has drained.
+   */
   resources?: Resources;
   /** Where `context.secret(name)` reads: the first that has the secret counts. Default: the environment, `crm-token` in `CRM_TOKEN`. */
   secrets?: SecretSource | readonly SecretSource[];
@@ -67,8 +72,8 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
  * It brings the `agentRun` workflow beside the worker's own, the activities, and the fast way of a cancellation.
  * A bundle built ahead needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`.
  * Throws a UsageError for a codec that cannot be used, duplicate agents, missing providers, prices that are none, a tool that
- * spills without a payload store, tools named like an activity that exists, and versioning that the server lacks (where the
- * worker is run).
+ * spills without a payload store, tools that need a resource which is missing, tools named like an activity that exists,
+ * and versioning that the server lacks (where the worker is run).
  */
 export class LonghaulPlugin extends SimplePlugin {
   readonly #runtime: ActivityRuntime;
@@ -87,10 +92,13 @@ export class LonghaulPlugin extends SimplePlugin {
     this.#versioning = options.versioning;
     if (options.versioning !== undefined) deploymentOptions(options.versioning, {});
     this.#heartbeatMs = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS;
+    const secrets = new SecretVault(options.secrets);
+    const resourcePool = workerResources(options.resources ?? {}, options.agents, secrets);
     this.#runtime = {
       registry: new AgentRegistry(options.agents, options.providers),
-      resources: options.resources ?? {},
-      secrets: new SecretVault(options.secrets),
+      resourcePool,
+      resources: resourcePool.shared,
+      secrets,
       payloadStore: options.payloadStore,
       archive: options.archive,
       authorize: hook('authorize', options.authorize),
@@ -128,7 +136,32 @@ export class LonghaulPlugin extends SimplePlugin {
 
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     if (this.#versioning !== undefined && this.#connection !== undefined) await requireSupport(this.#connection, this.#versioning);
-    await super.runWorker(worker, next);
+    const opening = this.openResources();
+    // Where nothing is to be opened the worker polls at once: it hears of a shutdown only from then on.
+    if (!this.#runtime.resourcePool.isOpen) await opening;
+    try {
+      await super.runWorker(worker, next);
+    } finally {
+      await this.closeResources();
+    }
+  }
+
+  /** How each resource of the worker stands that is a live object. What was not checked for long, or has failed, is seen to first. */
+  resourceHealth(): Promise<Record<string, ResourceHealth>> {
+    return this.#runtime.resourcePool.health();
+  }
+
+  /**
+   * Opens the resources before the worker is run, which does it otherwise: `closeResources` is to follow. Rejects with
+   * `resource_unavailable` for one that cannot be opened.
+   */
+  openResources(): Promise<void> {
+    return this.#runtime.resourcePool.open();
+  }
+
+  /** Closes the resources, unless a worker runs that needs them. Never rejects. */
+  closeResources(): Promise<void> {
+    return this.#runtime.resourcePool.close();
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {

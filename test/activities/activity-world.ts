@@ -3,11 +3,13 @@ import type { Client } from '@temporalio/client';
 import { DefaultLogger } from '@temporalio/worker';
 import { AbortRegistry } from '../../activities/abort-registry.ts';
 import { AgentRegistry } from '../../activities/agent-registry.ts';
+import { ResourcePool } from '../../activities/resource-pool.ts';
 import { SnapshotCache } from '../../activities/run-snapshot.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
 import { SecretVault } from '../../activities/secret-vault.ts';
 import { TranscriptCache } from '../../activities/transcript.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { Resources } from '../../src/define/run-context.ts';
 import type { ModelClient } from '../../src/domain/model.ts';
 import { emptyWindow, extendWindow, type Folded } from '../../src/domain/window.ts';
 import { QUERIES, type TranscriptAnswer } from '../../src/protocol.ts';
@@ -17,7 +19,9 @@ import { scriptedModel } from '../../src/testing/index.ts';
 export const EXECUTION = 'default/run-1/execution-1';
 
 /** What a test says about the world of an activity. */
-export interface WorldOptions extends Partial<ActivityRuntime> {
+export interface WorldOptions extends Omit<Partial<ActivityRuntime>, 'resources' | 'resourcePool'> {
+  /** What the worker has: nothing opens the pool of it. */
+  resources?: Resources;
   agents?: readonly AnyAgent[];
   model?: ModelClient;
   /** The record of the run. */
@@ -42,7 +46,7 @@ export interface World {
 
 /** A world whose run has said no more than one message of a user. */
 export function activityWorld(options: WorldOptions = {}): World {
-  const { agents = [], model = scriptedModel([]), events = QUESTION, answers = {}, heartbeatDetails, ...changes } = options;
+  const { agents = [], model = scriptedModel([]), events = QUESTION, answers = {}, heartbeatDetails, resources = {}, ...changes } = options;
   const asked: World['asked'] = [];
   const beats: unknown[] = [];
   const query = async (name: string, argument: unknown): Promise<unknown> => {
@@ -59,7 +63,7 @@ export function activityWorld(options: WorldOptions = {}): World {
   const environment = new MockActivityEnvironment({ workflowExecution, heartbeatDetails }, { client, logger: new DefaultLogger('ERROR') });
   environment.on('heartbeat', (details: unknown) => beats.push(structuredClone(details)));
   return {
-    runtime: { ...runtimeOf(agents, model), ...changes },
+    runtime: { ...runtimeOf(agents, model, resources), ...changes },
     asked,
     beats,
     run: (activity, input) => environment.run(activity, input),
@@ -69,10 +73,12 @@ export function activityWorld(options: WorldOptions = {}): World {
 
 const QUESTION: Folded[] = [{ id: 'e0', author: 'user', content: [{ type: 'message', role: 'user', content: 'Q' }] }];
 
-function runtimeOf(agents: readonly AnyAgent[], model: ModelClient): ActivityRuntime {
+function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: Resources): ActivityRuntime {
+  const resourcePool = poolOf(resources);
   return {
     registry: new AgentRegistry(agents, { scripted: model }),
-    resources: {},
+    resourcePool,
+    resources: resourcePool.shared,
     secrets: new SecretVault(),
     payloadStore: undefined,
     archive: undefined,
@@ -87,6 +93,15 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient): ActivityRun
     heartbeatMs: 60_000,
     searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
   };
+}
+
+/** The pool of a worker that has no secrets and says nothing. */
+export function poolOf(resources: Resources): ResourcePool {
+  return new ResourcePool(resources, {
+    secret: () => Promise.reject(new Error('no secrets')),
+    redact: (text) => text,
+    log: () => undefined,
+  });
 }
 
 function transcript(record: Folded[]): TranscriptAnswer {

@@ -8,12 +8,14 @@ import { SecretVault } from '../../activities/secret-vault.ts';
 import { TranscriptCache } from '../../activities/transcript.ts';
 import { defineAgent } from '../../src/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
+import { poolOf } from './activity-world.ts';
 
 const clerk = defineAgent({ name: 'clerk', model: 'p/m', limits: { totalTokens: 1_000 } });
 
 function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
   return {
     registry: new AgentRegistry([clerk], { p: scriptedModel([]) }),
+    resourcePool: poolOf({}),
     resources: {},
     secrets: new SecretVault(),
     payloadStore: undefined,
