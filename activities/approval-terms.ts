@@ -61,7 +61,8 @@ export function callDigest({ name, arguments: args }: ToolCall): string {
     .slice(0, DIGEST_LENGTH);
 }
 
-async function askPredicate(deciding: Deciding, call: ToolCall, data: () => Promise<DataView>): Promise<Terms | undefined> {
+/** What the predicate of a call says, with the deps and the state that `data` gives. */
+export async function askPredicate(deciding: Deciding, call: ToolCall, data: () => Promise<DataView>): Promise<Terms | undefined> {
   const { runtime, snapshot, signal } = deciding;
   const tool = runtime.registry.tool(snapshot.name, call.name);
   const when = tool?.approval?.when;

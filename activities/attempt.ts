@@ -1,4 +1,5 @@
-import { cancellationDetails, cancellationSignal, heartbeat } from '@temporalio/activity';
+import { activityInfo, cancellationDetails, cancellationSignal, heartbeat } from '@temporalio/activity';
+import { MISSED_HEARTBEATS } from '../src/domain/tool-policy.ts';
 import { type AbortRegistry, RunCancelled, RunInterrupted } from './abort-registry.ts';
 import { executionKey } from './run-access.ts';
 
@@ -32,7 +33,10 @@ export async function attempt<Result>(
 ): Promise<Result> {
   const { signal, release } = aborts.register(executionKey(), interruptibleBy);
   let current = details;
-  const timer = setInterval(() => heartbeat(current()), heartbeatMs);
+  const { isLocal, heartbeatTimeoutMs } = activityInfo();
+  // A local activity has no heartbeats; another may ask for more than the worker sends by itself.
+  const everyMs = Math.max(1, Math.min(heartbeatMs, (heartbeatTimeoutMs ?? Infinity) / MISSED_HEARTBEATS));
+  const timer = isLocal ? undefined : setInterval(() => heartbeat(current()), everyMs);
   try {
     return await work({
       signal: AbortSignal.any([signal, cancellationSignal()]),

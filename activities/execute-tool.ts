@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import { isUpdatingResult } from '../src/define/context-update.ts';
 import type { RunContext } from '../src/define/run-context.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
+import { isModelRetry, isToolFailure } from '../src/define/tool-failure.ts';
 import { isToolOutput, type ToolOutput } from '../src/define/tool-output.ts';
+import type { ContextOperation } from '../src/domain/context-update.ts';
 import { errorMessage } from '../src/domain/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../src/domain/json.ts';
 import { cleanJson } from '../src/model/clean-json.ts';
+import { updateFrom, withoutLegacyUpdate } from './update-from.ts';
 
 /** One call to execute. */
 export interface Execution {
@@ -15,17 +19,23 @@ export interface Execution {
   context: RunContext;
 }
 
-/** What came of it. */
+/** What came of one attempt. */
 export interface Executed {
   /** Texts in one value, joined by line breaks, then everything else; empty where the tool returned nothing. */
   content: JsonValue[];
   isError: boolean;
+  /** What it changes of the deps. */
+  update?: ContextOperation[];
+  /** The tool asks the model to try again. */
+  asksRetry?: true;
+  /** What the tool threw, where that may be tried again. */
+  thrown?: { error: unknown };
   /** Milliseconds. */
   durationMs: number;
 }
 
-/** A result for the model, before its time is known. */
-type Outcome = Pick<Executed, 'content' | 'isError'>;
+/** A result, before its time is known. */
+type Outcome = Omit<Executed, 'durationMs'>;
 
 /**
  * Executes a tool: arguments through its zod schema, then `execute`, then the result as JSON. Whatever goes wrong is
@@ -43,25 +53,48 @@ async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Pr
     const parsed = await tool.parameters.safeParseAsync(args);
     if (!parsed.success) return failure(`Invalid arguments for '${tool.name}': ${z.prettifyError(parsed.error)}`);
     const returned = await tool.execute(parsed.data as never, context as never);
+    context.signal.throwIfAborted();
     return await toOutcome(tool, returned);
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason;
-    return failure(errorMessage(error) || `Tool '${tool.name}' failed without a message`);
+    return thrown(tool.name, error);
   }
 }
 
-async function toOutcome(tool: AnyTool, returned: unknown): Promise<Outcome> {
+function thrown(name: string, error: unknown): Outcome {
+  const message = errorMessage(error) || `Tool '${name}' failed without a message`;
+  if (isModelRetry(error)) return { ...failure(`${message}\nPlease try again.`), asksRetry: true };
+  return isToolFailure(error) ? failure(message) : { ...failure(message), thrown: { error } };
+}
+
+/** What a tool returned, or `verify` in its stead, as a result. */
+export async function toOutcome(tool: AnyTool, returned: unknown): Promise<Outcome> {
+  if (!isUpdatingResult(returned)) return bareOutcome(tool, returned);
+  const update = updateFrom(tool.name, returned.update);
+  if (!update.ok) return failure(update.problem);
+  const outcome = await bareOutcome(tool, returned.result);
+  return outcome.isError ? outcome : { ...outcome, update: update.operations };
+}
+
+async function bareOutcome(tool: AnyTool, returned: unknown): Promise<Outcome> {
   if (isToolOutput(returned)) return blocksOutcome(tool, returned);
-  const checked = await tool.result?.safeParseAsync(returned);
+  const { value: bare, update } = withoutLegacyUpdate(returned);
+  const operations = update === undefined ? undefined : updateFrom(tool.name, update);
+  if (operations?.ok === false) return failure(operations.problem);
+  const checked = await tool.result?.safeParseAsync(bare);
   if (checked !== undefined && !checked.success) {
     return failure(`Tool '${tool.name}' returned a value that does not fit its result schema: ${z.prettifyError(checked.error)}`);
   }
-  const value = checked === undefined ? returned : checked.data;
+  const outcome = valueOutcome(tool.name, checked === undefined ? bare : checked.data);
+  return outcome.isError || operations === undefined ? outcome : { ...outcome, update: operations.operations };
+}
+
+function valueOutcome(name: string, value: unknown): Outcome {
   if (value === undefined || value === null) return { content: [], isError: false };
   // JSON would make null of these.
   if (typeof value === 'number' && !Number.isFinite(value)) return { content: [String(value)], isError: false };
   const plain = cleanJson(value);
-  return plain === undefined ? notJson(tool.name) : { content: [plain], isError: false };
+  return plain === undefined ? notJson(name) : { content: [plain], isError: false };
 }
 
 /** Several blocks: the texts first and in one, as seed 001 joins them. */

@@ -8,7 +8,9 @@ import { readResult } from './read-result.ts';
 import { requestRunCancel } from './request-run-cancel.ts';
 import { resolveAgentActivity } from './resolve-agent.ts';
 import { runToolActivity } from './run-tool.ts';
+import { askTermsActivity } from './ask-terms.ts';
 import { summariseActivity } from './summarise.ts';
+import { verifyCallActivity } from './verify-call.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
 /** Activities by name, as a Temporal worker takes them. */
@@ -26,6 +28,8 @@ export function createActivities(runtime: ActivityRuntime): Activities {
     [ACTIVITIES.authorizeDecision]: authorizeDecisionActivity(runtime),
     [ACTIVITIES.notifyWaiting]: notifyWaitingActivity(runtime),
     [ACTIVITIES.requestCancel]: requestRunCancel,
+    [ACTIVITIES.verifyCall]: verifyCallActivity(runtime),
+    [ACTIVITIES.askTerms]: askTermsActivity(runtime),
   };
   for (const name of runtime.registry.toolNames) {
     if (Object.hasOwn(own, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: give it another one`);

@@ -1,58 +1,162 @@
 import { activityInfo, getClient, log } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
 import { randomBytes } from 'node:crypto';
-import type { RunContext } from '../src/define/run-context.ts';
+import type { Resources } from '../src/define/run-context.ts';
+import type { AnyTool } from '../src/define/tool-definition.ts';
 import type { SpilledContent, ToolResult } from '../src/domain/content.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import type { JsonObject, JsonValue } from '../src/domain/json.ts';
-import { stateProblem } from '../src/domain/state-problem.ts';
-import { cleanJson } from '../src/model/clean-json.ts';
+import { attemptsText, resultText } from '../src/domain/tool-text.ts';
 import { spill } from '../src/payload-store/spill.ts';
-import { type CallArgumentsQuestion, type DataView, QUERIES, type RunToolInput, type RunToolOutput } from '../src/protocol.ts';
-import { attempt } from './attempt.ts';
+import { type CallArgumentsQuestion, QUERIES, type RunToolInput, type RunToolOutput } from '../src/protocol.ts';
+import { attempt, type Attempt } from './attempt.ts';
 import { callArguments } from './call-arguments.ts';
-import { executeTool } from './execute-tool.ts';
+import { dataFor } from './run-data.ts';
+import { type Executed, executeTool } from './execute-tool.ts';
 import { failingAs } from './failure.ts';
 import { DEFAULT_BUDGET, fitResult } from './fit-result.ts';
-import { heartbeatDetails } from './heartbeat-details.ts';
 import { queryRun, runKey } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
+import { keptChanges } from './tool-changes.ts';
+import { toolContext } from './tool-context.ts';
+import { timeLimit, ToolTimeout } from './tool-timeout.ts';
+
+/** A local call that takes longer than this (milliseconds) is reported: it holds up the task of its workflow. */
+const SLOW_LOCAL_MS = 1_000;
 
 /** Runs one tool call. It is registered under the name of every tool, so that the Temporal UI shows that name. */
 export function runToolActivity(runtime: ActivityRuntime): (input: RunToolInput) => Promise<RunToolOutput> {
   return failingAs('internal', (input) => runTool(runtime, input));
 }
 
-async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<RunToolOutput> {
-  const key = runKey(input);
-  const name = activityInfo().activityType;
-  const args = await argumentsOf(runtime, input);
-  const { deps, state } = input.dataByReference
-    ? await queryRun<DataView>(input, QUERIES.data, null)
-    : { deps: input.deps ?? {}, state: input.state ?? {} };
-  const changes = new Map<string, JsonValue>();
-  const parsedDeps = runtime.registry.deps(input.agentName, deps);
+/** A call as its attempt finds it. */
+export interface Call {
+  input: RunToolInput;
+  name: string;
+  tool: AnyTool | undefined;
+  args: JsonObject;
+  deps: JsonObject;
+  state: JsonObject;
+  resources: Resources;
+}
 
-  return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async ({ signal, beat }) => {
-    const context = runContext(runtime, input, { deps: parsedDeps, state, changes, signal, beat });
-    const tool = runtime.registry.tool(input.agentName, name);
-    const executed = await executeTool({ tool, name, args, context });
-    const changed = Object.fromEntries(changes);
-    const problem = stateProblem(state, changed);
-    const result =
-      problem === undefined
-        ? { name, content: executed.content, isError: executed.isError }
-        : { name, content: [`Tool '${name}' keeps too much. ${problem}`], isError: true };
-    const fitting = await fitResult(result, tool ?? DEFAULT_BUDGET, (content) => spillContent(runtime, content));
-    const output: RunToolOutput = {
-      id: randomBytes(6).toString('base64url'),
-      content: fitting.content,
-      ...(fitting.isError ? { isError: true } : {}),
-      ...(fitting.spilled === undefined ? {} : { spilled: fitting.spilled }),
-      durationMs: Math.round(executed.durationMs * 100) / 100,
-      ...(changes.size > 0 && problem === undefined ? { state: changed } : {}),
-    };
-    runtime.transcripts.addResult(key, output.id, input.eventId, toolResult(name, input, output));
-    return output;
+async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<RunToolOutput> {
+  const name = activityInfo().activityType;
+  const tool = runtime.registry.tool(input.agentName, name);
+  const args = await argumentsOf(runtime, input);
+  const { deps, state } = await dataFor(input);
+  const call: Call = { input, name, tool, args, deps, state, resources: await runtime.resourcePool.use(tool?.resources) };
+  const output = await attempt(
+    runtime.aborts,
+    { heartbeatMs: runtime.heartbeatMs, details: () => activityInfo().heartbeatDetails as unknown },
+    (own) => runAttempt(runtime, call, own),
+  );
+  if (!output.lost) runtime.transcripts.addResult(runKey(input), output.id, input.eventId, toolResult(name, input, output));
+  return output;
+}
+
+async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): Promise<RunToolOutput> {
+  const { name, tool, input } = call;
+  const concurrency = tool?.policy.concurrency;
+  const turnOver = concurrency === undefined ? undefined : await runtime.turns.take(name, concurrency, own.signal);
+  const limit = timeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, own.signal);
+  const changes = new Map<string, JsonValue>();
+  try {
+    const context = toolContext(runtime, input, {
+      ...call,
+      deps: runtime.registry.deps(input.agentName, call.deps),
+      changes,
+      signal: limit.signal,
+      beat: own.beat,
+    });
+    const executed = await limit.race(executeTool({ tool, name, args: call.args, context }));
+    if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);
+    if (executed.thrown !== undefined && isTriedAgain(tool, executed.thrown.error))
+      throw retryable(runtime, executed, executed.thrown.error);
+    return await toolOutput(runtime, call, executed, Object.fromEntries(changes));
+  } catch (error) {
+    return endOfAttempt(runtime, call, own, error);
+  } finally {
+    limit.clear();
+    turnOver?.();
+  }
+}
+
+/** An attempt that did not come to its end: given up by the run, out of time, or on a worker that shuts down. */
+async function endOfAttempt(runtime: ActivityRuntime, call: Call, { isGivenUp }: Attempt, error: unknown): Promise<RunToolOutput> {
+  const { tool } = call;
+  const isOnce = tool?.policy.effect === 'once';
+  // Whatever ended it from outside: it may go on acting, or have acted.
+  if (isOnce && !isGivenUp()) return lost(call);
+  if (!(error instanceof ToolTimeout)) throw error;
+  if (isTriedAgain(tool, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
+  return toolOutput(runtime, call, {
+    content: [`${error.message} (${attemptsText(activityInfo().attempt)})`],
+    isError: true,
+    durationMs: error.afterMs,
+  });
+}
+
+/** What is thrown is tried again as long as there are attempts left, and the tool does not say otherwise. */
+function isTriedAgain(tool: AnyTool | undefined, error: unknown): boolean {
+  const { attempt: number, retryPolicy } = activityInfo();
+  const attempts = retryPolicy?.maximumAttempts ?? tool?.policy.maxAttempts ?? 1;
+  if (tool === undefined || tool.policy.effect === 'once' || number >= attempts) return false;
+  if (error instanceof ToolTimeout || tool.retryOn === 'any') return true;
+  return tool.retryOn !== 'none' && tool.retryOn(error);
+}
+
+/** A failure that Temporal tries again, as the policy of the tool says. It is in no history, but in what the server shows of the attempt. */
+function retryable(runtime: ActivityRuntime, { content }: Executed, error: unknown): ApplicationFailure {
+  const wait = typeof error === 'object' && error !== null && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
+  return ApplicationFailure.create({
+    type: 'tool_failed',
+    message: runtime.secrets.redact(resultText(content)),
+    ...(typeof wait === 'number' && wait > 0 ? { nextRetryDelay: wait } : {}),
+  });
+}
+
+/** The result of a call as its run is told of it: without secrets, within its budget, and with what it changes. */
+export async function toolOutput(
+  runtime: ActivityRuntime,
+  call: Call,
+  executed: Executed,
+  changes: JsonObject = {},
+): Promise<RunToolOutput> {
+  const { name, tool, input } = call;
+  const kept = keptChanges(runtime, call, executed, changes);
+  const attempts = activityInfo().attempt;
+  const named = executed.thrown !== undefined && attempts > 1 ? withAttempts(kept.content, attempts) : kept.content;
+  const result = { name, content: runtime.secrets.redactJson(named) as JsonValue[], isError: kept.isError };
+  const fitting = await fitResult(result, tool ?? DEFAULT_BUDGET, (content) => spillContent(runtime, content));
+  return {
+    id: randomBytes(6).toString('base64url'),
+    content: fitting.content,
+    ...(fitting.isError ? { isError: true } : {}),
+    ...(fitting.spilled === undefined ? {} : { spilled: fitting.spilled }),
+    durationMs: Math.round(executed.durationMs * 100) / 100,
+    ...(kept.state === undefined ? {} : { state: kept.state }),
+    ...(kept.contextUpdate === undefined ? {} : { contextUpdate: kept.contextUpdate }),
+    ...(executed.asksRetry ? { asksRetry: true } : {}),
+    ...(activityInfo().isLocal ? { at: input.at } : {}),
+  };
+}
+
+function withAttempts(content: JsonValue[], attempts: number): JsonValue[] {
+  return [`${resultText(content)} (${attemptsText(attempts)})`];
+}
+
+/** It may have acted, and nobody here knows. */
+function lost({ input }: Call): RunToolOutput {
+  return { id: '', content: [], durationMs: 0, lost: true, ...(activityInfo().isLocal ? { at: input.at } : {}) };
+}
+
+function reportSlow({ name, input }: Call, durationMs: number): void {
+  const took = Math.round(durationMs);
+  log.warn(`The local tool "${name}" took ${took} ms, and held up the task of its run for that long: write "tier": "remote"`, {
+    agent: input.agentName,
+    step: input.step,
+    callId: input.callId,
   });
 }
 
@@ -82,43 +186,4 @@ async function argumentsOf(runtime: ActivityRuntime, input: RunToolInput): Promi
   const { callId } = input;
   if (input.argumentsByReference) return queryRun<JsonObject>(input, QUERIES.callArguments, { callId } satisfies CallArgumentsQuestion);
   return callArguments(runtime, input, input);
-}
-
-interface Particulars {
-  deps: unknown;
-  state: JsonObject;
-  changes: Map<string, JsonValue>;
-  signal: AbortSignal;
-  beat: (details: unknown) => void;
-}
-
-function runContext(runtime: ActivityRuntime, input: RunToolInput, { deps, state, changes, signal, beat }: Particulars): RunContext {
-  const { attempt: number, workflowExecution } = activityInfo();
-  const runId = workflowExecution?.workflowId ?? '';
-  const fields = { runId, agent: input.agentName, step: input.step, callId: input.callId };
-  return {
-    deps: Object.freeze(structuredClone(deps)),
-    resources: runtime.resources,
-    retry: number - 1,
-    agentName: input.agentName,
-    runId,
-    step: input.step,
-    callId: input.callId,
-    // Not the call's id: models choose it, and may choose it again.
-    idempotencyKey: `${runId}/${input.eventId}/${input.at[1]}`,
-    signal,
-    state: Object.freeze(structuredClone(state)),
-    log: {
-      debug: (message, more) => log.debug(message, { ...fields, ...more }),
-      info: (message, more) => log.info(message, { ...fields, ...more }),
-      warn: (message, more) => log.warn(message, { ...fields, ...more }),
-      error: (message, more) => log.error(message, { ...fields, ...more }),
-    },
-    setState: (key: string, value: JsonValue) => {
-      const plain = cleanJson(value);
-      if (plain === undefined) throw new TypeError(`setState: the value of "${key}" is not JSON`);
-      changes.set(key, plain);
-    },
-    heartbeat: (details) => beat(heartbeatDetails(details)),
-  };
 }

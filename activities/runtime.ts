@@ -9,6 +9,7 @@ import type { AgentRegistry } from './agent-registry.ts';
 import type { ResourcePool } from './resource-pool.ts';
 import type { SnapshotCache } from './run-snapshot.ts';
 import type { SecretVault } from './secret-vault.ts';
+import type { ToolTurns } from './tool-turns.ts';
 import type { TranscriptCache } from './transcript.ts';
 
 /** What the activities of one worker share. */
@@ -33,6 +34,7 @@ export interface ActivityRuntime {
   transcripts: TranscriptCache;
   snapshots: SnapshotCache;
   aborts: AbortRegistry;
+  turns: ToolTurns;
   /** When runs continue as new, where the worker says something else than the default. */
   continueAsNew: ContinueAsNewThresholds | undefined;
   /** Runs are pinned to the worker's build, and move to the current one where they continue as new. */

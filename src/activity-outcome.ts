@@ -1,10 +1,13 @@
 import { ActivityFailure, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
+import type { ApprovalTerms } from './domain/approval.ts';
 import type { ToolSnapshot } from './domain/agent-snapshot.ts';
+import { attemptsOf } from './domain/tool-policy.ts';
+import { attemptsText, notHappened } from './domain/tool-text.ts';
 import { errorMessage, isErrorCode, type ErrorCode } from './domain/error.ts';
 import { spentIn } from './domain/spent.ts';
 import type { Spent } from './domain/usage.ts';
 import type { Authorization, ModelCallOutcome, SummaryOutcome, ToolOutcome } from './loop/ports.ts';
-import type { CallModelOutput, RunToolOutput, SummariseOutput } from './protocol.ts';
+import type { CallModelOutput, RunToolOutput, SummariseOutput, VerifyCallOutput } from './protocol.ts';
 
 /**
  * What the end of an activity means to the loop. Used where a run happens (the workflow) and where it is read back
@@ -66,25 +69,48 @@ function spentOn(error: unknown): Spent | undefined {
 }
 
 /** The outcome of a tool call that returned. */
-export function toolOutcome({ id, content, isError, spilled, durationMs, state }: RunToolOutput): ToolOutcome {
-  return {
-    type: 'result',
-    status: isError ? 'error' : 'success',
-    content,
-    durationMs,
-    resultId: id,
-    ...(spilled === undefined ? {} : { spilled }),
-    ...(state === undefined ? {} : { state }),
-  };
+export function toolOutcome({ id, at: _, content, isError, lost, ...rest }: RunToolOutput): ToolOutcome {
+  if (lost) return { type: 'lost' };
+  return { type: 'result', status: isError ? 'error' : 'success', content, resultId: id, ...rest };
 }
 
-/** The outcome of a tool call whose activity failed: an error that the model reads, not the end of the run. */
+/**
+ * The outcome of a tool call whose activity failed: an error that the model reads, not the end of the run. Of what
+ * happens once, only a failure that the activity itself reports says that it has not begun.
+ */
 export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return { type: 'cancelled' };
-  const attempts = tool.maxAttempts === 1 ? '1 attempt' : `${tool.maxAttempts} attempts`;
-  const message = problem.type === 'timed_out' ? `Tool '${tool.name}' timed out after ${tool.timeoutMs}ms (${attempts})` : problem.message;
+  if (tool.effect === 'once' && !hasNotBegun(error)) return { type: 'lost' };
+  const attempts = attemptsText(attemptsOf(tool));
+  return errorOutcome(
+    problem.type === 'timed_out' ? `Tool '${tool.name}' timed out after ${tool.timeoutMs}ms (${attempts})` : problem.message,
+  );
+}
+
+/** The outcome of asking what became of a call. */
+export function verifiedOutcome(output: VerifyCallOutput): ToolOutcome {
+  return output.happened ? toolOutcome(output.output) : errorOutcome(notHappened(output.tool));
+}
+
+/** The same, where nobody could be asked. */
+export function verifyFailure(error: unknown): ToolOutcome {
+  return activityProblem(error).type === 'cancelled' ? { type: 'cancelled' } : { type: 'lost' };
+}
+
+/** The terms of a call whose predicate could not be asked: one that was not asked has not said no. */
+export function termsFailure(eventId: string, index: number): ApprovalTerms {
+  return { digest: `${eventId}/${index}`, reason: 'Whether the call needs approval could not be told' };
+}
+
+function errorOutcome(message: string): ToolOutcome {
   return { type: 'result', status: 'error', content: [message], durationMs: null };
+}
+
+/** An activity reports a failure of its own only before the tool is called; and what no worker took was never started. */
+function hasNotBegun(error: unknown): boolean {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  return cause instanceof ApplicationFailure || (cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START');
 }
 
 /** What comes of asking whether a decision is by somebody who may decide, where the activity failed: without an answer nobody may. */

@@ -1,8 +1,9 @@
-import type { ContentPart, SpilledContent } from './domain/content.ts';
+import type { ContentPart } from './domain/content.ts';
 import type { DecidedCall, Decision, PendingApproval } from './domain/approval.ts';
 import type { JsonObject, JsonValue } from './domain/json.ts';
 import type { LimitChanges } from './domain/limits.ts';
 import type { RecordedResponse } from './domain/recorded-response.ts';
+import type { OfRun } from './domain/tool-messages.ts';
 import type { Spent, UsageStats } from './domain/usage.ts';
 import type { Folded, WindowEvent } from './domain/window.ts';
 import type { RunCarry } from './loop/run-carry.ts';
@@ -27,6 +28,16 @@ export type {
   RevokeReceipt,
   SendInput,
 } from './domain/run-requests.ts';
+export type {
+  AskTermsInput,
+  CallUsage,
+  GivenData,
+  OfRun,
+  RunToolInput,
+  RunToolOutput,
+  VerifyCallInput,
+  VerifyCallOutput,
+} from './domain/tool-messages.ts';
 export type { ApprovalsPage, ContextPage, StatusView, StepsPage } from './domain/run-views.ts';
 
 /** The workflow type of a run. */
@@ -93,6 +104,8 @@ export const ACTIVITIES = {
   authorizeDecision: 'authorizeDecision',
   notifyWaiting: 'notifyWaiting',
   requestCancel: 'requestCancel',
+  verifyCall: 'verifyCall',
+  askTerms: 'askTerms',
 } as const;
 
 /** The name of a handler of a run: as it is for a run that is a workflow of its own, after the key for one inside a workflow of the user. */
@@ -115,12 +128,6 @@ export interface RunInput {
 /** What starts the next execution of a run: all of it that goes on. Written by the run itself. */
 export interface CarriedInput {
   carry: RunCarry;
-}
-
-/** Input of every activity of a run: which run of the workflow it is, where that is not the workflow itself. */
-export interface OfRun {
-  /** The key of a run inside a workflow of the user. */
-  run?: string;
 }
 
 /** Input of `resolveAgent`. Deps above 1 kB are read from the run by query. */
@@ -185,25 +192,6 @@ export interface ArchiveEventsInput extends OfRun {
 /** Result of `callModel`. */
 export type CallModelOutput = { type: 'response'; response: RecordedResponse } | { type: 'aborted'; partial?: RecordedResponse };
 
-/** Input of a tool's activity. `arguments` and `deps` are here up to 1 kB each, for who reads the Temporal UI; larger ones go by reference. */
-export interface RunToolInput extends OfRun {
-  agentName: string;
-  callId: string;
-  step: number;
-  /** Where the call is: offset of the event and place in its content. */
-  at: [offset: number, index: number];
-  /** The id of that event. */
-  eventId: string;
-  arguments?: JsonObject;
-  deps?: JsonObject;
-  /** Present only where the run has state. */
-  state?: JsonObject;
-  /** Deps or state are too large for the input: ask the run. */
-  dataByReference?: true;
-  /** The arguments are other than the model's, and too large for the input: ask the run. */
-  argumentsByReference?: true;
-}
-
 /** Input of `authorizeDecision`. The arguments of the call are where the tool's activity has them. */
 export interface AuthorizeDecisionInput extends OfRun {
   agentName: string;
@@ -234,18 +222,6 @@ export interface NotifyWaitingInput extends OfRun {
 /** Input of `requestCancel`. */
 export interface RequestCancelInput {
   reason: string;
-}
-
-/** Result of a tool's activity. */
-export interface RunToolOutput {
-  /** The id of this result in the transcript caches. */
-  id: string;
-  content: JsonValue[];
-  isError?: true;
-  /** Where the whole content is, where `content` is its preview. */
-  spilled?: SpilledContent;
-  durationMs: number;
-  state?: JsonObject;
 }
 
 /** Question of the `callArguments` query. */

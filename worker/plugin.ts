@@ -8,6 +8,7 @@ import { SnapshotCache } from '../activities/run-snapshot.ts';
 import type { ResourceHealth } from '../activities/live-resource.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
 import { SecretVault } from '../activities/secret-vault.ts';
+import { ToolTurns } from '../activities/tool-turns.ts';
 import { TranscriptCache } from '../activities/transcript.ts';
 import type { ArchiveSink } from '../src/archive/archive-sink.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
@@ -107,6 +108,7 @@ export class LonghaulPlugin extends SimplePlugin {
       transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
       snapshots: new SnapshotCache(),
       aborts: new AbortRegistry(),
+      turns: new ToolTurns(),
       continueAsNew: thresholds(options.continueAsNew),
       upgradeOnContinueAsNew: options.versioning?.behavior === 'UPGRADE_ON_CONTINUE_AS_NEW',
       heartbeatMs: this.#heartbeatMs,

@@ -7,6 +7,7 @@ import {
   setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
+import { cancelCall } from '../src/calls/decision-calls.ts';
 import type { RunResultFields } from '../src/domain/run-result.ts';
 import { isTerminal } from '../src/domain/run-status.ts';
 import type { RunCarry } from '../src/loop/run-carry.ts';
@@ -14,9 +15,9 @@ import type { CarriedInput, RunInput } from '../src/protocol.ts';
 import type { LonghaulSinks } from './cancel-sink.ts';
 import { close } from './closing.ts';
 import { currentDetails } from './current-details.ts';
-import { requestCancel } from './decision-activities.ts';
 import { executeRun, failed, type RunObserver, type RunStart } from './execute-run.ts';
 import type { LiveRun } from './live-run.ts';
+import { perform } from './perform.ts';
 import { registerMessages } from './run-messages.ts';
 import { registerQueries } from './run-queries.ts';
 import { type CheckedStart, checkStart } from './run-start.ts';
@@ -76,7 +77,7 @@ async function continueAsNew(carry: RunCarry): Promise<never> {
 function cancelOnSignal(run: LiveRun): void {
   const asked = async (): Promise<void> => {
     await condition(() => run.inbox.cancelAsked);
-    await requestCancel(run, run.inbox.cancelReason ?? '');
+    await perform(run, cancelCall(run.inbox.cancelReason ?? ''));
   };
   // A cancellation by other means ends the wait.
   asked().catch(() => undefined);

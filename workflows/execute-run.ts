@@ -48,7 +48,7 @@ async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Prom
   const ready = Object.assign(run, { snapshot });
   observer.resolved(ready);
   const clock = temporalPorts(ready, () => undefined);
-  run.state = newRunState({ runId: run.runId, snapshot, input: input.input, startedAt: run.startedAt }, clock);
+  run.state = newRunState({ runId: run.runId, snapshot, input: input.input, deps: run.deps, startedAt: run.startedAt }, clock);
   return loop(ready, run.state, BEGINNING, observer);
 }
 
@@ -74,9 +74,9 @@ async function release(run: LiveRun): Promise<void> {
 
 /** Decided as late as possible: what has come while the events were archived goes along, and a cancellation would be lost in the next execution. */
 function carryOn(run: LiveRun, position: Position): RunEnd {
-  const { deps, executions, inbox, state } = run;
+  const { executions, inbox, state } = run;
   if (state === undefined || CancellationScope.current().consideredCancelled) return { type: 'finished', result: cancelled(run) };
-  const carry = toCarry(state, position, { deps, executions, inbox: inbox.carried() });
+  const carry = toCarry(state, position, { executions, inbox: inbox.carried() });
   const bytes = jsonBytes(carry);
   if (bytes <= MAX_PAYLOAD_BYTES) return { type: 'continue', carry };
   const message = `Run "${run.runId}" cannot continue in a new execution: it would carry ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}. Lower "window" of agent "${run.agentName}"`;

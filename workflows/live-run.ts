@@ -11,6 +11,7 @@ export interface LiveRun {
   /** Names the handlers of a run inside a workflow of the user; undefined for a run that is a workflow of its own. */
   key?: string;
   agentName: string;
+  /** As the execution began with them: those of `state` are newer. */
   deps: JsonObject;
   /** Milliseconds since the epoch. */
   startedAt: number;

@@ -4,8 +4,9 @@ import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { ErrorCode } from '../src/domain/error.ts';
 import { oneLine } from '../src/domain/text.ts';
 import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../src/protocol.ts';
-import { activity, fits, ofRun } from './activity-call.ts';
+import { fits, ofRun } from '../src/calls/activity-call.ts';
 import type { LiveRun } from './live-run.ts';
+import { begin } from './perform.ts';
 
 /** Resolving an agent is quick; a worker that does not know it must not be asked for ever. */
 const RESOLVE: ActivityOptions = {
@@ -22,7 +23,7 @@ export type Resolved =
 
 /** Asks a worker for the agent, as it is pinned for the whole run. */
 export async function resolveAgent(run: LiveRun, input: RunInput): Promise<Resolved> {
-  const request: ResolveAgentInput = {
+  const asked: ResolveAgentInput = {
     ...ofRun(run),
     agent: input.agent,
     ...(input.maxIterations === undefined ? {} : { maxIterations: input.maxIterations }),
@@ -31,7 +32,8 @@ export async function resolveAgent(run: LiveRun, input: RunInput): Promise<Resol
   };
   try {
     const options = { ...RESOLVE, summary: oneLine(`resolve agent ${input.agent}`, 200) };
-    return { type: 'resolved', snapshot: await activity<ResolveAgentInput, AgentSnapshot>(ACTIVITIES.resolveAgent, options)(request) };
+    const call = { name: ACTIVITIES.resolveAgent, tier: 'remote' as const, options, input: asked };
+    return { type: 'resolved', snapshot: await begin<ResolveAgentInput, AgentSnapshot>(call) };
   } catch (error) {
     const problem = activityProblem(error);
     switch (problem.type) {

@@ -8,7 +8,7 @@ import { isRunResult, RunResult, type RunResultFields } from '../src/domain/run-
 import { oneLine } from '../src/domain/text.ts';
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/protocol.ts';
 import { checkRunInput } from '../src/schema/run-input-schema.ts';
-import { activity } from './activity-call.ts';
+import { begin } from './perform.ts';
 import { type InlineEnd, type InlineOptions, runInline } from './run-inline.ts';
 import { runInputOf } from './run-input.ts';
 
@@ -101,7 +101,7 @@ async function runChild<Agent extends AnyAgent>(
 
 /** What a child left that was cancelled by itself. Its close carries no details to its parent, so its memo is read. */
 async function readCancelled(runId: string): Promise<RunResultFields> {
-  return activity<ReadResultInput, RunResultFields>(ACTIVITIES.readResult, READ_RESULT)({ runId });
+  return begin<ReadResultInput, RunResultFields>({ name: ACTIVITIES.readResult, tier: 'remote', options: READ_RESULT, input: { runId } });
 }
 
 /** The RunResult in the details of a failed child. */

@@ -6,7 +6,7 @@ import { type DecisionReceipt, scopedName, SIGNALS, UPDATES } from '../src/proto
 import type { Refusal } from '../src/receive/receiver.ts';
 import { refuseUpdate, SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../src/receive/requests.ts';
 import type { LiveRun } from './live-run.ts';
-import { interruptModelCall } from './model-activities.ts';
+import { interruptModelCall } from './interruptible-model-call.ts';
 
 /**
  * Registers what a run takes from outside. Must be called before the first await: a message may come with the first

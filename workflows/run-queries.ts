@@ -44,9 +44,13 @@ export function registerQueries(run: LiveRun): void {
   setHandler(defineQuery<AgentSnapshot>(name(QUERIES.snapshot)), () => snapshot(run), {
     description: 'The agent as pinned for this run',
   });
-  setHandler(defineQuery<DataView>(name(QUERIES.data)), () => ({ deps: run.deps, state: run.state?.context.state ?? {} }), {
-    description: 'Deps and state',
-  });
+  setHandler(
+    defineQuery<DataView>(name(QUERIES.data)),
+    () => ({ deps: run.state?.deps ?? run.deps, state: run.state?.context.state ?? {} }),
+    {
+      description: 'Deps and state',
+    },
+  );
   setHandler(defineQuery<JsonObject, [CallArgumentsQuestion]>(name(QUERIES.callArguments)), ({ callId }) => callArguments(run, callId), {
     description: 'The arguments of a call as they were decided, for the activities of this run',
   });

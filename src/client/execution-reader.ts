@@ -3,7 +3,7 @@ import { CancelledFailure, type LoadedDataConverter } from '@temporalio/common';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import { isJsonObject } from '../domain/json.ts';
-import { ACTIVITIES, type RunInput, type RunToolInput, type RunToolOutput } from '../protocol.ts';
+import { ACTIVITIES, type RunInput } from '../protocol.ts';
 import { checkRunCarry } from '../schema/run-carry-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
 import { type Arrival, placeOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
@@ -44,6 +44,8 @@ export class ExecutionReader {
       summaries: [],
       toolCalls: new Map(),
       authorizations: [],
+      verifications: new Map(),
+      termsAsked: new Map(),
       notifications: [],
       ended: [],
       timers: new Set(),
@@ -146,15 +148,18 @@ export class ExecutionReader {
       case ACTIVITIES.notifyWaiting:
         execution.notifications.push(activity as RecordedExecution['notifications'][number]);
         return;
+      case ACTIVITIES.verifyCall:
+        byPlace(execution.verifications, activity);
+        return;
+      case ACTIVITIES.askTerms:
+        byPlace(execution.termsAsked, activity);
+        return;
       case ACTIVITIES.archiveEvents:
         execution.archived = true;
         execution.decidedIn = scheduledIn;
         return;
-      default: {
-        const call = activity as RecordedActivity<RunToolInput, RunToolOutput>;
-        const [offset, index] = call.input.at;
-        execution.toolCalls.set(placeOf(offset, index), call);
-      }
+      default:
+        byPlace(execution.toolCalls, activity);
     }
   }
 
@@ -228,4 +233,13 @@ function isClose(event: HistoryEvent): boolean {
     event.workflowExecutionTerminatedEventAttributes ??
     event.workflowExecutionTimedOutEventAttributes,
   );
+}
+
+/** Keeps an activity that is about a call by the place of the call. */
+function byPlace<Input extends { at: [offset: number, index: number] }, Output>(
+  calls: Map<string, RecordedActivity<Input, Output>>,
+  activity: ByName,
+): void {
+  const call = activity as RecordedActivity<Input, Output>;
+  calls.set(placeOf(...call.input.at), call);
 }

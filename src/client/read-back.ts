@@ -78,7 +78,7 @@ function beginningOf(
   }
   tasks.reach(resolved.task);
   if (input === undefined) return undefined;
-  tasks.state = newRunState({ runId, snapshot: resolved.snapshot, input: input.input, startedAt }, ports);
+  tasks.state = newRunState({ runId, snapshot: resolved.snapshot, input: input.input, deps: input.deps, startedAt }, ports);
   return { state: tasks.state, position: BEGINNING };
 }
 

@@ -1,6 +1,8 @@
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { RunCarry } from '../loop/run-carry.ts';
+import type { ApprovalTerms } from '../domain/approval.ts';
 import type {
+  AskTermsInput,
   AuthorizeDecisionInput,
   AuthorizeDecisionOutput,
   CallModelInput,
@@ -11,6 +13,8 @@ import type {
   RunToolOutput,
   SummariseInput,
   SummariseOutput,
+  VerifyCallInput,
+  VerifyCallOutput,
 } from '../protocol.ts';
 
 /** How a recorded activity ended. Workflow tasks are counted from 1 on: what happened since the task before is seen by the next. */
@@ -56,6 +60,10 @@ export interface RecordedExecution {
   summaries: RecordedActivity<SummariseInput, SummariseOutput>[];
   /** By the place of the call: see `placeOf`. */
   toolCalls: Map<string, RecordedActivity<RunToolInput, RunToolOutput>>;
+  /** What was asked about calls of which nobody knew what became of them. By place. */
+  verifications: Map<string, RecordedActivity<VerifyCallInput, VerifyCallOutput>>;
+  /** Predicates that were asked again. By place. */
+  termsAsked: Map<string, RecordedActivity<AskTermsInput, ApprovalTerms | null>>;
   authorizations: RecordedActivity<AuthorizeDecisionInput, AuthorizeDecisionOutput>[];
   notifications: RecordedActivity<NotifyWaitingInput, unknown>[];
   /** All activities that ended, in the order in which they did. */

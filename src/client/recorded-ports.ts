@@ -7,8 +7,11 @@ import {
   toldUnlessCancelled,
   toolFailure,
   toolOutcome,
+  termsFailure,
+  verifiedOutcome,
+  verifyFailure,
 } from '../activity-outcome.ts';
-import type { Decision } from '../domain/approval.ts';
+import type { ApprovalTerms, Decision } from '../domain/approval.ts';
 import { LonghaulError } from '../domain/error.ts';
 import type { Inbox } from '../loop/inbox.ts';
 import type {
@@ -88,6 +91,20 @@ export class RecordedPorts implements RunPorts {
     const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
     this.#toolsRunning -= 1;
     return ended.failure === undefined ? toolOutcome(ended.output) : toolFailure(tool, ended.failure);
+  }
+
+  async verify({ offset, index }: ToolInvocation): Promise<ToolOutcome> {
+    const recorded = this.#recorded.verifications.get(placeOf(offset, index));
+    this.#toolsRunning += 1;
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
+    this.#toolsRunning -= 1;
+    return ended.failure === undefined ? verifiedOutcome(ended.output) : verifyFailure(ended.failure);
+  }
+
+  async askTerms({ offset, eventId, index }: ToolInvocation): Promise<ApprovalTerms | undefined> {
+    const recorded = this.#recorded.termsAsked.get(placeOf(offset, index));
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
+    return ended.failure === undefined ? (ended.output ?? undefined) : termsFailure(eventId, index);
   }
 
   async authorize({ id }: Decision): Promise<Authorization> {

@@ -37,6 +37,10 @@ export interface AgentDefinition<Output = unknown, Deps = never> {
   readonly instructions: Instructions<Deps>;
   readonly tools: readonly AnyTool[];
   readonly deps?: z.ZodType;
+  /** The JSON Schema of deps as they are given: what an update is checked against. */
+  readonly depsSchema?: JsonObject;
+  /** What becomes of a call of which nobody knows whether it took effect. */
+  readonly onUnknownOutcome: 'tell' | 'ask';
   readonly output?: OutputDefinition;
   readonly settings: ModelSettings;
   readonly window: WindowOptions;

@@ -49,6 +49,11 @@ export interface AgentOptions<Output extends z.ZodType, Deps extends z.ZodType> 
    * takes. `onDeadline: 'approve'` is for calls alone: questions and limits are denied at their deadline in any case.
    */
   approvals?: ApprovalDeadlineOptions;
+  /**
+   * What becomes of a call with `effect: 'once'` of which nobody knows whether it took effect. `tell`: the model reads
+   * so. `ask`: the run waits for a person who says what the call gave, within the deadline of `approvals`. Default `tell`.
+   */
+  onUnknownOutcome?: 'tell' | 'ask';
   /** False: the calls of one response run one after the other. Default true. */
   parallel?: boolean;
   /** How long one attempt of a model call may take. Default 10 minutes. */

@@ -8,11 +8,12 @@ type KeyOf<Deps> = Extract<keyof Deps, string>;
 type ElementOf<Field> = NonNullable<Field> extends readonly (infer Element)[] ? Element : JsonValue;
 
 /** What is merged into a field: part of an object, as deep as it goes. */
-type PartOf<Field> = NonNullable<Field> extends readonly unknown[]
-  ? JsonObject
-  : NonNullable<Field> extends object
-    ? { readonly [Key in keyof NonNullable<Field>]?: PartOf<NonNullable<Field>[Key]> }
-    : Field;
+type PartOf<Field> =
+  NonNullable<Field> extends readonly unknown[]
+    ? JsonObject
+    : NonNullable<Field> extends object
+      ? { readonly [Key in keyof NonNullable<Field>]?: PartOf<NonNullable<Field>[Key]> }
+      : Field;
 
 /**
  * Changes of the run's deps that a tool returns beside its result (seed 002). Plain JSON, and never changed: each

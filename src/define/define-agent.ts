@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { milliseconds } from '../domain/duration.ts';
 import { UsageError } from '../domain/error.ts';
+import type { JsonObject } from '../domain/json.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import type { AgentDefinition, Instructions } from './agent-definition.ts';
 import type { AgentOptions, DepsFor, OutputFor } from './agent-options.ts';
@@ -28,6 +29,7 @@ const OPTIONS = [
   'limits',
   'onLimit',
   'approvals',
+  'onUnknownOutcome',
   'parallel',
   'modelTimeout',
   'modelMaxAttempts',
@@ -59,7 +61,7 @@ export function defineAgent<Output extends z.ZodType = never, Deps extends z.Zod
   checkTools(owner, tools);
   const toolNames = tools.map((tool) => tool.name);
   const approvals = agentApprovals(owner, options.approvals);
-  if (options.deps !== undefined) checkDeps(owner, options.deps);
+  const depsSchema = options.deps === undefined ? undefined : checkDeps(owner, options.deps);
   const output = options.output === undefined ? undefined : defineOutput(owner, { ...options, output: options.output });
   return {
     kind: 'longhaul.agent',
@@ -67,7 +69,8 @@ export function defineAgent<Output extends z.ZodType = never, Deps extends z.Zod
     model: checkModel(owner, options.model),
     instructions: checkInstructions(owner, options.instructions ?? DEFAULT_INSTRUCTIONS),
     tools,
-    ...(options.deps === undefined ? {} : { deps: options.deps }),
+    ...(options.deps === undefined || depsSchema === undefined ? {} : { deps: options.deps, depsSchema }),
+    onUnknownOutcome: checkOnUnknownOutcome(owner, options.onUnknownOutcome ?? 'tell'),
     ...(output === undefined ? {} : { output }),
     settings: checkSettings(owner, options.settings ?? {}, { tools: toolNames, output }),
     window: checkWindow(owner, options.window ?? {}),
@@ -110,9 +113,15 @@ function checkTools(owner: string, tools: readonly AnyTool[]): void {
 }
 
 /** Deps are stored as JSON and parsed where they are used: both sides of the schema must be JSON. */
-function checkDeps(owner: string, deps: z.ZodType): void {
+function checkDeps(owner: string, deps: z.ZodType): JsonObject {
   requireZod(`${owner}: "deps"`, deps);
   const given = jsonSchemaOf(deps, `${owner}: deps`);
   if (given['type'] !== 'object') throw new UsageError(`${owner}: deps are not an object schema: write z.object({...})`);
   jsonSchemaOf(deps, `${owner}: deps`, 'output');
+  return given;
+}
+
+function checkOnUnknownOutcome(owner: string, given: 'tell' | 'ask'): 'tell' | 'ask' {
+  if (given === 'tell' || given === 'ask') return given;
+  throw new UsageError(`${owner}: "onUnknownOutcome" is ${JSON.stringify(given)}: write "tell" or "ask"`);
 }

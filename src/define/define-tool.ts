@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { RAISE_LIMITS } from '../domain/approval.ts';
-import { type Duration, milliseconds } from '../domain/duration.ts';
 import { UsageError } from '../domain/error.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { FINAL_ANSWER } from '../domain/tool-text.ts';
@@ -8,17 +7,18 @@ import { ACTIVITIES } from '../protocol.ts';
 import { isObjectSchema, toStrictJsonSchema } from '../schema/strict-json-schema.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import { type ApprovalOption, toolApproval } from './approval-options.ts';
-import { nonEmpty, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
+import { nonEmpty, requireKnown, requireZod } from './option-checks.ts';
 import { providerSchema } from './provider-schema.ts';
 import { type Overflow, resultBudget } from './result-budget.ts';
 import type { RunContext } from './run-context.ts';
 import type { ToolDefinition } from './tool-definition.ts';
+import { POLICY_OPTIONS, toolPolicy, type ToolPolicyOptions } from './tool-policy-options.ts';
 
 /** An object schema, strict or not. */
 export type ObjectSchema = z.ZodObject<z.core.$ZodLooseShape, z.core.$ZodObjectConfig>;
 
 /** What a tool is made of. `Deps` is inferred from the type of the context that `execute` takes. */
-export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result> {
+export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result> extends ToolPolicyOptions<Deps> {
   /** Letters, digits, `_` and `-`, at most 64. It is also the name of the tool's activity in the Temporal UI. */
   name: string;
   /** For the model: what the tool does and when to use it. */
@@ -27,16 +27,15 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result> {
   /** Applied to what `execute` returns; a value that does not fit is an error result. */
   result?: z.ZodType;
   /**
-   * Called once per attempt with the parsed arguments, in an activity. May return text, any JSON value, nothing, or a
-   * `ToolOutput`. What it throws is the model's error result; it must honour `context.signal`.
+   * Called once per attempt with the parsed arguments, in an activity. May return text, any JSON value, nothing, a
+   * `ToolOutput`, or one of these with an update of the run's deps (`withUpdate`). What it throws is tried again as the
+   * tool says, and in the end the model's error result. It must honour `context.signal`.
    */
   execute: (args: z.output<Parameters>, context: RunContext<Deps>) => Result;
   /** False: its calls never overlap with another call of the same response. Default true. */
   parallel?: boolean;
-  /** How long one attempt may take. Default 60 seconds. */
-  timeout?: Duration;
-  /** Attempts in all, the first one included. Default 3. */
-  maxAttempts?: number;
+  /** The names of the worker's resources that `execute` uses: a worker without them is not made, lazy ones are opened. */
+  resources?: readonly string[];
   /** Bytes of JSON that one result may have in the conversation, error results too. Default 64,000, at most 400,000. */
   maxResultBytes?: number;
   /** What becomes of a result over `maxResultBytes`. Default `cut`. */
@@ -58,12 +57,12 @@ const OPTIONS = [
   'result',
   'execute',
   'parallel',
-  'timeout',
-  'maxAttempts',
+  'resources',
   'maxResultBytes',
   'overflow',
   'approval',
   'strict',
+  ...POLICY_OPTIONS,
 ];
 
 /** What providers accept as the name of a tool. */
@@ -103,8 +102,10 @@ export function defineTool<Parameters extends ObjectSchema, Result, Deps = Recor
     schema,
     ...providerSchema(owner, schema, toStrictJsonSchema(schema), options.strict),
     parallel: options.parallel ?? true,
-    timeoutMs: milliseconds(options.timeout ?? 60_000, `${owner}: "timeout"`),
-    maxAttempts: wholeNumber(`${owner}: "maxAttempts"`, options.maxAttempts ?? 3, 1),
+    policy: toolPolicy(owner, options),
+    ...(options.verify === undefined ? {} : { verify: options.verify }),
+    retryOn: options.retryOn ?? 'any',
+    ...(options.resources === undefined ? {} : { resources: [...options.resources] }),
     ...resultBudget(owner, options),
     ...(approval === undefined ? {} : { approval }),
     execute: options.execute,

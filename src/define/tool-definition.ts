@@ -1,8 +1,10 @@
 import type { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
+import type { ToolPolicy } from '../domain/tool-policy.ts';
 import type { ToolApproval } from './approval-options.ts';
 import type { Overflow } from './result-budget.ts';
 import type { RunContext } from './run-context.ts';
+import type { RetryOn, Verify } from './tool-policy-options.ts';
 
 /**
  * A tool as `defineTool` returns it: checked, with its schemas converted. The type parameters are what `execute`
@@ -25,8 +27,13 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   /** Why it is not, where it is not. */
   readonly strictProblem?: string;
   readonly parallel: boolean;
-  readonly timeoutMs: number;
-  readonly maxAttempts: number;
+  /** How its calls run and are tried again. */
+  readonly policy: ToolPolicy;
+  /** Looks up what became of a call. */
+  readonly verify?: Verify<Deps>;
+  readonly retryOn: RetryOn;
+  /** The names of the worker's resources that it uses. Absent: whatever is open. */
+  readonly resources?: readonly string[];
   /** Bytes of JSON that one result may have in the conversation. */
   readonly maxResultBytes: number;
   readonly overflow: Overflow;
@@ -34,7 +41,7 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly approval?: ToolApproval<Args, Deps>;
   /** The tool is a question to a person (`askHuman`), whose answer must fit this JSON Schema: it never runs. */
   readonly answer?: JsonObject;
-  /** Any JSON value, nothing, or a `ToolOutput`. Throwing gives the model an error result. */
+  /** Any JSON value, nothing, a `ToolOutput`, or one of them with an update of the deps. Throwing gives the model an error result in the end. */
   readonly execute: (args: Args, context: RunContext<Deps>) => Result;
 }
 

@@ -4,6 +4,7 @@ import type { ContinueAsNewThresholds } from './continue-as-new.ts';
 import type { JsonObject } from './json.ts';
 import type { RunLimits } from './limits.ts';
 import type { ModelPrice } from './price.ts';
+import type { ToolPolicy } from './tool-policy.ts';
 
 /** What a model is told about a tool. `parameters` is the JSON Schema sent to the provider. */
 export interface ToolDescription {
@@ -15,19 +16,17 @@ export interface ToolDescription {
 }
 
 /** A tool as it is pinned for a run: its description and its policy. */
-export interface ToolSnapshot extends ToolDescription {
+export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   /** The schema that arguments are checked against. Differs from `parameters` where the provider's subset is narrower. */
   schema: JsonObject;
   /** False: its calls never overlap with another call of the same response. */
   parallel: boolean;
-  /** Milliseconds that one attempt may take. */
-  timeoutMs: number;
-  /** Attempts in all, the first one included. */
-  maxAttempts: number;
   /** Bytes of JSON that one result may have: what the run plans with. Absent in snapshots of runs that began before there was one. */
   maxResultBytes?: number;
   /** When its calls wait for a decision. Absent: never. */
   approval?: ApprovalPolicy;
+  /** The tool is one of an MCP server of the agent: the name of the server, and what the server calls it. */
+  mcp?: { server: string; tool: string };
   /** The tool is a question to a person, whose answer must fit this schema: it is responded to, and never runs. */
   answer?: JsonObject;
 }
@@ -79,6 +78,10 @@ export interface AgentSnapshot {
   parallel: boolean;
   settings: ModelSettings;
   output?: OutputSnapshot;
+  /** The schema of deps, where the agent has one: what an update is checked against. */
+  deps?: JsonObject;
+  /** A person is asked what became of a call of which nobody knows. Absent: the model is told. */
+  onUnknownOutcome?: 'ask';
   limits: RunLimits;
   timing: ActivityTiming;
   /** The deadline of what waits for a decision where the tool does not say. */

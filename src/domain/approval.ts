@@ -25,9 +25,12 @@ export interface ApprovalTerms extends ApprovalDeadline {
   reason?: string;
 }
 
-/** What waits for a decision: a call of a tool, a question to a person, or a limit that the run has come to. */
+/**
+ * What waits for a decision: a call of a tool, a question to a person, a limit that the run has come to, or what became
+ * of a call whose answer was lost.
+ */
 export interface PendingApproval {
-  kind: 'tool' | 'question' | 'limit';
+  kind: 'tool' | 'question' | 'limit' | 'outcome';
   callId: string;
   /** The tool; `raise_limits` for a limit. */
   toolName: string;

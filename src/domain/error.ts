@@ -14,6 +14,7 @@ export const ERROR_CODES = {
   // Another worker of the queue may have it, as while a deploy goes on; how often a call is tried is bounded in any case.
   secret_missing: { retryable: true, description: 'This worker has no value of a secret, or none that can be kept out of the history.' },
   secret_unavailable: { retryable: true, description: 'A source of secrets failed or did not answer.' },
+  mcp_unreachable: { retryable: true, description: 'An MCP server of the agent cannot be reached, or does not list its tools.' },
   internal: { retryable: false, description: 'A defect: code that must not throw has thrown.' },
   // A running run refuses what it was sent.
   busy: { retryable: true, description: 'The run takes nothing more until it has continued in its next execution.' },
@@ -26,6 +27,7 @@ export const ERROR_CODES = {
   authorization_failed: { retryable: true, description: 'The worker could not check whether somebody may decide.' },
   notification_failed: { retryable: true, description: 'The worker could not tell anybody that something waits.' },
   resource_unavailable: { retryable: true, description: 'A live object of the worker, such as a pool, could not be opened.' },
+  verification_failed: { retryable: true, description: 'The tool could not say what became of a call whose answer was lost.' },
   run_ended: { retryable: false, description: 'The run has ended: it takes no more messages.' },
   // The client cannot do what it was asked.
   run_not_found: { retryable: false, description: 'The namespace has no run of that id.' },

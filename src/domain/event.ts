@@ -1,6 +1,7 @@
 import type { Decision, RefusedRequest } from './approval.ts';
 import type { Compaction } from './compaction.ts';
 import type { ContentItem } from './content.ts';
+import type { RecordedUpdate } from './context-update.ts';
 import type { JsonValue } from './json.ts';
 import type { LimitRaise } from './limits.ts';
 import type { EstimatedUsage, Spent, UsageStats } from './usage.ts';
@@ -34,6 +35,8 @@ export interface Event {
   compaction?: Compaction;
   /** On results of calls: other calls of the same response still wait for a decision. */
   partial?: true;
+  /** On the same: what these calls changed of the deps, in the order in which it was applied. */
+  contextUpdates?: RecordedUpdate[];
   /** What was decided about a call, by whom. The content of such an event is empty, as of the two below. */
   decision?: Decision;
   /** What was asked of the run and refused. */

@@ -15,3 +15,24 @@ export function unknownTool(name: string): string {
 export function resultText(content: JsonValue[]): string {
   return content.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join('\n');
 }
+
+/** What a call is answered with that may have taken effect, and nobody knows. */
+export function unknownOutcome(name: string): string {
+  return `The outcome of this call of '${name}' is unknown: it was started, and its answer was lost. It may have taken effect. It was not tried again. Find out before you call it again.`;
+}
+
+/** What a call is answered with whose answer was lost, and which the tool says did not happen. */
+export function notHappened(name: string): string {
+  return `This call of '${name}' did not happen: its answer was lost, and the tool found no effect of it. You may call it again.`;
+}
+
+/** What a call is answered with whose tool has asked the model to try again as often as it may. */
+export function noRetriesLeft(name: string, retries: number, message: string): string {
+  const times = retries === 1 ? 'once' : `${retries} times`;
+  return `Tool '${name}' failed, and has no retries left (it asked ${retries === 0 ? 'for none' : times}): ${message}. Try another way.`;
+}
+
+/** `1 attempt`, `3 attempts`. */
+export function attemptsText(attempts: number): string {
+  return attempts === 1 ? '1 attempt' : `${attempts} attempts`;
+}

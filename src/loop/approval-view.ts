@@ -18,9 +18,9 @@ export function approvalViews({ approvals, window, snapshot }: Pick<RunState, 'a
 /** What is proposed, for a limit; else the arguments of the call, which is in the window for as long as it has no result. */
 function argumentsOf({ events }: RunState['window'], { kind, proposal, key }: PendingApproval): JsonObject {
   if (kind === 'limit') return { ...proposal };
-  const slash = key.lastIndexOf('/');
-  const event = events.findLast(({ id }) => id === key.slice(0, slash));
-  const call = event?.content[Number(key.slice(slash + 1))];
+  const [eventId, index] = key.split('/');
+  const event = events.findLast(({ id }) => id === eventId);
+  const call = event?.content[Number(index)];
   return call?.type === 'tool_call' ? call.arguments : {};
 }
 

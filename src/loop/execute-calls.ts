@@ -6,7 +6,9 @@ import { executeWithDecisions } from './execute-with-decisions.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import type { Acting, PreparedCall } from './prepare-call.ts';
 import type { RunState } from './run-state.ts';
-import { givenUp, startTool, withState } from './start-tool.ts';
+import { withChanges } from './apply-changes.ts';
+import { askAgain } from './ask-again.ts';
+import { givenUp, startTool } from './start-tool.ts';
 
 /** What has come of each call, by its place; null for a call that has not started. */
 type Outcomes = (ToolOutcome | null)[];
@@ -28,10 +30,14 @@ export async function executeCalls(acting: Acting, ports: RunPorts, prepared: Pr
   if (ports.cancelRequested()) return outcomes.map((outcome) => outcome ?? { type: 'cancelled' });
   const batch = { prepared, outcomes, response: position.response };
   const inSequence = runsInSequence(state, prepared);
-  if (prepared.some((one) => one.type === 'execute' && one.terms !== undefined)) {
-    return executeWithDecisions(acting, ports, { ...batch, inSequence });
-  }
-  return inSequence ? executeInSequence(state, ports, batch) : executeTogether(state, ports, batch);
+  if (prepared.some((one) => mayWait(state, one))) return executeWithDecisions(acting, ports, { ...batch, inSequence });
+  return inSequence ? executeInSequence(acting, ports, batch) : executeTogether(state, ports, batch);
+}
+
+/** A call that needs a decision; or one about whose outcome a person may have to be asked. */
+function mayWait({ snapshot }: RunState, one: PreparedCall): boolean {
+  if (one.type !== 'execute') return false;
+  return one.terms !== undefined || (snapshot.onUnknownOutcome === 'ask' && one.invocation.tool.effect === 'once');
 }
 
 /** One call alone is a sequence: what lets calls overlap is not free. */
@@ -42,14 +48,22 @@ function runsInSequence(state: RunState, prepared: PreparedCall[]): boolean {
 }
 
 /** Calls that run one after the other see what the calls before them changed. */
-async function executeInSequence(state: RunState, ports: RunPorts, batch: Batch): Promise<Outcomes> {
+async function executeInSequence(acting: Acting, ports: RunPorts, batch: Batch): Promise<Outcomes> {
+  const { state } = acting;
   const { prepared, outcomes } = batch;
   for (const [place, one] of prepared.entries()) {
     if (outcomes[place] !== null) continue;
     if (continueBeforeTool(state, ports, batch)) return outcomes;
-    outcomes[place] = withState(state, one, await execute(state, ports, one));
+    if (mayAskAgain(one) && (await askAgain(ports, batch, place)))
+      return executeWithDecisions(acting, ports, { ...batch, inSequence: true });
+    outcomes[place] = withChanges(state, one, await execute(state, ports, one));
   }
   return outcomes;
+}
+
+/** Not asked for without need: in the sandbox every promise costs a stack trace. */
+function mayAskAgain(one: PreparedCall): boolean {
+  return one.type === 'execute' && one.invocation.tool.approval?.when === 'predicate';
 }
 
 /** Calls that overlap all see the state as the response found it; their changes are applied in call order, never in completion order. */
@@ -60,7 +74,7 @@ async function executeTogether(state: RunState, ports: RunPorts, batch: Batch): 
       await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(state, ports, one)))
     : await executeInTurn(state, ports, batch);
   if (outcomes.includes(null)) return outcomes;
-  return prepared.map((one, place) => withState(state, one, outcomes[place] ?? { type: 'cancelled' }));
+  return prepared.map((one, place) => withChanges(state, one, outcomes[place] ?? { type: 'cancelled' }));
 }
 
 /** True for calls that are few and small enough to need no order of their own. */

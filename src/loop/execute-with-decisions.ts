@@ -8,7 +8,9 @@ import { type Acting, interrupted, result } from './prepare-call.ts';
 import { recordResults } from './record-results.ts';
 import { settleDecisions, settleRemembered } from './settle-decisions.ts';
 import { type DecidedBatch, StartedCalls } from './started-calls.ts';
-import { givenUp } from './start-tool.ts';
+import { askAgain } from './ask-again.ts';
+import { askAboutOutcomes, isAskedAbout } from './ask-about-outcomes.ts';
+import { givenUp, unknown } from './start-tool.ts';
 import { beginToWait, showWaiting, tellAgain, waitForChange } from './wait-for-decisions.ts';
 
 /**
@@ -25,9 +27,14 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
   for (;;) {
     takeRequests(state, ports);
     // First of all: whoever was told that a decision is taken must see it carried out.
-    for (const decision of await settleDecisions(state, ports)) carryOut(acting, batch, decision);
+    const asked = state.approvals.pending.filter(({ kind }) => kind === 'outcome').map(({ callId }) => callId);
+    for (const decision of await settleDecisions(state, ports)) carryOut(acting, batch, decision, asked.includes(decision.callId));
     if (isToStop(acting, ports)) giveUp(acting, ports, batch, calls);
-    if (batch.inSequence && calls.running === 0) calls.applyChanges();
+    if (batch.inSequence && calls.running === 0) {
+      calls.applyChanges();
+      if (await askNextAgain(ports, batch, calls)) askForDecisions(acting, ports, batch);
+    }
+    askAboutOutcomes(acting, ports, batch);
     const isHeldBack = calls.start();
     showWaiting(state, ports);
     if (calls.running === 0) {
@@ -57,7 +64,7 @@ function askForDecisions(acting: Acting, ports: RunPorts, batch: DecidedBatch): 
     const { digest, reason, ...deadline } = one.terms;
     const remembered = settleRemembered(state, ports, { callId, toolName: tool.name, digest });
     if (remembered !== undefined) {
-      carryOut(acting, batch, remembered);
+      carryOut(acting, batch, remembered, false);
       continue;
     }
     const now = ports.now();
@@ -75,15 +82,23 @@ function askForDecisions(acting: Acting, ports: RunPorts, batch: DecidedBatch): 
   }
 }
 
-/** What a decision means for its call. */
+/** The next call in the order, if its predicate was asked with other deps than there are now. True where it has to wait after all. */
+async function askNextAgain(ports: RunPorts, batch: DecidedBatch, calls: StartedCalls): Promise<boolean> {
+  const place = batch.outcomes.findIndex((outcome, at) => outcome === null && !calls.has(at));
+  return askAgain(ports, batch, place);
+}
+
+/** What a decision means for its call; or for what came of it, where nobody knew. */
 function carryOut(
   { state, calls }: Acting,
   { outcomes }: DecidedBatch,
-  { type, callId, arguments: edited, reason, content }: Decision,
+  { type, callId, toolName, arguments: edited, reason, content }: Decision,
+  isAboutOutcome: boolean,
 ): void {
   const place = calls.findIndex(({ toolCallId }) => toolCallId === callId);
   if (type === 'approve') state.approvals.approved.push({ callId, ...(edited === undefined ? {} : { arguments: edited }) });
-  if (type === 'reject') outcomes[place] = { ...result('error', denial(reason)), durationMs: null };
+  if (type === 'reject')
+    outcomes[place] = isAboutOutcome ? unknown(toolName, reason) : { ...result('error', denial(reason)), durationMs: null };
   if (type === 'respond') outcomes[place] = { ...result('success', ...(content === undefined ? [] : [content])), durationMs: null };
 }
 
@@ -101,9 +116,15 @@ function isToStop({ state }: Acting, ports: RunPorts): boolean {
 
 /** Calls that have not started are given up; those that run are waited for. */
 function giveUp({ state }: Acting, ports: RunPorts, { prepared, outcomes }: DecidedBatch, calls: StartedCalls): void {
+  const { pending } = state.approvals;
   state.approvals.pending = [];
   for (const [place, one] of prepared.entries()) {
-    if (outcomes[place] !== null || calls.has(place)) continue;
+    if (outcomes[place] !== null) continue;
+    if (one.type === 'execute' && isAskedAbout(pending, one.invocation)) {
+      outcomes[place] = unknown(one.invocation.tool.name);
+      continue;
+    }
+    if (calls.has(place)) continue;
     outcomes[place] = givenUp(ports, one) ?? (one.type === 'immediate' ? one.outcome : interrupted());
   }
 }

@@ -1,6 +1,7 @@
 import type { ToolSnapshot } from '../domain/agent-snapshot.ts';
 import type { SpilledContent, ToolCall } from '../domain/content.ts';
-import type { Decision, PendingApproval } from '../domain/approval.ts';
+import type { ApprovalTerms, Decision, PendingApproval } from '../domain/approval.ts';
+import type { ContextOperation } from '../domain/context-update.ts';
 import type { ErrorCode } from '../domain/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
@@ -67,10 +68,21 @@ export type ToolOutcome =
       resultId?: string;
       /** Keys to set in the run's state. */
       state?: JsonObject;
+      /** What the call changes of the deps; from the moment in which it was applied on, what it has changed. */
+      contextUpdate?: ContextOperation[];
+      /** The update is applied. */
+      applied?: true;
+      /** The tool asks the model to try again. */
+      asksRetry?: true;
+      /** The call may have taken effect, and nobody knows. */
+      isUnknown?: true;
       /** Where the result was recorded ahead of others of its response: when. ISO 8601. */
       recordedAt?: string;
     }
-  | { type: 'cancelled'; recordedAt?: string };
+  /** `isUnknown`: it may have taken effect before. */
+  | { type: 'cancelled'; recordedAt?: string; isUnknown?: true }
+  /** It may have started, and nobody knows what came of it. Only of a tool whose effect happens once. */
+  | { type: 'lost'; recordedAt?: never };
 
 /** The part of the window that is to be summarised: what is between two of its events (see `Compaction`). */
 export interface SummaryRequest extends Conversation {
@@ -116,6 +128,10 @@ export type LoopChange = 'compaction' | 'bounded-fan-out' | 'refused-requests';
 export interface RunPorts extends RunClock {
   callModel(call: ModelCall): Promise<ModelCallOutcome>;
   runTool(invocation: ToolInvocation): Promise<ToolOutcome>;
+  /** Asks the tool what became of a call that is lost: its result, that it did not happen, or again that nobody knows. Only where the tool can be asked. */
+  verify(invocation: ToolInvocation): Promise<ToolOutcome>;
+  /** Asks a predicate again whether a call needs a decision, now that the deps are others than it was asked with. */
+  askTerms(invocation: ToolInvocation): Promise<ApprovalTerms | undefined>;
   summarise(request: SummaryRequest): Promise<SummaryOutcome>;
   /** Asks whether a decision is by somebody who may decide. Only where the snapshot says that somebody is to be asked. */
   authorize(decision: Decision, waiting: PendingApproval): Promise<Authorization>;

@@ -20,8 +20,8 @@ export interface Acting {
 
 /** What `prepare` makes of a call: something to execute, on the terms of a decision where it needs one, or a result that needs no execution. */
 export type PreparedCall =
-  | { type: 'execute'; invocation: ToolInvocation; terms?: ApprovalTerms }
-  | { type: 'immediate'; outcome: ToolOutcome };
+  /** `askedAgain`: its predicate has been asked a second time, with the deps as they are now. */
+  { type: 'execute'; invocation: ToolInvocation; terms?: ApprovalTerms; askedAgain?: true } | { type: 'immediate'; outcome: ToolOutcome };
 
 /** A model's mistake is not an exception: it becomes a result that the model reads. */
 export function prepareCall({ state, response, offset, final }: Acting, call: ToolCall): PreparedCall {

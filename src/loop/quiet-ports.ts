@@ -4,9 +4,11 @@ import type { RunPorts } from './ports.ts';
 /** The ports of a run that nobody talks to and whose history has no bounds: for runs without a workflow around them. */
 export function quietPorts(): Pick<
   RunPorts,
-  'summarise' | 'authorize' | 'notify' | 'cancelRequested' | 'inbox' | 'until' | 'continueDue' | 'allows'
+  'verify' | 'askTerms' | 'summarise' | 'authorize' | 'notify' | 'cancelRequested' | 'inbox' | 'until' | 'continueDue' | 'allows'
 > {
   return {
+    verify: () => Promise.resolve({ type: 'lost' }),
+    askTerms: () => Promise.resolve(undefined),
     summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
     authorize: () => Promise.resolve({ type: 'refused', reason: 'nobody here may decide' }),
     notify: () => Promise.resolve(true),

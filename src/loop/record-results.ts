@@ -1,9 +1,11 @@
 import type { ToolCall, ToolResult } from '../domain/content.ts';
+import type { RecordedUpdate } from '../domain/context-update.ts';
 import type { ToolCallRecord } from '../domain/step.ts';
 import { resultText } from '../domain/tool-text.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { type Acting, interrupted } from './prepare-call.ts';
 import { noteError, recordEvent, recordStep, tally, type RunState } from './run-state.ts';
+import { unknown } from './start-tool.ts';
 import { thoughtOf } from './thought.ts';
 
 type Outcomes = readonly (ToolOutcome | null)[];
@@ -16,23 +18,30 @@ export function recordResults({ state, calls }: Acting, ports: RunPorts, outcome
   const recordedAt = new Date(ports.now()).toISOString();
   const results: ToolResult[] = [];
   const resultIds: string[] = [];
+  const contextUpdates: RecordedUpdate[] = [];
   calls.forEach((call, place) => {
     const outcome = outcomes[place];
     if (outcome === null || outcome === undefined || isRecorded(outcome)) return;
-    const result = resultOf(outcome);
+    const result = resultOf(call, outcome);
     results.push(toolResult(call, result));
     if (result.resultId !== undefined) resultIds.push(result.resultId);
-    outcomes[place] = { ...outcome, recordedAt };
+    if (result.contextUpdate !== undefined) contextUpdates.push({ callId: call.toolCallId, operations: result.contextUpdate });
+    outcomes[place] = { ...(outcome.type === 'lost' ? result : outcome), recordedAt };
   });
   const isPartial = outcomes.includes(null);
   if (results.length === 0 && (isPartial || calls.length > 0)) return;
-  recordEvent(state, ports, { author: state.snapshot.name, content: results, ...(isPartial ? { partial: true as const } : {}) });
+  recordEvent(state, ports, {
+    author: state.snapshot.name,
+    content: results,
+    ...(isPartial ? { partial: true as const } : {}),
+    ...(contextUpdates.length === 0 ? {} : { contextUpdates }),
+  });
   if (resultIds.length === results.length) state.resultIds = resultIds;
 }
 
 /** One record per call, one step. All results are in the record. */
 export function recordToolStep({ state, response, calls, final }: Acting, outcomes: Outcomes): void {
-  const records = calls.map((call, place) => toRecord(state, call, resultOf(outcomes[place] ?? { type: 'cancelled' })));
+  const records = calls.map((call, place) => toRecord(state, call, resultOf(call, outcomes[place] ?? { type: 'cancelled' })));
   for (const record of records) tally(state, record);
   recordStep(state, {
     thought: thoughtOf(response.content),
@@ -45,8 +54,10 @@ export function recordToolStep({ state, response, calls, final }: Acting, outcom
 
 type Result = ToolOutcome & { type: 'result' };
 
-function resultOf(outcome: ToolOutcome): Result {
-  return outcome.type === 'cancelled' ? { ...interrupted(), ...outcome, type: 'result' } : outcome;
+function resultOf({ name }: ToolCall, outcome: ToolOutcome): Result {
+  if (outcome.type === 'result') return outcome;
+  const instead = outcome.type === 'lost' || outcome.isUnknown ? unknown(name) : interrupted();
+  return { ...instead, ...(outcome.recordedAt === undefined ? {} : { recordedAt: outcome.recordedAt }) };
 }
 
 function isRecorded(outcome: ToolOutcome): boolean {

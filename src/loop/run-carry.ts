@@ -45,6 +45,8 @@ export interface RunCarry {
   approvals?: Approvals;
   limits?: RunLimits;
   toolCallsStarted?: [name: string, calls: number][];
+  /** Absent in what a worker wrote whose tools could not ask the model to try again. */
+  modelRetries?: [name: string, retries: number][];
   lastError?: string;
   inbox: CarriedInbox;
 }
@@ -56,7 +58,6 @@ export type CarriedPosition =
 
 /** What the loop does not know of a run, and its next execution needs. */
 export interface RunSurroundings {
-  deps: JsonObject;
   executions: number;
   inbox: CarriedInbox;
 }
@@ -65,14 +66,14 @@ export interface RunSurroundings {
 const THOUGHT_BYTES = 48_000;
 
 /** The carry of a run that stands at `position`. */
-export function toCarry(state: RunState, position: Position, { deps, executions, inbox }: RunSurroundings): RunCarry {
+export function toCarry(state: RunState, position: Position, { executions, inbox }: RunSurroundings): RunCarry {
   const { context, lastStep, measured, resultIds, lastError } = state;
   return {
     version: CARRY_VERSION,
     runId: state.runId,
     executions,
     snapshot: state.snapshot,
-    deps,
+    deps: state.deps,
     startedAt: state.startedAt,
     position: carriedPosition(position, state.window),
     window: state.window,
@@ -91,6 +92,7 @@ export function toCarry(state: RunState, position: Position, { deps, executions,
     approvals: state.approvals,
     limits: state.limits,
     toolCallsStarted: [...state.toolCallsStarted],
+    ...(state.modelRetries.size === 0 ? {} : { modelRetries: [...state.modelRetries] }),
     ...(lastError === undefined ? {} : { lastError }),
     inbox,
   };
@@ -118,6 +120,7 @@ export function fromCarry(carry: RunCarry): { state: RunState; position: Positio
   const state: RunState = {
     runId,
     snapshot,
+    deps: carry.deps,
     context: { executionId: runId, events: [], currentStep: carry.currentStep, state: carry.state, finalResult: null },
     firstOffset: window.through,
     carriedEventId: window.lastEventId,
@@ -138,6 +141,7 @@ export function fromCarry(carry: RunCarry): { state: RunState; position: Positio
     approvals: carry.approvals ?? noApprovals(),
     limits: carry.limits ?? snapshot.limits,
     toolCallsStarted: new Map(carry.toolCallsStarted),
+    modelRetries: new Map(carry.modelRetries),
     ...(lastError === undefined ? {} : { lastError }),
   };
   return { state, position: positionOf(carry) };

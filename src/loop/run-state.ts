@@ -3,6 +3,7 @@ import type { ContentPart } from '../domain/content.ts';
 import { cutText } from '../domain/cut-content.ts';
 import { addEvent, incrementStep, newExecutionContext, type ExecutionContext } from '../domain/execution-context.ts';
 import { newEvent, type Event } from '../domain/event.ts';
+import type { JsonObject } from '../domain/json.ts';
 import type { RunLimits } from '../domain/limits.ts';
 import { jsonBytes } from '../domain/payload-limit.ts';
 import type { RunStatus } from '../domain/run-status.ts';
@@ -16,6 +17,8 @@ import type { RunClock } from './clock.ts';
 export interface RunState {
   runId: string;
   snapshot: AgentSnapshot;
+  /** The run's JSON data, as the updates so far have left it. */
+  deps: JsonObject;
   /** Its `events` are those of this execution; those before are in the executions before. */
   context: ExecutionContext;
   /** Offset of the first event of `context`: 0 until the run continues as new. */
@@ -50,6 +53,8 @@ export interface RunState {
   limits: RunLimits;
   /** Tool calls that have started, by the name of the tool: what the limits count. */
   toolCallsStarted: Map<string, number>;
+  /** How often in a row calls of a tool have asked the model to try again, by the name of the tool. */
+  modelRetries: Map<string, number>;
   /** The newest error that a tool gave, or that something met. */
   lastError?: string;
   /** Ids of the results in the last event, where activities produced all of them. */
@@ -76,15 +81,17 @@ export interface RunBeginning {
   runId: string;
   snapshot: AgentSnapshot;
   input: string | ContentPart[];
+  deps?: JsonObject | undefined;
   /** Milliseconds since the epoch. */
   startedAt: number;
 }
 
 /** The state of a run that has its agent and its first message. */
-export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning, clock: RunClock): RunState {
+export function newRunState({ runId, snapshot, input, deps = {}, startedAt }: RunBeginning, clock: RunClock): RunState {
   const state: RunState = {
     runId,
     snapshot,
+    deps,
     context: newExecutionContext(runId),
     firstOffset: 0,
     window: emptyWindow(),
@@ -101,6 +108,7 @@ export function newRunState({ runId, snapshot, input, startedAt }: RunBeginning,
     approvals: noApprovals(),
     limits: snapshot.limits,
     toolCallsStarted: new Map(),
+    modelRetries: new Map(),
   };
   recordEvent(state, clock, { author: 'user', content: [{ type: 'message', role: 'user', content: input }], timestamp: startedAt / 1000 });
   return state;

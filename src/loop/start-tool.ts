@@ -1,7 +1,6 @@
-import { setState } from '../domain/execution-context.ts';
-import { stateProblem } from '../domain/state-problem.ts';
+import { unknownOutcome } from '../domain/tool-text.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
-import { interrupted, type PreparedCall } from './prepare-call.ts';
+import { interrupted, type PreparedCall, result } from './prepare-call.ts';
 import type { RunState } from './run-state.ts';
 
 /** What a call is answered with that must not start any more: the run is cancelled, or a message says where to go instead. */
@@ -14,21 +13,20 @@ export function givenUp(ports: RunPorts, { type }: PreparedCall): ToolOutcome | 
 export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
   const { name } = invocation.call;
   state.toolCallsStarted.set(name, (state.toolCallsStarted.get(name) ?? 0) + 1);
-  return ports.runTool(invocation);
+  return invocation.tool.effect === 'once' ? startOnce(ports, invocation) : ports.runTool(invocation);
 }
 
-/**
- * Applies what a call changes of the state, once: it is not part of the outcome any more. Calls that overlap may each keep within its budget and break it together:
- * the one that breaks it becomes an error result, and changes nothing.
- */
-export function withState(state: RunState, prepared: PreparedCall, outcome: ToolOutcome): ToolOutcome {
-  if (outcome.type !== 'result' || outcome.state === undefined || prepared.type !== 'execute') return outcome;
-  const { state: changes, ...applied } = outcome;
-  const problem = stateProblem(state.context.state, changes);
-  if (problem !== undefined) {
-    const { name } = prepared.invocation.call;
-    return { type: 'result', status: 'error', content: [`Tool '${name}' keeps too much. ${problem}`], durationMs: outcome.durationMs };
-  }
-  for (const [key, value] of Object.entries(changes)) setState(state.context, key, value);
-  return applied;
+/** What happens once is never started again: where its answer is lost, the tool is asked what became of it, or nobody knows. */
+async function startOnce(ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
+  const { tool } = invocation;
+  const started = await ports.runTool(invocation);
+  const outcome = started.type === 'lost' && tool.verify && !ports.cancelRequested() ? await ports.verify(invocation) : started;
+  if (outcome.type === 'result') return outcome;
+  return outcome.type === 'cancelled' ? { type: 'cancelled', isUnknown: true } : unknown(tool.name);
+}
+
+/** The result of a call of which nobody knows whether it took effect. */
+export function unknown(toolName: string, reason?: string): ToolOutcome & { type: 'result' } {
+  const text = unknownOutcome(toolName);
+  return { ...result('error', reason === undefined ? text : `${text} ${reason}`), durationMs: null, isUnknown: true };
 }

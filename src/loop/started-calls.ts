@@ -3,7 +3,9 @@ import { bytesInFlight, continueBeforeTool } from './continuing.ts';
 import { InFlight } from './in-flight.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import type { Acting, PreparedCall } from './prepare-call.ts';
-import { startTool, withState } from './start-tool.ts';
+import { withChanges } from './apply-changes.ts';
+import { pendingOf } from './approvals.ts';
+import { startTool } from './start-tool.ts';
 
 /** The calls of a response of which some need a decision. */
 export interface DecidedBatch {
@@ -71,7 +73,7 @@ export class StartedCalls {
     const { prepared, outcomes } = this.#batch;
     for (const [place, one] of prepared.entries()) {
       const outcome = outcomes[place];
-      if (outcome) outcomes[place] = withState(this.#acting.state, one, outcome);
+      if (outcome) outcomes[place] = withChanges(this.#acting.state, one, outcome);
     }
   }
 
@@ -85,9 +87,12 @@ export class StartedCalls {
 
   /** A call that needs no decision, or has been approved: as the model asked for it, or with the arguments of the decision. */
   #startable({ invocation, terms }: PreparedCall & { type: 'execute' }): ToolInvocation | undefined {
-    if (terms === undefined) return invocation;
     const { call } = invocation;
-    const approved = this.#acting.state.approvals.approved.find(({ callId }) => callId === call.toolCallId);
+    const { approvals } = this.#acting.state;
+    // It was started in an execution before, and somebody is asked what came of it.
+    if (pendingOf(approvals, call.toolCallId)?.kind === 'outcome') return undefined;
+    if (terms === undefined) return invocation;
+    const approved = approvals.approved.find(({ callId }) => callId === call.toolCallId);
     if (approved === undefined) return undefined;
     return approved.arguments === undefined
       ? invocation

@@ -100,6 +100,9 @@ function contentRefusal(run: Receiver, waiting: PendingApproval, type: Decision[
   const { kind, toolName, callId } = waiting;
   const refused = (problem: string): Refusal => misshapen(run, type, problem);
   if (kind === 'question' && type === 'approve') return refused(`call "${callId}" is a question: answer it with "respond", or reject it`);
+  if (kind === 'outcome' && type === 'approve') {
+    return refused(`call "${callId}" has been started, and is never started again: say what it gave with "respond", or reject it`);
+  }
   if (kind === 'limit' && type === 'respond') return refused(`"${callId}" is a limit: approve or reject it`);
   if (kind !== 'tool' && asked.remember !== undefined) return refused(`"remember" is for calls of tools, and "${callId}" is a ${kind}`);
   if (asked.remember === 'arguments' && asked.arguments !== undefined) {

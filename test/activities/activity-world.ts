@@ -2,6 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Client } from '@temporalio/client';
 import { DefaultLogger } from '@temporalio/worker';
 import { AbortRegistry } from '../../activities/abort-registry.ts';
+import { ToolTurns } from '../../activities/tool-turns.ts';
 import { AgentRegistry } from '../../activities/agent-registry.ts';
 import { ResourcePool } from '../../activities/resource-pool.ts';
 import { SnapshotCache } from '../../activities/run-snapshot.ts';
@@ -88,6 +89,7 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     transcripts: new TranscriptCache(1_000_000),
     snapshots: new SnapshotCache(),
     aborts: new AbortRegistry(),
+    turns: new ToolTurns(),
     continueAsNew: undefined,
     upgradeOnContinueAsNew: false,
     heartbeatMs: 60_000,

@@ -6,24 +6,10 @@ import type { RunContext } from '../../src/define/run-context.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { toolOutput } from '../../src/define/tool-output.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
+import { fakeContext } from '../fakes/run-context.ts';
 
 function contextOf(signal: AbortSignal = new AbortController().signal): RunContext {
-  const ignore = (): void => undefined;
-  return {
-    deps: { userId: 'u1' },
-    resources: {},
-    retry: 0,
-    agentName: 'bot',
-    runId: 'run-1',
-    step: 1,
-    callId: 'c1',
-    idempotencyKey: 'run-1/e1/0',
-    signal,
-    state: {},
-    log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
-    setState: ignore,
-    heartbeat: ignore,
-  };
+  return fakeContext({ signal });
 }
 
 function toolThat(execute: () => unknown, more: { result?: z.ZodType } = {}): AnyTool {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { AbortRegistry } from '../../activities/abort-registry.ts';
+import { ToolTurns } from '../../activities/tool-turns.ts';
 import { AgentRegistry } from '../../activities/agent-registry.ts';
 import { resolveAgentActivity } from '../../activities/resolve-agent.ts';
 import { SnapshotCache } from '../../activities/run-snapshot.ts';
@@ -26,6 +27,7 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     transcripts: new TranscriptCache(1_000),
     snapshots: new SnapshotCache(),
     aborts: new AbortRegistry(),
+    turns: new ToolTurns(),
     continueAsNew: undefined,
     upgradeOnContinueAsNew: false,
     heartbeatMs: 5_000,
@@ -71,5 +73,14 @@ test('a run whose limit in dollars could not hold is refused for good', async ()
     type: 'invalid_agent',
     nonRetryable: true,
     message: expect.stringContaining('the price of model "p/m" is not known'),
+  });
+});
+
+test('deps with what looks like a secret are refused for good, with the path', async () => {
+  const resolve = resolveAgentActivity(runtime());
+  await expect(resolve({ agent: 'clerk', deps: { crm: { apiKey: 'v8-Kq2' } } })).rejects.toMatchObject({
+    type: 'invalid_input',
+    nonRetryable: true,
+    message: expect.stringMatching(/^The run cannot start: deps\.crm\.apiKey is a text under the name of a credential/),
   });
 });

@@ -9,7 +9,7 @@ const userWorkflows = fileURLToPath(new URL('./fixtures/user-workflows.ts', impo
 const PACKAGES = ['@cfworker/json-schema', '@temporalio/common', '@temporalio/workflow', 'long', 'ms', 'nexus-rpc'];
 
 /** 1,040 kB when it was set, 489 of them the SDK: room for the loop to grow, none for another library. */
-const MAX_CODE_BYTES = 1_100_000;
+const MAX_CODE_BYTES = 1_200_000;
 
 describe('the bundle of a worker without workflows of its own', async () => {
   const bundle = await bundleWorkflows(root);
@@ -20,7 +20,9 @@ describe('the bundle of a worker without workflows of its own', async () => {
 
   test('holds files of the pure side alone', () => {
     expect(
-      bundle.files.filter((path) => !/^(workflows|src\/(domain|loop|receive|schema))\/|^src\/(protocol|activity-outcome)\.ts$/.test(path)),
+      bundle.files.filter(
+        (path) => !/^(workflows|src\/(calls|domain|loop|receive|schema))\/|^src\/(protocol|activity-outcome)\.ts$/.test(path),
+      ),
     ).toEqual([]);
     expect(bundle.files).toContain('src/loop/run-loop.ts');
   });

@@ -28,6 +28,8 @@ export class HandMade {
       resolved: { snapshot, task: 2 },
       modelCalls: [],
       summaries: [],
+      verifications: new Map(),
+      termsAsked: new Map(),
       toolCalls: new Map(),
       authorizations: [],
       notifications: [],

@@ -10,8 +10,7 @@ test('a tool has documented defaults', () => {
     kind: 'longhaul.tool',
     name: 'search',
     parallel: true,
-    timeoutMs: 60_000,
-    maxAttempts: 3,
+    policy: { timeoutMs: 60_000, maxAttempts: 3 },
     maxResultBytes: 64_000,
     overflow: 'cut',
     strict: true,
@@ -28,7 +27,7 @@ test.each([
   ['2h', 7_200_000],
   ['1.5d', 129_600_000],
 ] as const)('a timeout of %j is %d ms', (timeout, expected) => {
-  expect(defineTool({ ...BASE, timeout }).timeoutMs).toBe(expected);
+  expect(defineTool({ ...BASE, timeout }).policy.timeoutMs).toBe(expected);
 });
 
 test('a schema without a strict form falls back to our own checks and says why', () => {

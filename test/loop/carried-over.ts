@@ -13,7 +13,7 @@ export interface Standing {
 
 /** What comes of a run on its way through the input of its next execution, the one after so many. */
 export function carriedOver({ state, position, inbox, executions }: Standing & { executions: number }): Standing {
-  const carry = toCarry(state, position, { deps: {}, executions, inbox: inbox.carried() });
+  const carry = toCarry(state, position, { executions, inbox: inbox.carried() });
   const checked = checkRunCarry(JSON.parse(JSON.stringify(carry)));
   if (!checked.ok) throw new Error(checked.problem);
   return { ...fromCarry(checked.carry), inbox: new Inbox(checked.carry.inbox) };

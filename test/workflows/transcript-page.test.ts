@@ -48,7 +48,7 @@ class CountedRun {
   continueAsNew(): void {
     const inbox = { messages: [], seen: [], paused: false };
     const position = { type: 'call_model', final: false } as const;
-    const carry = toCarry(this.#state, position, { deps: {}, executions: this.#execution, inbox });
+    const carry = toCarry(this.#state, position, { executions: this.#execution, inbox });
     this.#execution += 1;
     this.#state = fromCarry(JSON.parse(JSON.stringify(carry))).state;
   }

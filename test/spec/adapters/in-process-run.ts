@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { buildRequest } from '../../../activities/build-request.ts';
+import { fakeContext } from '../../fakes/run-context.ts';
 import { buildSnapshot } from '../../../activities/build-snapshot.ts';
 import { executeTool } from '../../../activities/execute-tool.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
@@ -137,26 +138,17 @@ async function runTool(running: Running, { call, step }: ToolInvocation): Promis
   return { type: 'result', status: isError ? 'error' : 'success', content, durationMs, state: changes };
 }
 
-function silent(): void {
-  // Nobody reads what tools say in a replay.
-}
-
 function toolContext(state: RunState, { step, callId, changes }: { step: number; callId: string; changes: JsonObject }): RunContext {
-  return {
+  return fakeContext({
     deps: {},
-    resources: {},
-    retry: 0,
-    agentName: state.snapshot.name,
+    agent: state.snapshot.name,
     runId: state.runId,
     step,
     callId,
     idempotencyKey: `${state.runId}/${callId}`,
-    signal: new AbortController().signal,
     state: structuredClone(state.context.state),
-    log: { debug: silent, info: silent, warn: silent, error: silent },
     setState: (key, value) => {
       changes[key] = value;
     },
-    heartbeat: silent,
-  };
+  });
 }

@@ -1,0 +1,80 @@
+import { activityInfo, log } from '@temporalio/activity';
+import type { Resources, RunContext, RunLog } from '../src/define/run-context.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../src/domain/json.ts';
+import { cleanJson } from '../src/model/clean-json.ts';
+import type { RunToolInput } from '../src/protocol.ts';
+import { heartbeatDetails } from './heartbeat-details.ts';
+import { runIdOf } from './run-access.ts';
+import type { ActivityRuntime } from './runtime.ts';
+
+/** What the context of one attempt is made of, beside its input. */
+export interface AttemptParts {
+  /** Through the agent's zod schema. */
+  deps: unknown;
+  state: JsonObject;
+  resources: Resources;
+  /** Where keys go that the tool sets. */
+  changes: Map<string, JsonValue>;
+  signal: AbortSignal;
+  beat: (details: unknown) => void;
+}
+
+/** What a tool receives beside its arguments. */
+export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts: AttemptParts): RunContext {
+  const { attempt, heartbeatDetails: lastHeartbeat, isLocal } = activityInfo();
+  const { secrets } = runtime;
+  const { deps, state, resources, changes, signal, beat } = parts;
+  const { agentName, step, callId } = input;
+  const runId = runIdOf(input);
+  return {
+    deps: Object.freeze(structuredClone(deps)),
+    resources,
+    secret: (named) => secrets.resolve(named),
+    retry: attempt - 1,
+    usage: input.usage ?? { promptTokens: 0, completionTokens: 0, totalTokens: 0, llmCalls: 0 },
+    agent: agentName,
+    userId: principal(deps, 'userId'),
+    sessionId: principal(deps, 'sessionId'),
+    runId,
+    step,
+    callId,
+    idempotencyKey: idempotencyKey(runId, input),
+    signal,
+    state: Object.freeze(structuredClone(state)),
+    ...(lastHeartbeat === undefined || lastHeartbeat === null ? {} : { lastHeartbeat: lastHeartbeat as JsonValue }),
+    log: runLog(runtime, { runId, agent: agentName, step, callId }),
+    setState: (key: string, value: JsonValue) => {
+      const plain = cleanJson(value);
+      if (plain === undefined) throw new TypeError(`setState: the value of "${key}" is not JSON`);
+      changes.set(key, plain);
+    },
+    // A local call has no heartbeats: it is over before one would be due.
+    heartbeat: (details) => (isLocal ? undefined : beat(redacted(runtime, heartbeatDetails(details)))),
+  };
+}
+
+/** The same for every attempt of a call, and for no other call. The call's id is not in it: models choose that, and may choose it again. */
+export function idempotencyKey(runId: string, { eventId, at }: Pick<RunToolInput, 'eventId' | 'at'>): string {
+  return `${runId}/${eventId}/${at[1]}`;
+}
+
+function principal(deps: unknown, field: 'userId' | 'sessionId'): string | undefined {
+  const value = isJsonObject(deps) ? deps[field] : undefined;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+function redacted({ secrets }: ActivityRuntime, details: JsonValue | undefined): JsonValue | undefined {
+  return details === undefined ? undefined : secrets.redactJson(details);
+}
+
+function runLog({ secrets }: ActivityRuntime, fields: Record<string, unknown>): RunLog {
+  const line = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, more?: Record<string, unknown>) => {
+    if (secrets.isUnused) log[level](message, { ...fields, ...more });
+    else
+      log[level](secrets.redact(message), {
+        ...fields,
+        ...(secrets.redactJson(cleanJson(more ?? {}) ?? '[fields that are no JSON]') as object),
+      });
+  };
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
+}

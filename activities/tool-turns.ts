@@ -1,0 +1,42 @@
+/** Lets calls of a tool whose concurrency is bounded run in turn on one worker. */
+export class ToolTurns {
+  readonly #running = new Map<string, number>();
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  /** Resolves when the call may run, with what ends its turn. Rejects with the reason of the signal where that comes first. */
+  async take(name: string, concurrency: number, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    const running = this.#running.get(name) ?? 0;
+    if (running < concurrency) this.#running.set(name, running + 1);
+    else await this.#turn(name, signal);
+    let isOver = false;
+    return () => {
+      if (!isOver) this.#pass(name);
+      isOver = true;
+    };
+  }
+
+  #turn(name: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const queue = this.#waiting.get(name) ?? [];
+      this.#waiting.set(name, queue);
+      const begin = (): void => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        queue.splice(queue.indexOf(begin), 1);
+        reject(signal.reason as Error);
+      };
+      queue.push(begin);
+      signal.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  /** A turn that ends is the turn of whoever has waited longest. */
+  #pass(name: string): void {
+    const next = this.#waiting.get(name)?.shift();
+    if (next !== undefined) next();
+    else this.#running.set(name, (this.#running.get(name) ?? 1) - 1);
+  }
+}

@@ -1,0 +1,51 @@
+import type { AnyTool } from '../src/define/tool-definition.ts';
+import type { VerifiedOutcome } from '../src/define/tool-policy-options.ts';
+import { LonghaulError } from '../src/domain/error.ts';
+import type { VerifyCallInput, VerifyCallOutput } from '../src/protocol.ts';
+import { attempt } from './attempt.ts';
+import { toOutcome } from './execute-tool.ts';
+import { failingAs } from './failure.ts';
+import { dataFor } from './run-data.ts';
+import { toolOutput } from './run-tool.ts';
+import type { ActivityRuntime } from './runtime.ts';
+import { toolContext } from './tool-context.ts';
+import { timeLimit } from './tool-timeout.ts';
+
+/** Asks a tool what became of a call whose answer was lost. What the tool throws is tried again. */
+export function verifyCallActivity(runtime: ActivityRuntime): (input: VerifyCallInput) => Promise<VerifyCallOutput> {
+  return failingAs('verification_failed', (input) => verifyCall(runtime, input));
+}
+
+async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Promise<VerifyCallOutput> {
+  const { tool: name, agentName } = input;
+  const tool = runtime.registry.tool(agentName, name);
+  const { deps, state } = await dataFor(input);
+  return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async ({ signal, beat }) => {
+    const limit = timeLimit(name, input.timeoutMs ?? 60_000, signal);
+    try {
+      const parts = {
+        deps: runtime.registry.deps(agentName, deps),
+        state,
+        resources: await runtime.resourcePool.use(tool?.resources),
+        changes: new Map(),
+        beat,
+      };
+      const context = toolContext(runtime, input, { ...parts, signal: limit.signal });
+      const verify = verifierOf(tool, name);
+      const found: VerifiedOutcome = await limit.race(Promise.resolve(verify(context.idempotencyKey, context as never)));
+      if (!found.happened || tool === undefined) return { happened: false, tool: name };
+      const executed = { ...(await toOutcome(tool, found.result)), durationMs: 0 };
+      return {
+        happened: true,
+        output: await toolOutput(runtime, { input, name, tool, args: {}, deps, state, resources: parts.resources }, executed),
+      };
+    } finally {
+      limit.clear();
+    }
+  });
+}
+
+function verifierOf(tool: AnyTool | undefined, name: string): NonNullable<AnyTool['verify']> {
+  if (tool?.verify !== undefined) return tool.verify;
+  throw new LonghaulError('verification_failed', `This worker has no "verify" of tool "${name}": nobody can say what became of the call`);
+}

@@ -1,0 +1,113 @@
+import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
+import { toolFailure, toolOutcome, verifiedOutcome, verifyFailure } from '../activity-outcome.ts';
+import type { ToolSnapshot } from '../domain/agent-snapshot.ts';
+import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/tool-policy.ts';
+import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
+import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
+import { type ActivityCall, type CallingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, wholeDataOf } from './activity-call.ts';
+import { toolSummary } from './summaries.ts';
+
+/**
+ * The worker ends an attempt that takes too long by itself; the server waits this much longer (milliseconds), for an
+ * answer that says so.
+ */
+const TIMEOUT_GRACE_MS = 10_000;
+
+/** Milliseconds that a call may wait on its worker for other calls of a tool whose concurrency is bounded. */
+const TURN_MS = 3_600_000;
+
+/** How often whoever can look up what became of a call is asked. */
+const VERIFY_ATTEMPTS = 5;
+
+/** One tool call as an activity that bears the tool's name. */
+export function toolCall(run: CallingRun, invocation: ToolInvocation): ActivityCall<RunToolInput, RunToolOutput, ToolOutcome> {
+  const { tool, call } = invocation;
+  const isLocal = tool.tier === 'local';
+  return {
+    name: call.name,
+    tier: isLocal ? 'local' : 'remote',
+    options: { summary: toolSummary(call.name, call.arguments), ...(isLocal ? localOptions(tool) : remoteOptions(run, tool)) },
+    input: isLocal ? localInput(run, invocation) : remoteInput(run, invocation),
+    returned: toolOutcome,
+    failed: (error) => toolFailure(tool, error),
+  };
+}
+
+/** The question what became of a call. Remote, and tried again: it acts on nothing. */
+export function verifyCall(run: CallingRun, invocation: ToolInvocation): ActivityCall<VerifyCallInput, VerifyCallOutput, ToolOutcome> {
+  const { tool, call } = invocation;
+  return {
+    name: ACTIVITIES.verifyCall,
+    tier: 'remote',
+    options: {
+      ...remoteOptions(run, tool),
+      summary: toolSummary(`what became of ${call.name}`, call.arguments),
+      retry: { ...retryOf(tool), maximumAttempts: VERIFY_ATTEMPTS },
+    },
+    input: { ...remoteInput(run, invocation), tool: tool.name },
+    returned: verifiedOutcome,
+    failed: verifyFailure,
+  };
+}
+
+function remoteOptions({ snapshot }: CallingRun, tool: ToolSnapshot): ActivityOptions {
+  return {
+    startToCloseTimeout: tool.timeoutMs + TIMEOUT_GRACE_MS + (tool.concurrency === undefined ? 0 : TURN_MS),
+    scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+    heartbeatTimeout: tool.heartbeatTimeoutMs ?? snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
+    // A tool is told, and not waited for: one that ignores its signal must not hold up the end of the run.
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { ...retryOf(tool), maximumAttempts: attemptsOf(tool) },
+    ...(tool.taskQueue === undefined ? {} : { taskQueue: tool.taskQueue }),
+  };
+}
+
+/** Its waits are within the task, too: a timer would be three events. */
+function localOptions(tool: ToolSnapshot): ActivityOptions {
+  return {
+    startToCloseTimeout: tool.timeoutMs + TIMEOUT_GRACE_MS,
+    scheduleToCloseTimeout: (tool.timeoutMs + TIMEOUT_GRACE_MS + backoffOf(tool).maxMs) * attemptsOf(tool),
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { ...retryOf(tool), maximumAttempts: attemptsOf(tool) },
+  };
+}
+
+function retryOf(tool: ToolSnapshot): NonNullable<ActivityOptions['retry']> {
+  const { initialMs, factor, maxMs } = backoffOf(tool);
+  return { initialInterval: initialMs, backoffCoefficient: factor, maximumInterval: maxMs };
+}
+
+/** Small arguments travel in the input, for who reads the Temporal UI; large ones are in history already and go by reference. */
+function remoteInput(run: CallingRun, invocation: ToolInvocation): RunToolInput {
+  const { call, edited } = invocation;
+  return {
+    ...placeInput(run, invocation),
+    ...(fits(call.arguments) ? { arguments: call.arguments } : edited ? { argumentsByReference: true } : {}),
+    ...dataOf(run),
+  };
+}
+
+/** The input of a local activity is in no history, and nothing could be asked of a run whose task is going on. */
+function localInput(run: CallingRun, invocation: ToolInvocation): RunToolInput {
+  return { ...placeInput(run, invocation), arguments: invocation.call.arguments, ...wholeDataOf(run) };
+}
+
+function placeInput(run: CallingRun, { call, tool, step, offset, index, eventId }: ToolInvocation): RunToolInput {
+  return {
+    ...ofRun(run),
+    agentName: run.snapshot.name,
+    callId: call.toolCallId,
+    step,
+    at: [offset, index],
+    eventId,
+    timeoutMs: tool.timeoutMs,
+    ...(tool.mcp === undefined ? {} : { mcp: tool.mcp }),
+    ...usageOf(run),
+  };
+}
+
+function usageOf({ state }: CallingRun): Pick<RunToolInput, 'usage'> {
+  if (state === undefined) return {};
+  const { promptTokens, completionTokens, totalTokens, llmCalls } = state.usage;
+  return { usage: { promptTokens, completionTokens, totalTokens, llmCalls } };
+}

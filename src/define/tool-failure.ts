@@ -1,0 +1,28 @@
+/**
+ * Thrown by a tool that asks the model to try again, with what it should do otherwise: the model reads the message as
+ * an error result. A tool may ask `modelRetries` times in a row; after that the result says that it is no use.
+ */
+export class ModelRetry extends Error {
+  override readonly name = 'ModelRetry';
+  readonly kind = 'longhaul.model_retry';
+}
+
+/** Thrown by a tool whose failure is final: it is not tried again, and the model reads the message as an error result. */
+export class ToolFailure extends Error {
+  override readonly name = 'ToolFailure';
+  readonly kind = 'longhaul.tool_failure';
+}
+
+/** True for a `ModelRetry` of whichever copy of this package. */
+export function isModelRetry(error: unknown): error is ModelRetry {
+  return kindOf(error) === 'longhaul.model_retry';
+}
+
+/** True for a `ToolFailure` of whichever copy of this package. */
+export function isToolFailure(error: unknown): error is ToolFailure {
+  return kindOf(error) === 'longhaul.tool_failure';
+}
+
+function kindOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'kind' in error ? error.kind : undefined;
+}

@@ -1,0 +1,26 @@
+import type { RunContext } from '../../src/define/run-context.ts';
+
+/** The context of a call in which nothing is said and nothing is kept. */
+export function fakeContext(changes: Partial<RunContext> = {}): RunContext {
+  const ignore = (): void => undefined;
+  return {
+    deps: { userId: 'u1' },
+    resources: {},
+    secret: (named) => Promise.reject(new Error(`There is no secret ${JSON.stringify(named)} here`)),
+    retry: 0,
+    usage: { promptTokens: 0, completionTokens: 0, totalTokens: 0, llmCalls: 0 },
+    agent: 'bot',
+    userId: 'u1',
+    sessionId: undefined,
+    runId: 'run-1',
+    step: 1,
+    callId: 'c1',
+    idempotencyKey: 'run-1/e1/0',
+    signal: new AbortController().signal,
+    state: {},
+    log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+    setState: ignore,
+    heartbeat: ignore,
+    ...changes,
+  };
+}
