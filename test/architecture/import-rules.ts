@@ -99,6 +99,13 @@ const ZONES: readonly Zone[] = [
     mayTypes: ['src/define/'],
     packages: ['@temporalio/workflow', '@temporalio/common'],
   },
+  // The client of MCP servers is loaded where a connection is opened, and by nothing else.
+  {
+    files: 'activities/mcp/',
+    may: ['src/domain/', 'src/define/', 'src/schema/', 'src/model/', 'activities/time-limit.ts', 'activities/unknown-outcome.ts'],
+    mayTypes: ['activities/secret-vault.ts'],
+    packages: ['node:*', 'zod', '@modelcontextprotocol/client'],
+  },
   {
     files: 'activities/',
     may: [
@@ -133,6 +140,8 @@ const CLOSURES: readonly { entries: string; mustNotLoad: readonly string[] }[] =
   },
   { entries: 'src/index.ts', mustNotLoad: ['openai', '@temporalio/client', '@temporalio/worker', '@temporalio/testing'] },
   { entries: 'src/testing/index.ts', mustNotLoad: ['openai', '@temporalio/client', '@temporalio/worker', '@temporalio/testing'] },
+  // Most workers have no MCP servers.
+  { entries: 'worker/index.ts', mustNotLoad: ['@modelcontextprotocol/client'] },
   { entries: 'src/client/index.ts', mustNotLoad: ['openai', '@temporalio/worker', '@temporalio/activity', '@temporalio/testing'] },
 ];
 

@@ -1,0 +1,60 @@
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { McpServerDefinition } from '../../src/define/mcp-server.ts';
+import type { McpTransport, McpValue } from '../../src/define/mcp-transport.ts';
+import { LonghaulError } from '../../src/domain/error.ts';
+import type { SecretVault } from '../secret-vault.ts';
+import { boundedFetch } from './bounded-fetch.ts';
+import type { Link } from './mcp-connection.ts';
+import { lastWords } from './last-words.ts';
+
+/** What a connection needs of its worker. */
+export interface LinkOptions {
+  secrets: Pick<SecretVault, 'resolve' | 'redact'>;
+}
+
+/** A way to a server, and what it has said beside the protocol. */
+export interface ServerLink extends Link {
+  /** The last lines that its process has written to its standard error, cleaned and redacted; empty for a server that is no process of ours. */
+  lastWords: () => string[];
+}
+
+/** The way to a server, with its secrets read anew. Throws what the vault throws, and `mcp_unreachable` for a header that cannot be sent. */
+export async function makeLink({ name, transport }: McpServerDefinition, options: LinkOptions): Promise<ServerLink> {
+  return transport.type === 'http' ? httpLink(name, transport, options) : stdioLink(transport, options);
+}
+
+async function httpLink(name: string, { url, headers }: McpTransport & { type: 'http' }, { secrets }: LinkOptions): Promise<ServerLink> {
+  const resolved = await resolveAll(headers, secrets);
+  for (const [header, value] of Object.entries(resolved)) {
+    // The platform's own error would quote the value.
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) {
+      throw new LonghaulError(
+        'mcp_unreachable',
+        `MCP server "${name}" cannot be asked: the header "${header}" has a value that HTTP cannot carry. Change its secret`,
+      );
+    }
+  }
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: resolved }, fetch: boundedFetch });
+  return { transport, end: () => transport.terminateSession(), lastWords: () => [] };
+}
+
+async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'stdio' }, { secrets }: LinkOptions): Promise<ServerLink> {
+  const transport = new StdioClientTransport({
+    command,
+    args: [...args],
+    // The client adds the few variables that any program needs, and no others of the worker.
+    env: await resolveAll(env, secrets),
+    ...(cwd === undefined ? {} : { cwd }),
+    stderr: 'pipe',
+  });
+  return { transport, lastWords: lastWords(transport.stderr, (text) => secrets.redact(text)) };
+}
+
+async function resolveAll(values: Readonly<Record<string, McpValue>>, secrets: LinkOptions['secrets']): Promise<Record<string, string>> {
+  const entries = Object.entries(values).map(async ([name, value]): Promise<[string, string]> => [
+    name,
+    typeof value === 'string' ? value : await secrets.resolve(value),
+  ]);
+  return Object.fromEntries(await Promise.all(entries));
+}

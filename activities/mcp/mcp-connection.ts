@@ -1,0 +1,136 @@
+import { Client, type Tool, type Transport } from '@modelcontextprotocol/client';
+import type { JsonObject } from '../../src/domain/json.ts';
+import { inTime } from '../time-limit.ts';
+import { type McpOutcome, outcomeOfError } from './call-outcome.ts';
+import { outputValidation } from './output-validation.ts';
+
+/** A way to a server that is not connected yet. */
+export interface Link {
+  transport: Transport;
+  /** Tells the server that the session is over, where there is such a thing. */
+  end?: () => Promise<void>;
+}
+
+/** One call of a tool. */
+export interface McpRequest {
+  /** By the name that the server gives it. */
+  tool: string;
+  args: JsonObject;
+  idempotencyKey: string;
+  /** Bounds the call: there is no other limit. */
+  signal: AbortSignal;
+  onProgress: (progress: McpProgress) => void;
+}
+
+/** What a server says of a call that goes on. `message` may hold anything. */
+export interface McpProgress {
+  progress: number;
+  total?: number | undefined;
+  message?: string | undefined;
+}
+
+/** Milliseconds for getting a connection, for a listing, and for the goodbye. */
+const CONNECT_MS = 30_000;
+const PROBE_MS = 10_000;
+const LIST_MS = 20_000;
+const PING_MS = 10_000;
+const END_MS = 2_000;
+
+/** The longest time that a timer can be set to. */
+const NO_LIMIT_MS = 2 ** 31 - 1;
+
+/**
+ * A live connection to an MCP server. It offers the server nothing (no sampling, no roots, no questions to a user), and
+ * does not listen to its log.
+ */
+export class McpConnection {
+  readonly #client: Client;
+  readonly #link: Link;
+  #tools: Promise<readonly Tool[]> | undefined;
+  #isBroken = false;
+  #closing: Promise<void> | undefined;
+
+  private constructor(link: Link) {
+    this.#link = link;
+    this.#client = new Client(
+      { name: 'longhaul', version: '1' },
+      {
+        capabilities: {},
+        jsonSchemaValidator: outputValidation,
+        versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_MS } },
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => (this.#tools = undefined) } },
+      },
+    );
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client has no other way
+    this.#client.onclose = () => (this.#isBroken = true);
+  }
+
+  /** Connects, unless `stop` ends that. Rejects with whatever went wrong, and leaves nothing behind. */
+  static async open(link: Link, stop: AbortSignal): Promise<McpConnection> {
+    const connection = new McpConnection(link);
+    try {
+      await inTime((signal) => connection.#client.connect(link.transport, { timeout: CONNECT_MS, signal }), { ms: CONNECT_MS, stop });
+      return connection;
+    } catch (error) {
+      await link.transport.close().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Nothing can be asked over it any more. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  /** The tools of the server, of all pages. `known` will do where the server has not said that they have changed. */
+  async tools(which: 'known' | 'new', stop: AbortSignal): Promise<readonly Tool[]> {
+    if (which === 'new') this.#tools = undefined;
+    const listing = (this.#tools ??= this.#list());
+    try {
+      return await inTime(() => listing, { ms: LIST_MS, stop });
+    } catch (error) {
+      if (this.#tools === listing) this.#tools = undefined;
+      throw error;
+    }
+  }
+
+  /** Calls a tool. Rejects only with the reason of an aborted signal, of which the server is told. */
+  async call({ tool, args, idempotencyKey, signal, onProgress }: McpRequest): Promise<McpOutcome> {
+    const params = { name: tool, arguments: args, _meta: { 'longhaul/idempotencyKey': idempotencyKey } };
+    try {
+      const result = await this.#client.callTool(params, { signal, timeout: NO_LIMIT_MS, onprogress: onProgress });
+      return { type: 'answered', result };
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      const outcome = outcomeOfError(error);
+      if (outcome.type === 'lost') this.#suspect();
+      return outcome;
+    }
+  }
+
+  /** Ends the connection, and the process behind it. Never rejects. */
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    const { end } = this.#link;
+    if (end !== undefined && !this.#isBroken) await inTime(end, { ms: END_MS }).catch(() => undefined);
+    this.#isBroken = true;
+    await this.#client.close().catch(() => undefined);
+  }
+
+  async #list(): Promise<readonly Tool[]> {
+    if (this.#client.getServerCapabilities()?.tools === undefined) return [];
+    const { tools } = await this.#client.listTools(undefined, { timeout: LIST_MS, cacheMode: 'refresh' });
+    return tools;
+  }
+
+  /** A slow call is no reason to end a session that others use; a server that does not answer a ping is. */
+  #suspect(): void {
+    if (this.#isBroken) return;
+    this.#client.ping({ timeout: PING_MS }).catch((error: unknown) => {
+      if (outcomeOfError(error).type !== 'refused') this.#isBroken = true;
+    });
+  }
+}

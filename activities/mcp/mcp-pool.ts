@@ -1,0 +1,177 @@
+import type { McpServerDefinition } from '../../src/define/mcp-server.ts';
+import { LonghaulError } from '../../src/domain/error.ts';
+import { inTime } from '../time-limit.ts';
+import type { McpOutcome } from './call-outcome.ts';
+import type { McpConnection, McpRequest } from './mcp-connection.ts';
+
+/** Opens a connection, unless `stop` ends that. Rejects with what the run is to read. */
+export type OpenMcp = (server: McpServerDefinition, stop: AbortSignal) => Promise<McpConnection>;
+
+/** What `tools` of a connection gives. */
+export type McpTools = Awaited<ReturnType<McpConnection['tools']>>;
+
+/** One connection, and how many use it. */
+interface Pooled {
+  readonly server: McpServerDefinition;
+  readonly connection: McpConnection;
+  users: number;
+  /** Nobody else gets it: it is closed when the last user has gone. */
+  isRetired: boolean;
+  idle?: NodeJS.Timeout;
+}
+
+/** Milliseconds that somebody waits for a connection that is being opened: reading secrets and connecting have time-outs of their own. */
+const WAIT_MS = 60_000;
+
+/**
+ * The connections of one worker to MCP servers: one for each server, shared by all calls, opened when it is needed,
+ * closed when nobody has needed it for a while and when the worker ends.
+ */
+export class McpPool {
+  readonly #open: OpenMcp;
+  readonly #ready = new Map<McpServerDefinition, Pooled>();
+  readonly #opening = new Map<McpServerDefinition, Promise<Pooled>>();
+  /** Everything that is open, the retired included. */
+  readonly #all = new Set<Pooled>();
+  /** Aborted when the worker ends. */
+  #end = new AbortController();
+
+  constructor(open: OpenMcp) {
+    this.#open = open;
+  }
+
+  /** The tools of a server, asked for anew. Throws `mcp_unreachable` where it does not tell them. */
+  async tools(server: McpServerDefinition, stop: AbortSignal): Promise<McpTools> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { pooled, isNew } = await this.#lease(server, stop);
+      try {
+        return await pooled.connection.tools('new', stop);
+      } catch (error) {
+        if (stop.aborted) throw stop.reason;
+        this.#retire(pooled);
+        if (isNew || attempt > 1) {
+          const message = `MCP server "${server.name}" does not list its tools. See whether it is well, and speaks the protocol`;
+          throw new LonghaulError('mcp_unreachable', message, { cause: error });
+        }
+      } finally {
+        this.#release(pooled);
+      }
+    }
+  }
+
+  /**
+   * Calls a tool. `check` sees the tools that the server has now, and may refuse. What an old connection could not send is
+   * sent once more on a new one; what may have been sent is not. Throws `mcp_unreachable` where there is no connection,
+   * and the reason of an aborted signal.
+   */
+  async call(server: McpServerDefinition, request: McpRequest, check: (tools: McpTools) => string | undefined): Promise<McpOutcome> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { pooled, isNew } = await this.#lease(server, request.signal);
+      try {
+        const outcome = await callOver(pooled.connection, request, check);
+        if (outcome.type !== 'not_sent') return outcome;
+        this.#retire(pooled);
+        if (isNew || attempt > 1) return outcome;
+      } finally {
+        this.#release(pooled);
+      }
+    }
+  }
+
+  /** Connections may be opened again: the worker runs. */
+  start(): void {
+    if (this.#end.signal.aborted) this.#end = new AbortController();
+  }
+
+  /** Closes everything and refuses to open more. Resolves when no process is left. */
+  async close(): Promise<void> {
+    this.#end.abort(new Error('the worker is shutting down'));
+    await Promise.allSettled(this.#opening.values());
+    for (const pooled of this.#all) this.#retire(pooled);
+    await Promise.all([...this.#all].map((pooled) => this.#dispose(pooled)));
+  }
+
+  async #lease(server: McpServerDefinition, stop: AbortSignal): Promise<{ pooled: Pooled; isNew: boolean }> {
+    const known = this.#ready.get(server);
+    if (known !== undefined) {
+      if (!known.connection.isBroken) return { pooled: taken(known), isNew: false };
+      this.#retire(known);
+    }
+    const pooled = await inTime(() => this.#opened(server), { ms: WAIT_MS, stop });
+    return { pooled: taken(pooled), isNew: true };
+  }
+
+  /** The connection that is being opened: those who come meanwhile wait for the same. */
+  #opened(server: McpServerDefinition): Promise<Pooled> {
+    const running = this.#opening.get(server);
+    if (running !== undefined) return running;
+    const opening = this.#connect(server).finally(() => this.#opening.delete(server));
+    this.#opening.set(server, opening);
+    return opening;
+  }
+
+  async #connect(server: McpServerDefinition): Promise<Pooled> {
+    const { signal } = this.#end;
+    if (signal.aborted) throw ended(server);
+    const connection = await this.#open(server, signal);
+    if (signal.aborted) {
+      await connection.close();
+      throw ended(server);
+    }
+    const pooled: Pooled = { server, connection, users: 0, isRetired: false };
+    this.#all.add(pooled);
+    this.#ready.set(server, pooled);
+    this.#rest(pooled);
+    return pooled;
+  }
+
+  #release(pooled: Pooled): void {
+    pooled.users -= 1;
+    if (pooled.users > 0) return;
+    if (pooled.isRetired) void this.#dispose(pooled);
+    else this.#rest(pooled);
+  }
+
+  /** Nobody uses it now. */
+  #rest(pooled: Pooled): void {
+    pooled.idle = setTimeout(() => this.#retire(pooled), pooled.server.idleTimeoutMs).unref();
+  }
+
+  /** Nobody gets it any more: it is closed as soon as nobody has it. */
+  #retire(pooled: Pooled): void {
+    pooled.isRetired = true;
+    clearTimeout(pooled.idle);
+    if (this.#ready.get(pooled.server) === pooled) this.#ready.delete(pooled.server);
+    if (pooled.users === 0) void this.#dispose(pooled);
+  }
+
+  async #dispose(pooled: Pooled): Promise<void> {
+    await pooled.connection.close();
+    this.#all.delete(pooled);
+  }
+}
+
+async function callOver(
+  connection: McpConnection,
+  request: McpRequest,
+  check: (tools: McpTools) => string | undefined,
+): Promise<McpOutcome> {
+  let problem: string | undefined;
+  try {
+    problem = check(await connection.tools('known', request.signal));
+  } catch {
+    if (request.signal.aborted) throw request.signal.reason;
+    return { type: 'not_sent', message: 'it does not list its tools' };
+  }
+  return problem === undefined ? connection.call(request) : { type: 'refused', message: problem };
+}
+
+function taken(pooled: Pooled): Pooled {
+  clearTimeout(pooled.idle);
+  pooled.users += 1;
+  return pooled;
+}
+
+function ended({ name }: McpServerDefinition): LonghaulError {
+  return new LonghaulError('mcp_unreachable', `MCP server "${name}" is not connected to any more: this worker is shutting down`);
+}

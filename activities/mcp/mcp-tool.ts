@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import type { ToolApproval } from '../../src/define/approval-options.ts';
+import type { McpServerDefinition } from '../../src/define/mcp-server.ts';
+import type { RunContext } from '../../src/define/run-context.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import { ToolFailure } from '../../src/define/tool-failure.ts';
+import { type ToolOutput, toolOutput } from '../../src/define/tool-output.ts';
+import { isJsonObject, type JsonObject } from '../../src/domain/json.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
+import { checkJson, problemsText } from '../../src/schema/check-json-schema.ts';
+import { UnknownOutcome } from '../unknown-outcome.ts';
+import { checkableSchema } from './checkable-schema.ts';
+import type { McpProgress } from './mcp-connection.ts';
+import type { McpPool, McpTools } from './mcp-pool.ts';
+import { resultContent } from './result-content.ts';
+
+/** A tool of a server as a run has it. */
+export interface PinnedTool {
+  /** The name that the model knows. */
+  name: string;
+  /** The name that the server knows. */
+  tool: string;
+  /** It is pinned as one whose calls happen once. */
+  once: boolean;
+}
+
+/** Characters of a message of a server that are kept: in an error, and in a heartbeat. */
+const MESSAGE_CHARS = 2_000;
+const PROGRESS_CHARS = 500;
+
+/** Whatever the server takes: the arguments were checked with the pinned schema, and are with that of the server. */
+const ANY_ARGUMENTS = z.looseObject({});
+
+/** A tool of an MCP server as any other tool: its calls are tried again, limited, cleared of secrets and recorded in the same way. */
+export function mcpToolDefinition(pool: Pick<McpPool, 'call'>, server: McpServerDefinition, pinned: PinnedTool): AnyTool {
+  const { approval, maxResultBytes, overflow } = server;
+  return {
+    kind: 'longhaul.tool',
+    name: pinned.name,
+    description: '',
+    parameters: ANY_ARGUMENTS,
+    schema: {},
+    providerSchema: {},
+    strict: false,
+    parallel: true,
+    policy: server.policies[pinned.once ? 'once' : 'idempotent'],
+    retryOn: 'any',
+    maxResultBytes,
+    overflow,
+    ...(approval === undefined ? {} : { approval: approvalOf(approval, pinned.tool) }),
+    execute: (args: JsonObject, context: RunContext) => callMcpTool({ pool, server, pinned }, args, context),
+  };
+}
+
+/** Where a call goes. */
+interface Destination {
+  pool: Pick<McpPool, 'call'>;
+  server: McpServerDefinition;
+  pinned: PinnedTool;
+}
+
+/**
+ * Calls a tool of a server. Throws a `ToolFailure` for what the server refuses, `UnknownOutcome` for a call that must not
+ * run twice and may have run, `mcp_unreachable` and other errors for what may be tried again.
+ */
+async function callMcpTool({ pool, server, pinned }: Destination, args: JsonObject, context: RunContext): Promise<ToolOutput> {
+  const { tool, once } = pinned;
+  const { idempotencyKey, signal } = context;
+  const onProgress = (progress: McpProgress): void => context.heartbeat(progressDetails(progress));
+  const request = { tool, args, idempotencyKey, signal, onProgress };
+  const outcome = await pool.call(server, request, (tools) => problemOf(tools, { tool, args, server: server.name }));
+  switch (outcome.type) {
+    case 'answered': {
+      const { content, isError } = resultContent(outcome.result);
+      return toolOutput(content, { isError });
+    }
+    case 'refused':
+      throw new ToolFailure(briefly(outcome.message, MESSAGE_CHARS));
+    case 'not_sent':
+      throw new Error(`MCP server "${server.name}" did not get the call: ${briefly(outcome.message, MESSAGE_CHARS)}`);
+    case 'lost': {
+      const message = `MCP server "${server.name}" did not answer the call: ${briefly(outcome.message, MESSAGE_CHARS)}`;
+      throw once ? new UnknownOutcome(message) : new Error(message);
+    }
+  }
+}
+
+/** Why the server as it is now cannot take the call: a run goes on with the tools that it began with. */
+function problemOf(tools: McpTools, { tool, args, server }: { tool: string; args: JsonObject; server: string }): string | undefined {
+  const current = tools.find(({ name }) => name === tool);
+  if (current === undefined)
+    return `MCP server "${server}" has no tool "${tool}" any more: it was removed since this run began. Go on without it`;
+  const problems = checkJson(currentSchema(current), args);
+  if (problems.length === 0) return undefined;
+  return `MCP server "${server}" has changed the arguments of "${tool}" since this run began, and these do not fit: ${problemsText(problems)}`;
+}
+
+/** By tool as the server has listed it: a connection lists rarely and calls often. */
+const checkable = new WeakMap<McpTools[number], JsonObject>();
+
+function currentSchema(tool: McpTools[number]): JsonObject {
+  const known = checkable.get(tool);
+  if (known !== undefined) return known;
+  const given = cleanJson(tool.inputSchema);
+  const schema = given !== undefined && isJsonObject(given) ? checkableSchema(given) : {};
+  checkable.set(tool, schema);
+  return schema;
+}
+
+/** What a predicate of a server is asked. */
+function approvalOf({ when, ...terms }: NonNullable<McpServerDefinition['approval']>, tool: string): ToolApproval {
+  if (when === 'always') return { when, ...terms };
+  return { ...terms, when: (args: JsonObject, context) => when({ tool, args }, context) };
+}
+
+function progressDetails({ progress, total, message }: McpProgress): JsonObject {
+  return {
+    progress,
+    ...(total === undefined ? {} : { total }),
+    ...(message === undefined ? {} : { message: briefly(message, PROGRESS_CHARS) }),
+  };
+}
+
+/** A text of a server, of bounded length. */
+function briefly(text: string, chars: number): string {
+  return text.toWellFormed().slice(0, chars).toWellFormed();
+}

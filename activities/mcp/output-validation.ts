@@ -1,0 +1,18 @@
+import type { jsonSchemaValidator } from '@modelcontextprotocol/client';
+import { cleanJson } from '../../src/model/clean-json.ts';
+import { isJsonObject } from '../../src/domain/json.ts';
+import { checkJson, problemsText } from '../../src/schema/check-json-schema.ts';
+import { checkableSchema } from './checkable-schema.ts';
+
+/** How structured results are checked against what their tool promises: by interpretation, since a server's schema is not to become code. */
+export const outputValidation: jsonSchemaValidator = {
+  getValidator<Value>(schema: unknown) {
+    const plain = cleanJson(schema);
+    const checked = plain !== undefined && isJsonObject(plain) ? checkableSchema(plain) : {};
+    return (input: unknown) => {
+      const problems = checkJson(checked, input);
+      if (problems.length === 0) return { valid: true, data: input as Value, errorMessage: undefined };
+      return { valid: false, data: undefined, errorMessage: problemsText(problems) };
+    };
+  },
+};

@@ -1,0 +1,34 @@
+import type { ToolSnapshot } from '../../src/domain/agent-snapshot.ts';
+import { isJsonObject, type JsonObject } from '../../src/domain/json.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
+import { toProviderJsonSchema } from '../../src/schema/provider-json-schema.ts';
+import { isObjectSchema, toStrictJsonSchema } from '../../src/schema/strict-json-schema.ts';
+import { checkableSchema, modernSchema, references } from './checkable-schema.ts';
+
+/** The schemas of a tool as they are pinned for a run. */
+export type PinnedSchema = Pick<ToolSnapshot, 'parameters' | 'schema' | 'strict'>;
+
+/** What a provider enforces can refer to the whole and to definitions, and to nothing else. */
+const STRICT_REFERENCE = /^#(?:\/\$defs\/[^/]+)?$/;
+
+/** The schemas of a tool, from what its server says; undefined for what is no schema of an object. */
+export function pinSchema(inputSchema: unknown): PinnedSchema | undefined {
+  const given = cleanJson(inputSchema);
+  if (given === undefined || !isJsonObject(given) || !isObjectSchema(given)) return undefined;
+  const schema = checkableSchema(given);
+  const strict = strictSchema(modernSchema(given));
+  if (strict !== undefined && schema['properties'] !== undefined) return { parameters: strict, schema, strict: true };
+  const { $schema: _dialect, ...parameters } = given;
+  return { parameters: toProviderJsonSchema(parameters), schema, strict: false };
+}
+
+function strictSchema(schema: JsonObject): JsonObject | undefined {
+  if (!references(schema).every((reference) => STRICT_REFERENCE.test(reference))) return undefined;
+  try {
+    const conversion = toStrictJsonSchema(schema);
+    return conversion.strict ? conversion.schema : undefined;
+  } catch {
+    // Definitions that refer to each other in circles have no end.
+    return undefined;
+  }
+}

@@ -1,0 +1,124 @@
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import type { ContentPart } from '../../src/domain/content.ts';
+import { isJsonObject, type JsonValue } from '../../src/domain/json.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
+
+/** A result of a server as the content of a tool's result. */
+export interface McpContent {
+  content: JsonValue[];
+  isError: boolean;
+}
+
+/** Why a result cannot be used. */
+class MalformedResult extends Error {}
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+/**
+ * What a server has answered, as a tool's result: what is to be read first and in one value, because that is the one
+ * that a model reads, and media after it. A text that only says in other words what the structured content says is not
+ * kept twice. Nothing in the result is trusted: what is no content is an error result.
+ */
+export function resultContent(result: CallToolResult): McpContent {
+  try {
+    const blocks = result.content.map(contentPart);
+    const texts = blocks.flatMap((block) => (typeof block === 'string' ? [block] : []));
+    const media = blocks.filter((block) => typeof block !== 'string');
+    const said = readable(texts, structured(result.structuredContent));
+    return { content: [...said, ...media.map(plain)], isError: result.isError === true };
+  } catch (error) {
+    if (!(error instanceof MalformedResult)) throw error;
+    return { content: [`The result of the server is malformed: ${error.message}. What the tool did is done`], isError: true };
+  }
+}
+
+/** Texts and structured content as at most one value. */
+function readable(texts: string[], value: JsonValue | undefined): JsonValue[] {
+  const text = texts.join('\n').toWellFormed();
+  if (value === undefined) return texts.length === 0 ? [] : [text];
+  if (texts.every((one) => saysTheSame(one, value))) return [isMediaLike(value) ? { structuredContent: value } : value];
+  return onlyText(value) === text ? [text] : [{ text, structuredContent: value }];
+}
+
+/** It would be taken for a part, whose address the provider of the model asks for. */
+function isMediaLike(value: JsonValue): boolean {
+  return isJsonObject(value) && 'type' in value && ('url' in value || 'data' in value);
+}
+
+/** The text is the value as JSON. */
+function saysTheSame(text: string, value: JsonValue): boolean {
+  try {
+    return JSON.stringify(JSON.parse(text)) === JSON.stringify(value);
+  } catch {
+    return false;
+  }
+}
+
+/** The one text that a value is a wrapping of; undefined for a value that says more. */
+function onlyText(value: JsonValue): string | undefined {
+  if (typeof value === 'string') return value;
+  const members = Array.isArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
+  const [only] = members;
+  return only !== undefined && members.length === 1 ? onlyText(only) : undefined;
+}
+
+function structured(value: unknown): JsonValue | undefined {
+  if (value === undefined) return undefined;
+  const clean = cleanJson(value);
+  if (clean === undefined) throw new MalformedResult('its structured content is not JSON, or nested too deep');
+  return clean;
+}
+
+/** A block as text, or as a part that is not text. */
+function contentPart(block: ContentBlock): string | ContentPart {
+  switch (block.type) {
+    case 'text':
+      return required('text', block.text);
+    case 'image':
+    case 'audio':
+      return { type: block.type, data: base64(block.type, block.data), ...mediaType(block.mimeType) };
+    case 'resource_link':
+      return linkText(block);
+    case 'resource':
+      return resourcePart(block.resource);
+    default:
+      throw new MalformedResult('a part of it is of a type that this protocol does not have');
+  }
+}
+
+/** A link is for the tools of the server, not for the provider of the model, which might follow it. */
+function linkText({ name, title, uri, mimeType, description }: ContentBlock & { type: 'resource_link' }): string {
+  const about = [mimeType, description].filter((one) => one !== undefined && one !== '').join(': ');
+  return `[Resource "${title ?? name}" at ${required('uri', uri)}${about === '' ? '' : ` (${about})`}]`;
+}
+
+function resourcePart(resource: (ContentBlock & { type: 'resource' })['resource']): string | ContentPart {
+  const uri = required('uri', resource.uri);
+  if ('text' in resource) return `[Resource ${uri}]\n${required('text', resource.text)}`;
+  const type = mediaKind(resource.mimeType);
+  const source = { data: base64('resource', resource.blob), ...mediaType(resource.mimeType) };
+  return type === 'file' ? { type, name: uri.split('/').at(-1) || uri, ...source } : { type, ...source };
+}
+
+function mediaKind(type: string | undefined): 'image' | 'audio' | 'file' {
+  const kind = type?.split('/')[0];
+  return kind === 'image' || kind === 'audio' ? kind : 'file';
+}
+
+function mediaType(type: string | undefined): { mediaType?: string } {
+  return type === undefined ? {} : { mediaType: type.toWellFormed() };
+}
+
+function required(field: string, value: unknown): string {
+  if (typeof value === 'string') return value.toWellFormed();
+  throw new MalformedResult(`a part of it lacks "${field}"`);
+}
+
+function base64(what: string, data: unknown): string {
+  if (typeof data === 'string' && data.length % 4 === 0 && BASE64.test(data)) return data;
+  throw new MalformedResult(`its ${what} is not base64`);
+}
+
+function plain(part: ContentPart): JsonValue {
+  return { ...part };
+}

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+
+/** A tool of a server, to be named for an agent. */
+export interface Unnamed {
+  server: string;
+  tool: string;
+  /** Stands before the name in any case. */
+  prefix?: string | undefined;
+}
+
+/** What providers take. */
+const MAX_LENGTH = 64;
+const HASH_LENGTH = 8;
+
+/**
+ * The names that the tools get, in their order: the server's own name, in the letters that providers take; where that is
+ * taken, or two tools would have it, `server_tool`; and with a few digits of a hash behind it where that is no name
+ * either. Which tools there are decides, not the order in which they come. Names in `taken` are not given.
+ */
+export function nameTools(tools: readonly Unnamed[], taken: ReadonlySet<string>): string[] {
+  const shortest = tools.map(({ tool, prefix }) => clean(prefix === undefined ? tool : `${prefix}_${tool}`));
+  const withServer = tools.map(({ server, tool }) => clean(`${server}_${tool}`));
+  const first = settled(shortest, taken);
+  const firstNames = new Set(first.filter((name) => name !== undefined));
+  const second = settled(
+    withServer.map((name, index) => (first[index] === undefined ? name : undefined)),
+    new Set([...taken, ...firstNames]),
+  );
+  return tools.map((tool, index) => first[index] ?? second[index] ?? hashed(tool));
+}
+
+/** The candidates that are no longer than allowed, not taken, and wanted by one tool alone. */
+function settled(candidates: readonly (string | undefined)[], taken: ReadonlySet<string>): (string | undefined)[] {
+  return candidates.map((name) => {
+    if (name === undefined || name === '' || name.length > MAX_LENGTH || taken.has(name) || name.startsWith('__')) return undefined;
+    return candidates.filter((other) => other === name).length === 1 ? name : undefined;
+  });
+}
+
+function hashed({ server, tool }: Unnamed): string {
+  const hash = createHash('sha256').update(`${server}\0${tool}`).digest('hex').slice(0, HASH_LENGTH);
+  return `${clean(`${server}_${tool}`).slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hash}`;
+}
+
+function clean(name: string): string {
+  return name.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
+}

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
+import type { McpRequest } from '../../../activities/mcp/mcp-connection.ts';
+import { openConnection } from '../../../activities/mcp/open-connection.ts';
+import { SecretVault } from '../../../activities/secret-vault.ts';
+import { mcpServer, type McpServerDefinition } from '../../../src/define/mcp-server.ts';
+import { freePorts } from '../../../src/dev-server/free-port.ts';
+import { secret } from '../../../src/define/secret.ts';
+import { type HttpServer, httpServer } from './real-servers.ts';
+import { type RecordingProxy, recordingProxy } from './recording-proxy.ts';
+
+const never = new AbortController().signal;
+const values: Record<string, string> = { 'crm-token': 'value-of-the-crm-token', broken: 'two\nlines-of-a-secret' };
+const secrets = new SecretVault((name) => values[name]);
+const pool = new McpPool((server, stop) => openConnection(server, { secrets, log: () => undefined }, stop));
+let server: HttpServer;
+let proxy: RecordingProxy;
+let everything: McpServerDefinition;
+
+beforeAll(async () => {
+  server = await httpServer();
+  proxy = await recordingProxy(server.url);
+  everything = mcpServer({
+    name: 'everything',
+    url: proxy.url,
+    headers: { Authorization: secret('crm-token', { prefix: 'Bearer ' }), 'x-region': 'eu' },
+  });
+});
+afterAll(async () => {
+  await pool.close();
+  await proxy[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+function call(tool: string, args: McpRequest['args'] = {}, changes: Partial<McpRequest> = {}): ReturnType<McpPool['call']> {
+  const request = { tool, args, idempotencyKey: 'run/e1/0', signal: never, onProgress: () => undefined, ...changes };
+  return pool.call(everything, request, () => undefined);
+}
+
+test('server-everything lists its tools over HTTP, and every request carries the headers', async () => {
+  expect((await pool.tools(everything, never)).map(({ name }) => name)).toContain('echo');
+  expect(await call('echo', { message: 'hi' })).toMatchObject({ type: 'answered', result: { content: [{ text: 'Echo: hi' }] } });
+  const carried = proxy.headers.map((one) => [one.authorization, one['x-region']]);
+  expect(new Set(carried.map(String))).toEqual(new Set(['Bearer value-of-the-crm-token,eu']));
+});
+
+test('progress comes, and a cancelled call ends', async () => {
+  const controller = new AbortController();
+  const seen: unknown[] = [];
+  const onProgress = (progress: unknown): void => {
+    seen.push(progress);
+    controller.abort(new Error('cancelled'));
+  };
+  const calling = call('trigger-long-running-operation', { duration: 600, steps: 6000 }, { signal: controller.signal, onProgress });
+  await expect(calling).rejects.toThrow('cancelled');
+  expect(seen).toEqual([{ progress: 1, total: 6000 }]);
+});
+
+test('a server that has forgotten the session gets a new one, and the call', async () => {
+  await call('echo', { message: 'hi' });
+  await server.restart();
+  expect(await call('echo', { message: 'again' })).toMatchObject({ type: 'answered', result: { content: [{ text: 'Echo: again' }] } });
+});
+
+test('an address where nobody listens cannot be reached', async () => {
+  const [port] = await freePorts([undefined]);
+  const nobody = mcpServer({ name: 'nobody', url: `http://127.0.0.1:${port}/mcp`, headers: { authorization: secret('crm-token') } });
+  await expect(pool.tools(nobody, never)).rejects.toMatchObject({
+    code: 'mcp_unreachable',
+    message: 'MCP server "nobody" cannot be reached: ECONNREFUSED. Check its "url" and "headers"',
+  });
+});
+
+test('a server that does not let us in is named with what it answered, and no header', async () => {
+  await using door = await recordingProxy(`${server.url}/elsewhere`);
+  const locked = mcpServer({ name: 'locked', url: door.url, headers: { authorization: secret('crm-token') } });
+  await expect(pool.tools(locked, never)).rejects.toMatchObject({
+    code: 'mcp_unreachable',
+    message: expect.stringMatching(/^MCP server "locked" cannot be reached: HTTP 404\./),
+  });
+});
+
+test('a secret that is no header is refused without its value', async () => {
+  const broken = mcpServer({ name: 'broken', url: server.url, headers: { authorization: secret('broken') } });
+  const failing = pool.tools(broken, never);
+  await expect(failing).rejects.toMatchObject({
+    code: 'mcp_unreachable',
+    message: expect.stringContaining('the header "authorization" has a value that HTTP cannot carry'),
+  });
+  await expect(failing).rejects.not.toMatchObject({ message: expect.stringContaining('lines') });
+});

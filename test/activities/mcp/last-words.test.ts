@@ -1,0 +1,33 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { lastWords } from '../../../activities/mcp/last-words.ts';
+
+/** The last words of a process that has written these pieces. */
+async function said(...pieces: string[]): Promise<string[]> {
+  const stream = new PassThrough();
+  const words = lastWords(stream, (text) => text.replaceAll('hunter22', '[secret]'));
+  for (const piece of pieces) stream.write(piece);
+  await new Promise((resolve) => stream.end(resolve));
+  return words();
+}
+
+test('the last lines are kept, whole', async () => {
+  const lines = Array.from({ length: 2_000 }, (_, index) => `line ${index} of many\n`);
+  expect(await said(...lines)).toEqual(lines.slice(-10).map((line) => line.trim()));
+});
+
+test('what could be an escape sequence of a terminal is not kept, and a long line is cut', async () => {
+  expect(await said('\u001b[2Jhello\u0007\n', `${'x'.repeat(700)}\n`)).toEqual(['[2Jhello', 'x'.repeat(500)]);
+});
+
+test('a secret is taken out, also one that came in two pieces', async () => {
+  expect(await said('password hunt', 'er22\n')).toEqual(['password [secret]']);
+});
+
+test('a line without an end that is longer than what is kept is not kept', async () => {
+  expect(await said('hunter22'.repeat(1_000))).toEqual([]);
+});
+
+test('a server that is no process has no words', () => {
+  expect(lastWords(null, String)()).toEqual([]);
+});

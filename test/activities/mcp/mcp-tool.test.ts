@@ -1,0 +1,109 @@
+import type { Tool } from '@modelcontextprotocol/client';
+import { expect, test } from 'vitest';
+import type { McpOutcome } from '../../../activities/mcp/call-outcome.ts';
+import { mcpToolDefinition, type PinnedTool } from '../../../activities/mcp/mcp-tool.ts';
+import type { McpRequest } from '../../../activities/mcp/mcp-connection.ts';
+import type { McpPool } from '../../../activities/mcp/mcp-pool.ts';
+import { UnknownOutcome } from '../../../activities/unknown-outcome.ts';
+import { mcpServer, type McpServerOptions } from '../../../src/define/mcp-server.ts';
+import { isToolFailure } from '../../../src/define/tool-failure.ts';
+import type { JsonObject } from '../../../src/domain/json.ts';
+import { fakeContext } from '../../fakes/run-context.ts';
+
+const tools: Tool[] = [{ name: 'deals/get', inputSchema: { type: 'object', properties: { id: { type: 'number' } }, required: ['id'] } }];
+
+/** A pool whose server has these tools and answers so. */
+function poolOf(outcome: McpOutcome, current = tools): { pool: Pick<McpPool, 'call'>; requests: McpRequest[] } {
+  const requests: McpRequest[] = [];
+  const call: McpPool['call'] = async (_, request, check) => {
+    const problem = check(current);
+    if (problem !== undefined) return { type: 'refused', message: problem };
+    requests.push(request);
+    return outcome;
+  };
+  return { pool: { call }, requests };
+}
+
+const server = mcpServer({ name: 'crm', command: 'unused' });
+const pinned: PinnedTool = { name: 'deals_get', tool: 'deals/get', once: false };
+const DONE: McpOutcome = { type: 'answered', result: { content: [{ type: 'text', text: 'done' }] } };
+
+async function execute(
+  outcome: McpOutcome,
+  { args = { id: 1 }, current = tools, once = false }: { args?: JsonObject; current?: Tool[]; once?: boolean } = {},
+): Promise<unknown> {
+  const { pool } = poolOf(outcome, current);
+  return mcpToolDefinition(pool, server, { ...pinned, once }).execute(args as never, fakeContext() as never);
+}
+
+test('a call goes to the tool by the name of its server, with the key and the signal of the call', async () => {
+  const { pool, requests } = poolOf(DONE);
+  const context = fakeContext();
+  const result = await mcpToolDefinition(pool, server, pinned).execute({ id: 1 } as never, context as never);
+  expect(result).toMatchObject({ kind: 'longhaul.tool_output', content: ['done'], isError: false });
+  expect(requests).toMatchObject([{ tool: 'deals/get', args: { id: 1 }, idempotencyKey: context.idempotencyKey, signal: context.signal }]);
+});
+
+test('progress becomes a heartbeat, of bounded length', async () => {
+  const { pool, requests } = poolOf(DONE);
+  const beats: unknown[] = [];
+  const context = { ...fakeContext(), heartbeat: (details: unknown) => beats.push(details) };
+  await mcpToolDefinition(pool, server, pinned).execute({ id: 1 } as never, context as never);
+  requests[0]?.onProgress({ progress: 1, total: 4, message: 'x'.repeat(1_000) });
+  expect(beats).toEqual([{ progress: 1, total: 4, message: 'x'.repeat(500) }]);
+});
+
+test('what the server refuses is a failure that is not tried again', async () => {
+  const failing = execute({ type: 'refused', message: 'no such deal' });
+  await expect(failing).rejects.toThrow('no such deal');
+  await expect(failing).rejects.toSatisfy(isToolFailure);
+});
+
+test('a tool that has vanished is a failure that says so', async () => {
+  await expect(execute(DONE, { current: [] })).rejects.toThrow(
+    'MCP server "crm" has no tool "deals/get" any more: it was removed since this run began',
+  );
+});
+
+test('arguments that a changed tool does not take are a failure that says so', async () => {
+  const current: Tool[] = [
+    { name: 'deals/get', inputSchema: { type: 'object', properties: { key: { type: 'string' } }, required: ['key'] } },
+  ];
+  await expect(execute(DONE, { current })).rejects.toThrow(
+    'MCP server "crm" has changed the arguments of "deals/get" since this run began, and these do not fit: missing required field "key"',
+  );
+});
+
+test('a changed tool that takes the arguments is called', async () => {
+  const current: Tool[] = [
+    { name: 'deals/get', description: 'Another', inputSchema: { type: 'object', properties: { id: {}, more: { type: 'string' } } } },
+  ];
+  expect(await execute(DONE, { current })).toMatchObject({ content: ['done'] });
+});
+
+test('a call that was not sent is an ordinary failure, also where it happens once', async () => {
+  for (const once of [false, true]) {
+    const failing = execute({ type: 'not_sent', message: 'HTTP 429' }, { once });
+    await expect(failing).rejects.toThrow('MCP server "crm" did not get the call: HTTP 429');
+    await expect(failing).rejects.not.toBeInstanceOf(UnknownOutcome);
+  }
+});
+
+test('a lost call may be tried again, and has an unknown outcome where it happens once', async () => {
+  const lost: McpOutcome = { type: 'lost', message: 'connection closed' };
+  await expect(execute(lost)).rejects.not.toBeInstanceOf(UnknownOutcome);
+  await expect(execute(lost, { once: true })).rejects.toBeInstanceOf(UnknownOutcome);
+});
+
+test('a predicate of the server is asked with the tool and the arguments', async () => {
+  const options: McpServerOptions = {
+    name: 'crm',
+    command: 'unused',
+    approval: { when: ({ tool, args }) => tool === 'deals/get' && args['id'] === 1, deadline: '1h' },
+  };
+  const { approval } = mcpToolDefinition(poolOf(DONE).pool, mcpServer(options), pinned);
+  const when = approval?.when;
+  expect(approval).toMatchObject({ deadlineMs: 3_600_000 });
+  if (typeof when !== 'function') throw new Error('no predicate');
+  expect([when({ id: 1 } as never, {} as never), when({ id: 2 } as never, {} as never)]).toEqual([true, false]);
+});

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { pinSchema } from '../../../activities/mcp/pin-schema.ts';
+import type { JsonObject } from '../../../src/domain/json.ts';
+import { checkJson } from '../../../src/schema/check-json-schema.ts';
+
+/** The problems of arguments, by the schema as it is pinned. */
+function problems(schema: JsonObject, args: JsonObject): string[] {
+  return checkJson(pinSchema(schema)?.schema ?? {}, args).map(({ message }) => message);
+}
+
+test('a schema that providers can enforce is enforced, with optional fields as nullable ones', () => {
+  const schema = {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    type: 'object',
+    properties: { path: { type: 'string' }, head: { type: 'number', default: 10 } },
+    required: ['path'],
+  };
+  expect(pinSchema(schema)).toMatchObject({
+    strict: true,
+    parameters: { required: ['path', 'head'], additionalProperties: false },
+    schema: { properties: schema.properties, required: ['path'] },
+  });
+  expect(problems(schema, { head: 'x' })).toEqual(expect.arrayContaining(['expected number, got string', 'missing required field "path"']));
+});
+
+test('a schema that they cannot enforce goes to them as it is, without the name of its dialect', () => {
+  const schema = { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object', properties: { tags: { type: 'object' } } };
+  const { $schema: _, ...plain } = schema;
+  expect(pinSchema({ ...schema, additionalProperties: true })).toMatchObject({
+    strict: false,
+    parameters: { ...plain, additionalProperties: true },
+  });
+});
+
+test('definitions of older drafts are found', () => {
+  const schema = {
+    type: 'object',
+    properties: { node: { $ref: '#/definitions/node' } },
+    definitions: { node: { type: 'object', properties: { size: { type: 'integer' } } } },
+  };
+  expect(problems(schema, { node: { size: 'big' } })).toEqual(['expected integer, got string']);
+  expect(problems(schema, { node: { size: 1 } })).toEqual([]);
+});
+
+test('tuples of older drafts are checked', () => {
+  const schema = {
+    type: 'object',
+    properties: { at: { type: 'array', items: [{ type: 'number' }, { type: 'number' }], additionalItems: false } },
+  };
+  expect(problems(schema, { at: [1, 2] })).toEqual([]);
+  expect(problems(schema, { at: [1, 'x'] })).toEqual(['expected number, got string']);
+});
+
+test('a pattern is left to the server: it could take for ever, or be none', () => {
+  const schema = {
+    type: 'object',
+    properties: { slow: { type: 'string', pattern: '^(a+)+$' }, wrong: { type: 'string', pattern: '(' } },
+    patternProperties: { '^(b+)+$': { type: 'string' } },
+    additionalProperties: false,
+  };
+  expect(JSON.stringify(pinSchema(schema)?.schema)).not.toContain('attern');
+  expect(problems(schema, { slow: `${'a'.repeat(50)}!`, wrong: 'x', bbb: 'fits' })).toEqual([]);
+});
+
+test.each([
+  ['to nowhere', { type: 'object', properties: { a: { $ref: '#/nowhere' } } }],
+  ['to another server', { type: 'object', properties: { a: { $ref: 'https://example.com/schema.json' } } }],
+  ['in circles', { type: 'object', anyOf: [{ $ref: '#' }] }],
+])('a schema with references %s asks for an object, and is not enforced', (_, schema) => {
+  expect(pinSchema(schema)).toMatchObject({ strict: false, schema: { type: 'object' } });
+  expect(problems(schema, { a: 1 })).toEqual([]);
+});
+
+test.each([
+  ['of a text', { type: 'string' }],
+  ['that is none', 'object'],
+  ['that is missing', undefined],
+])('a schema %s is no schema of a tool', (_, schema) => {
+  expect(pinSchema(schema)).toBeUndefined();
+});
+
+test('a schema that is nested too deep is no schema of a tool', () => {
+  let schema: JsonObject = { type: 'object' };
+  for (let depth = 0; depth < 200; depth += 1) schema = { type: 'object', properties: { a: schema } };
+  expect(pinSchema(schema)).toBeUndefined();
+});

@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { freePorts } from '../../../src/dev-server/free-port.ts';
+import { until } from '../../server/until.ts';
+
+const resolve = createRequire(import.meta.url).resolve;
+
+/** The programs of the two servers, for `node`. */
+export const EVERYTHING = resolve('@modelcontextprotocol/server-everything/dist/index.js');
+export const FILESYSTEM = resolve('@modelcontextprotocol/server-filesystem/dist/index.js');
+
+/** server-everything over HTTP. */
+export interface HttpServer {
+  readonly url: string;
+  /** Ends it at once, and starts it again at the same address: it has forgotten all sessions. */
+  restart(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Starts server-everything on a free port. */
+export async function httpServer(): Promise<HttpServer> {
+  const [port = 0] = await freePorts([undefined]);
+  let process = await start(port);
+  const stop = async (): Promise<void> => {
+    const ended = once(process, 'exit');
+    process.kill('SIGKILL');
+    await ended;
+  };
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    restart: async () => {
+      await stop();
+      process = await start(port);
+    },
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+async function start(port: number): Promise<ReturnType<typeof spawn>> {
+  const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' });
+  await until(
+    async () =>
+      fetch(`http://127.0.0.1:${port}/mcp`).then(
+        () => true,
+        () => false,
+      ),
+    'server-everything',
+  );
+  return child;
+}

@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { createServer, request, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Stands before an HTTP server and keeps what it is asked with. */
+export interface RecordingProxy {
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders[];
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A proxy for the server at `target`. */
+export async function recordingProxy(target: string): Promise<RecordingProxy> {
+  const headers: IncomingHttpHeaders[] = [];
+  const server = createServer((incoming, outgoing) => {
+    headers.push(incoming.headers);
+    const onward = request(target, { method: incoming.method, headers: incoming.headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(outgoing);
+    });
+    onward.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => onward.destroy());
+    incoming.pipe(onward);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    headers,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

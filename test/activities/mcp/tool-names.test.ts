@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { nameTools, type Unnamed } from '../../../activities/mcp/tool-names.ts';
+
+function names(tools: Unnamed[], taken: string[] = []): string[] {
+  return nameTools(tools, new Set(taken));
+}
+
+test('a tool keeps the name that its server gives it', () => {
+  expect(
+    names([
+      { server: 'files', tool: 'read_file' },
+      { server: 'files', tool: 'get-sum' },
+    ]),
+  ).toEqual(['read_file', 'get-sum']);
+});
+
+test('a name that the agent has already gets the name of the server in front', () => {
+  expect(names([{ server: 'files', tool: 'search' }], ['search'])).toEqual(['files_search']);
+});
+
+test('of two servers with the same tool both get their name in front, whichever comes first', () => {
+  const [a, b] = [
+    { server: 'a', tool: 'search' },
+    { server: 'b', tool: 'search' },
+  ];
+  expect(names([a, b])).toEqual(['a_search', 'b_search']);
+  expect(names([b, a])).toEqual(['b_search', 'a_search']);
+});
+
+test('a prefix stands before every name', () => {
+  expect(names([{ server: 'files', tool: 'read', prefix: 'fs' }])).toEqual(['fs_read']);
+});
+
+test('letters that providers refuse become underscores', () => {
+  expect(names([{ server: 'crm', tool: 'deals/list all.v2' }])).toEqual(['deals_list_all_v2']);
+});
+
+test('tools whose names become one get a hash behind them, each its own and always the same', () => {
+  const tools = [
+    { server: 'crm', tool: 'a.b' },
+    { server: 'crm', tool: 'a/b' },
+  ];
+  const given = names(tools);
+  expect(given).toEqual([expect.stringMatching(/^crm_a_b_[0-9a-f]{8}$/), expect.stringMatching(/^crm_a_b_[0-9a-f]{8}$/)]);
+  expect(given[0]).not.toBe(given[1]);
+  expect(names(tools.toReversed())).toEqual(given.toReversed());
+});
+
+test('a name that is too long is cut, and still names one tool', () => {
+  const tools = ['x', 'y'].map((end) => ({ server: 'crm', tool: `${'long_'.repeat(20)}${end}` }));
+  const given = names(tools);
+  expect(given.map((name) => name.length)).toEqual([64, 64]);
+  expect(new Set(given).size).toBe(2);
+});
+
+test('what even the name of the server does not make free gets a hash', () => {
+  expect(names([{ server: 'files', tool: 'read' }], ['read', 'files_read'])).toEqual([expect.stringMatching(/^files_read_[0-9a-f]{8}$/)]);
+});
+
+test('names with a meaning in JavaScript or Temporal are not given', () => {
+  const given = names([
+    { server: 's', tool: '__proto__' },
+    { server: 's', tool: '__temporal_x' },
+    { server: 's', tool: '' },
+  ]);
+  expect(given).toEqual(['s___proto__', 's___temporal_x', 's_']);
+});
