@@ -30,6 +30,9 @@ export class Testbed {
       shutdownGraceMs: 500,
       ...options,
       worker: {
+        // Workflows run in this thread, as in a replay: a thread of their own takes a third of a second of CPU for every worker.
+        // Workers in processes of their own, and those that tests make themselves, have it.
+        debugMode: true,
         ...(options.workflowsPath === undefined ? { workflowBundle: { codePath: inject('workflowBundlePath') } } : {}),
         ...options.worker,
       },
