@@ -47,7 +47,8 @@ export function keptChanges(runtime: ActivityRuntime, call: CallData, executed: 
 function updateProblem({ registry, secrets }: ActivityRuntime, { input, deps }: CallData, update: ContextOperation[]): string | undefined {
   const updated = applyOperations(deps, update);
   if (!updated.ok) return updated.problem;
-  const leak = secrets.leak(updated.deps, 'deps');
+  // The operations, because these are recorded: a value that a later one takes out again is in the history as well.
+  const [leak] = update.flatMap((one) => secrets.leak({ [one.key]: one.op === 'delete' ? null : one.value }, 'deps') ?? []);
   if (leak !== undefined)
     return `${leak} has a secret in it: deps are in the history of the run. Keep its name, and read it with context.secret`;
   try {

@@ -4,6 +4,7 @@ import { type JsonObject, type JsonValue, isJsonObject } from '../src/domain/jso
 import { cleanJson } from '../src/model/clean-json.ts';
 import type { RunToolInput } from '../src/protocol.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
+import { redactedLog } from './redact-log.ts';
 import { runIdOf } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
@@ -68,13 +69,7 @@ function redacted({ secrets }: ActivityRuntime, details: JsonValue | undefined):
 }
 
 function runLog({ secrets }: ActivityRuntime, fields: Record<string, unknown>): RunLog {
-  const line = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, more?: Record<string, unknown>) => {
-    if (secrets.isUnused) log[level](message, { ...fields, ...more });
-    else
-      log[level](secrets.redact(message), {
-        ...fields,
-        ...(secrets.redactJson(cleanJson(more ?? {}) ?? '[fields that are no JSON]') as object),
-      });
-  };
-  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
+  const line = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, more?: Record<string, unknown>) =>
+    log[level](message, { ...fields, ...more });
+  return redactedLog(secrets, { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') });
 }
