@@ -11,9 +11,9 @@ interface Calls {
  * A predicate said what it thought of a call before the calls ahead of it had changed the deps: it is asked again, and
  * the call gets the terms that it says now. True where the call has to wait for a decision after all.
  */
-export async function askAgain(ports: RunPorts, { prepared, outcomes }: Calls, place: number): Promise<boolean> {
-  const one = prepared[place];
-  if (one === undefined || !isToAskAgain(one, outcomes)) return false;
+export async function askAgain(ports: RunPorts, { prepared, outcomes }: Calls, place: number | undefined): Promise<boolean> {
+  const one = place === undefined ? undefined : prepared[place];
+  if (place === undefined || one === undefined || !isToAskAgain(one, outcomes)) return false;
   const terms = await ports.askTerms(one.invocation);
   prepared[place] = { ...one, askedAgain: true, ...(terms === undefined ? {} : { terms }) };
   return terms !== undefined;

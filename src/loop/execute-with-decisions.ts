@@ -29,12 +29,12 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
     // First of all: whoever was told that a decision is taken must see it carried out.
     const asked = state.approvals.pending.filter(({ kind }) => kind === 'outcome').map(({ callId }) => callId);
     for (const decision of await settleDecisions(state, ports)) carryOut(acting, batch, decision, asked.includes(decision.callId));
+    askAboutOutcomes(acting, ports, batch);
     if (isToStop(acting, ports)) giveUp(acting, ports, batch, calls);
     if (batch.inSequence && calls.running === 0) {
       calls.applyChanges();
-      if (await askNextAgain(ports, batch, calls)) askForDecisions(acting, ports, batch);
+      while (await askAgain(ports, batch, calls.next())) askForDecisions(acting, ports, batch);
     }
-    askAboutOutcomes(acting, ports, batch);
     const isHeldBack = calls.start();
     showWaiting(state, ports);
     if (calls.running === 0) {
@@ -80,12 +80,6 @@ function askForDecisions(acting: Acting, ports: RunPorts, batch: DecidedBatch): 
       ...(reason === undefined ? {} : { reason }),
     });
   }
-}
-
-/** The next call in the order, if its predicate was asked with other deps than there are now. True where it has to wait after all. */
-async function askNextAgain(ports: RunPorts, batch: DecidedBatch, calls: StartedCalls): Promise<boolean> {
-  const place = batch.outcomes.findIndex((outcome, at) => outcome === null && !calls.has(at));
-  return askAgain(ports, batch, place);
 }
 
 /** What a decision means for its call; or for what came of it, where nobody knew. */

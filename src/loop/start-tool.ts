@@ -22,11 +22,11 @@ async function startOnce(ports: RunPorts, invocation: ToolInvocation): Promise<T
   const started = await ports.runTool(invocation);
   const outcome = started.type === 'lost' && tool.verify && !ports.cancelRequested() ? await ports.verify(invocation) : started;
   if (outcome.type === 'result') return outcome;
-  return outcome.type === 'cancelled' ? { type: 'cancelled', isUnknown: true } : unknown(tool.name);
+  return outcome.type === 'cancelled' ? { type: 'cancelled', isUnknown: true } : { ...unknown(tool.name), isUnknown: true };
 }
 
 /** The result of a call of which nobody knows whether it took effect. */
 export function unknown(toolName: string, reason?: string): ToolOutcome & { type: 'result' } {
   const text = unknownOutcome(toolName);
-  return { ...result('error', reason === undefined ? text : `${text} ${reason}`), durationMs: null, isUnknown: true };
+  return { ...result('error', reason === undefined ? text : `${text} ${reason}`), durationMs: null };
 }

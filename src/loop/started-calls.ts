@@ -46,6 +46,15 @@ export class StartedCalls {
     await this.#running.one();
   }
 
+  /** The place of the first call that may start; undefined where none may. */
+  next(): number | undefined {
+    const { prepared, outcomes } = this.#batch;
+    const place = prepared.findIndex(
+      (one, at) => outcomes[at] === null && !this.#started.has(at) && one.type === 'execute' && this.#startable(one) !== undefined,
+    );
+    return place < 0 ? undefined : place;
+  }
+
   /** Starts what may start, in the model's order. True where a full history keeps a call from it. */
   start(): boolean {
     const { prepared, outcomes, inSequence } = this.#batch;

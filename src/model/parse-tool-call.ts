@@ -46,7 +46,7 @@ export function parseToolCall(shape: unknown, options: ParseOptions = {}): Parse
     .find((one) => one !== undefined);
   return {
     toolCallId: id !== undefined && id.length <= MAX_ID_LENGTH ? id : uuid(),
-    name: name.slice(0, MAX_NAME_LENGTH).toWellFormed(),
+    name: cleanName(name),
     ...parseArguments(inner['arguments'] ?? outer['arguments'] ?? outer['args'], complete),
   };
 }
@@ -81,4 +81,10 @@ function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
 /** A text with something in it, well-formed. */
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.toWellFormed() : undefined;
+}
+
+/** Some models write markup behind the name: what begins with a quotation mark is none of it (seed 002). */
+function cleanName(name: string): string {
+  const [before = ''] = name.split('"', 1);
+  return (before.trim() === '' ? name : before.trim()).slice(0, MAX_NAME_LENGTH).toWellFormed();
 }

@@ -57,12 +57,23 @@ function validators(schema: JsonObject): Compiled {
   return made;
 }
 
-/** `format` out of the validator's sight, and fields with a fixed value first: they tell the choices of a union apart at once. */
+/** The types that JSON has. A schema from elsewhere may name others, which nothing could be checked against. */
+const TYPES: readonly unknown[] = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string'];
+
+/**
+ * `format` and types that nobody knows out of the validator's sight, and fields with a fixed value first: they tell the
+ * choices of a union apart at once.
+ */
 function prepare(schema: JsonObject): JsonObject {
-  const { format, ...rest } = mapSubschemas(schema, prepare);
+  const { format, type, ...others } = mapSubschemas(schema, prepare);
+  const rest = isKnown(type) ? { ...others, type } : others;
   const named = format === undefined ? rest : { ...rest, 'x-format': format };
   if (rest['properties'] === undefined) return named;
   const entries = Object.entries(propertiesOf(rest));
   const isFixed = ([, property]: [string, JsonValue]): boolean => isJsonObject(property) && 'const' in property;
   return { ...named, properties: Object.fromEntries([...entries.filter(isFixed), ...entries.filter((entry) => !isFixed(entry))]) };
+}
+
+function isKnown(type: JsonValue | undefined): type is JsonValue {
+  return Array.isArray(type) ? type.every((one) => TYPES.includes(one)) : TYPES.includes(type);
 }

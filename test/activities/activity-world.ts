@@ -1,10 +1,12 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
+import type { Info } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { DefaultLogger } from '@temporalio/worker';
 import { AbortRegistry } from '../../activities/abort-registry.ts';
 import { ToolTurns } from '../../activities/tool-turns.ts';
 import { AgentRegistry } from '../../activities/agent-registry.ts';
 import { ResourcePool } from '../../activities/resource-pool.ts';
+import { McpPool } from '../../activities/mcp/mcp-pool.ts';
 import { SnapshotCache } from '../../activities/run-snapshot.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
 import { SecretVault } from '../../activities/secret-vault.ts';
@@ -31,6 +33,8 @@ export interface WorldOptions extends Omit<Partial<ActivityRuntime>, 'resources'
   answers?: Record<string, unknown>;
   /** Details of the last heartbeat of the attempts before. */
   heartbeatDetails?: unknown;
+  /** What else Temporal says of the activity and its attempt. */
+  info?: Partial<Info>;
 }
 
 /** What activities run in without a server: a runtime, a run that answers queries, and heartbeats that are kept. */
@@ -47,7 +51,7 @@ export interface World {
 
 /** A world whose run has said no more than one message of a user. */
 export function activityWorld(options: WorldOptions = {}): World {
-  const { agents = [], model = scriptedModel([]), events = QUESTION, answers = {}, heartbeatDetails, resources = {}, ...changes } = options;
+  const { agents = [], model = scriptedModel([]), events = QUESTION, answers = {}, heartbeatDetails, info, resources = {}, ...changes } = options;
   const asked: World['asked'] = [];
   const beats: unknown[] = [];
   const query = async (name: string, argument: unknown): Promise<unknown> => {
@@ -61,7 +65,7 @@ export function activityWorld(options: WorldOptions = {}): World {
   const parts = { withDeadline: run, withAbortSignal: run, workflow: { getHandle: () => ({ query }) } };
   const client = parts as unknown as Client;
   const workflowExecution = { workflowId: 'run-1', runId: 'execution-1' };
-  const environment = new MockActivityEnvironment({ workflowExecution, heartbeatDetails }, { client, logger: new DefaultLogger('ERROR') });
+  const environment = new MockActivityEnvironment({ workflowExecution, heartbeatDetails, ...info }, { client, logger: new DefaultLogger('ERROR') });
   environment.on('heartbeat', (details: unknown) => beats.push(structuredClone(details)));
   return {
     runtime: { ...runtimeOf(agents, model, resources), ...changes },
@@ -81,6 +85,8 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     resourcePool,
     resources: resourcePool.shared,
     secrets: new SecretVault(),
+    mcp: new McpPool(() => Promise.reject(new Error('no MCP servers'))),
+    otherActivities: new Set(),
     payloadStore: undefined,
     archive: undefined,
     authorize: undefined,

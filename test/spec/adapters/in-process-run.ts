@@ -28,7 +28,10 @@ export interface InProcessRun {
   /** The last entry repeats. */
   script: ScriptEntry[];
   input: string;
+  deps?: JsonObject;
   maxIterations: number;
+  /** The run is cancelled before this step. */
+  cancelBeforeStep?: number;
   /** False: answers come through `final_answer`. */
   structuredOutput: boolean;
   /** Tools whose schema the model sees, and which the worker does not have. */
@@ -56,13 +59,14 @@ export async function runInProcess(run: InProcessRun): Promise<FinishedRun> {
   const snapshot = buildSnapshot(run.agent, { instructions, capabilities, heartbeatMs: 5_000, searchAttributes: false, maxIterations });
   const model = scriptedModel(run.script, { capabilities, repeatLast: true });
   const clock = { now: () => Date.now(), uuid: randomUUID };
-  const state = newRunState({ runId: randomUUID(), snapshot, input: run.input, startedAt: Date.now() }, clock);
+  const state = newRunState({ runId: randomUUID(), snapshot, input: run.input, deps: run.deps, startedAt: Date.now() }, clock);
   const running: Running = { run, state, model, givenIds: new Map(), tools: 0 };
   const suspended = Promise.withResolvers<undefined>();
   const quiet = quietPorts();
   const ports: RunPorts = {
     ...quiet,
     ...clock,
+    cancelRequested: () => state.context.currentStep + 1 >= (run.cancelBeforeStep ?? Infinity) && state.phase !== 'tools',
     callModel: (call) => callModel(running, call),
     runTool: (invocation) => runTool(running, invocation),
     until: (isMet) => waitForPeople(running, { isMet, inbox: quiet.inbox, suspend: () => suspended.resolve(undefined) }),
@@ -133,14 +137,15 @@ async function runTool(running: Running, { call, step }: ToolInvocation): Promis
   const tool = implemented ? run.agent.tools.find((one) => one.name === call.name) : undefined;
   const context = toolContext(state, { step, callId: call.toolCallId, changes });
   running.tools += 1;
-  const { content, isError, durationMs } = await executeTool({ tool, name: call.name, args: call.arguments, context });
+  const { content, isError, durationMs, update } = await executeTool({ tool, name: call.name, args: call.arguments, context });
   running.tools -= 1;
-  return { type: 'result', status: isError ? 'error' : 'success', content, durationMs, state: changes };
+  const status = isError ? 'error' : 'success';
+  return { type: 'result', status, content, durationMs, state: changes, ...(update === undefined ? {} : { contextUpdate: update }) };
 }
 
 function toolContext(state: RunState, { step, callId, changes }: { step: number; callId: string; changes: JsonObject }): RunContext {
   return fakeContext({
-    deps: {},
+    deps: structuredClone(state.deps),
     agent: state.snapshot.name,
     runId: state.runId,
     step,

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { updateFrom } from '../../../activities/update-from.ts';
+import { contextUpdate, type ContextUpdate, withUpdate } from '../../../src/define/context-update.ts';
+import { defineAgent } from '../../../src/define/define-agent.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
+import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
+import { applyOperations, touchedKeys } from '../../../src/domain/context-update.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/domain/json.ts';
+import { callTool, say, type ScriptEntry, type ScriptedReply, together } from '../../../src/testing/index.ts';
+import type { SuiteAdapter } from './adapter.ts';
+import { list, number, object, text } from './fields.ts';
+import { runInProcess } from './in-process-run.ts';
+
+/** Suite `nous.context_update`: changes of the deps by tools. */
+export const contextUpdateSuite: SuiteAdapter = {
+  operations: {
+    'context_update.apply': (input) => apply(object(input)),
+    'context_update.inspect': (input) => inspect(object(input)),
+    'context_update.keys': (input) => keys(object(input)),
+    'runner.deps_after_turns': (input) => depsAfterTurns(object(input)),
+    'runner.legacy_update': (input) => legacyUpdate(object(input)),
+  },
+  notBuilt: {},
+};
+
+function apply({ deps, operations }: JsonObject): JsonObject {
+  const update = updateFrom('tool', toUpdate(operations));
+  if (!update.ok) return { error: true };
+  const updated = applyOperations(object(deps ?? {}), update.operations);
+  return updated.ok ? { deps: updated.deps } : { error: true };
+}
+
+function inspect({ operations }: JsonObject): JsonObject {
+  const { length } = toUpdate(operations).operations;
+  return { empty: length === 0, length };
+}
+
+function keys({ operations }: JsonObject): JsonObject {
+  const touched = touchedKeys(toUpdate(operations).operations);
+  return { keys: touched, keys_updated: touched.length };
+}
+
+/** The update with the operations of a case, in their order. */
+function toUpdate(operations: JsonValue | undefined): ContextUpdate {
+  return list(operations).map(object).flatMap(repeated).reduce(withOperation, contextUpdate());
+}
+
+/** `repeat` is one operation for every integer of a range, which is its value. */
+function repeated({ repeat, ...operation }: JsonObject): JsonObject[] {
+  if (repeat === undefined) return [operation];
+  const range = isJsonObject(repeat) ? repeat : { from: list(repeat)[0] ?? null, to: list(repeat)[1] ?? null };
+  const from = number(range['from'], 0);
+  return Array.from({ length: number(range['to'], 0) - from + 1 }, (_, index) => ({ ...operation, value: from + index }));
+}
+
+function withOperation(update: ContextUpdate, { op, key, value = null }: JsonObject): ContextUpdate {
+  switch (op) {
+    case 'set':
+      return update.set(text(key), value);
+    case 'merge':
+      // What is no object has to be refused by the code.
+      return update.merge(text(key), value as JsonObject);
+    case 'append':
+      return update.append(text(key), value);
+    case 'delete':
+      return update.delete(text(key));
+    default:
+      throw new TypeError(`The case uses an operation that the adapter does not know: ${JSON.stringify(op)}`);
+  }
+}
+
+/** Each turn is one response; its calls run one after the other, as Nous runs them. */
+async function depsAfterTurns({ deps, turns }: JsonObject): Promise<JsonObject> {
+  const updates = list(turns).map((turn) => list(turn).map(operationsOf));
+  const seen: JsonValue[][] = updates.map(() => []);
+  const note = defineTool({
+    name: 'note',
+    description: 'Looks at the deps and changes them.',
+    parameters: z.object({ turn: z.int(), place: z.int() }),
+    execute: ({ turn, place }, context) => {
+      seen[turn]?.push(structuredClone(context.deps) as JsonValue);
+      return withUpdate('ok', toUpdate(updates[turn]?.[place] ?? []));
+    },
+  });
+  const script: ScriptEntry[] = updates.map((calls, turn) => inOneResponse(calls.map((_, place) => callTool('note', { turn, place }))));
+  return { deps: await depsAfter(object(deps ?? {}), note, [...script, say('done')]), seen };
+}
+
+function inOneResponse([first = say('nothing'), ...others]: ScriptedReply[]): ScriptEntry {
+  return together(first, ...others);
+}
+
+function operationsOf(call: JsonValue): JsonValue[] {
+  if (Array.isArray(call)) return call;
+  const { operations, update, op } = object(call);
+  return op === undefined ? list(operations ?? update) : [call];
+}
+
+async function legacyUpdate({ deps, tool_return }: JsonObject): Promise<JsonObject> {
+  const tool = defineTool({
+    name: 'legacy',
+    description: 'Returns what it returns.',
+    parameters: z.object({}),
+    execute: () => tool_return,
+  });
+  let sees: JsonValue = null;
+  const after = await depsAfter(object(deps ?? {}), tool, [callTool('legacy'), say('done')], (content) => (sees = content[0] ?? null));
+  return { deps: after, model_sees: sees };
+}
+
+async function depsAfter(
+  deps: JsonObject,
+  tool: ToolDefinition<never, JsonObject>,
+  script: ScriptEntry[],
+  look: (content: JsonValue[]) => void = () => undefined,
+): Promise<JsonObject> {
+  const agent = defineAgent({ name: 'a', model: 'scripted/model', instructions: [], tools: [tool], parallel: false });
+  const run = { agent, instructions: [], script, input: 'Q', deps, maxIterations: 100, structuredOutput: true };
+  const { state } = await runInProcess(run);
+  for (const { content } of state.context.events) for (const item of content) if (item.type === 'tool_result') look(item.content);
+  return state.deps;
+}
