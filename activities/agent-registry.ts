@@ -1,4 +1,5 @@
 import type { AnyAgent } from '../src/define/agent-definition.ts';
+import type { McpServerDefinition } from '../src/define/mcp-definition.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
 import { parseDeps } from '../src/define/parse-deps.ts';
 import { LonghaulError, UsageError } from '../src/domain/error.ts';
@@ -30,6 +31,11 @@ export class AgentRegistry {
     return [...new Set([...this.#agents.values()].flatMap((agent) => agent.tools.map((tool) => tool.name)))];
   }
 
+  /** Some agent has tools whose names are not known before a run starts. */
+  get hasMcpServers(): boolean {
+    return [...this.#agents.values()].some(({ mcp = [] }) => mcp.length > 0);
+  }
+
   /** Throws `unknown_agent` with the known names. */
   agent(name: string): AnyAgent {
     const agent = this.#agents.get(name);
@@ -50,6 +56,11 @@ export class AgentRegistry {
   /** The tool as this worker has it, or undefined where agent or tool are gone since the run began. */
   tool(agentName: string, toolName: string): AnyTool | undefined {
     return this.#agents.get(agentName)?.tools.find((tool) => tool.name === toolName);
+  }
+
+  /** The MCP server as this worker has it, or undefined where agent or server are gone since the run began. */
+  mcpServer(agentName: string, serverName: string): McpServerDefinition | undefined {
+    return this.#agents.get(agentName)?.mcp?.find((server) => server.name === serverName);
   }
 
   /** Deps as the agent's schema sees them (defaults filled in), or as they are where this worker lacks the agent. */

@@ -10,6 +10,7 @@ import { errorMessage } from '../src/domain/error.ts';
 import { canonicalJson } from '../src/domain/json.ts';
 import type { RecordedResponse } from '../src/domain/recorded-response.ts';
 import { type DataView, type OfRun, QUERIES } from '../src/protocol.ts';
+import { calledTool } from './called-tool.ts';
 import { queryRun, runIdOf } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
@@ -64,7 +65,8 @@ export function callDigest({ name, arguments: args }: ToolCall): string {
 /** What the predicate of a call says, with the deps and the state that `data` gives. */
 export async function askPredicate(deciding: Deciding, call: ToolCall, data: () => Promise<DataView>): Promise<Terms | undefined> {
   const { runtime, snapshot, signal } = deciding;
-  const tool = runtime.registry.tool(snapshot.name, call.name);
+  const mcp = snapshot.tools.find(({ name }) => name === call.name)?.mcp;
+  const tool = calledTool(runtime, { agentName: snapshot.name, ...(mcp === undefined ? {} : { mcp }) }, call.name);
   const when = tool?.approval?.when;
   if (tool === undefined || typeof when !== 'function')
     return { reason: 'This worker does not have what says whether the call needs approval' };

@@ -6,6 +6,7 @@ import type { ContinueAsNewThresholds } from '../src/domain/continue-as-new.ts';
 import { canonicalJson, type JsonValue } from '../src/domain/json.ts';
 import type { ModelCapabilities } from '../src/domain/model.ts';
 import type { PriceTable } from '../src/model/prices.ts';
+import { requireNamedTools } from './require-named-tools.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
 import { windowPolicy } from './window-policy.ts';
 
@@ -24,6 +25,8 @@ export interface SnapshotCircumstances extends LimitOverrides {
   continueAsNew?: ContinueAsNewThresholds | undefined;
   /** The run moves to the current build of its worker where it continues as new. */
   upgradeOnContinueAsNew?: boolean;
+  /** The tools of the agent's MCP servers. */
+  mcpTools?: readonly ToolSnapshot[];
   /** The worker has an archive. */
   archive?: boolean;
   /** The worker checks who decides. */
@@ -36,19 +39,21 @@ export interface SnapshotCircumstances extends LimitOverrides {
 
 /**
  * The agent as plain JSON, pinned for one run. Its digest names the same content wherever it is computed. Throws
- * `invalid_input` and `invalid_agent` for limits that could not hold.
+ * `invalid_input` and `invalid_agent` for limits that could not hold, and for tools that the agent names and does not have.
  */
 export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstances): AgentSnapshot {
   const { instructions, capabilities, heartbeatMs, searchAttributes, continueAsNew } = circumstances;
   const output = outputSnapshot(agent, capabilities);
-  const limits = snapshotLimits(agent, circumstances);
+  const tools = [...agent.tools.map(toolSnapshot), ...(circumstances.mcpTools ?? [])];
+  requireNamedTools(agent, tools);
+  const limits = snapshotLimits(agent, circumstances, tools);
   const prices = snapshotPrices(agent, limits, circumstances.prices);
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
     name: agent.name,
     instructions,
     model: agent.model,
-    tools: agent.tools.map(toolSnapshot),
+    tools,
     parallel: agent.parallel,
     settings: agent.settings,
     ...(output === undefined ? {} : { output }),

@@ -1,4 +1,4 @@
-import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../src/domain/agent-snapshot.ts';
 import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import { jsonBytes } from '../src/domain/payload-limit.ts';
@@ -11,11 +11,21 @@ export function checkSnapshotSize(snapshot: AgentSnapshot): void {
     ['instructions', jsonBytes(snapshot.instructions)],
     ['output schema', jsonBytes(snapshot.output ?? null)],
     ['settings', jsonBytes(snapshot.settings)],
-    ...snapshot.tools.map((tool): [string, number] => [`tool "${tool.name}"`, jsonBytes(tool)]),
+    ...bytesOfTools(snapshot.tools),
   ];
   const [what, most] = parts.toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
   throw new LonghaulError(
     'payload_too_large',
-    `Agent "${snapshot.name}" is ${bytes} bytes of JSON, over ${BYTE_BUDGETS.snapshot}; most of it is its ${what} (${most} bytes): shorten that, or let tools look things up.`,
+    `Agent "${snapshot.name}" is ${bytes} bytes of JSON, over ${BYTE_BUDGETS.snapshot}; most of it is its ${what} (${most} bytes): shorten that, take fewer tools of a server, or let tools look things up.`,
   );
+}
+
+/** The bytes of each tool, and of all tools of an MCP server together. */
+function bytesOfTools(tools: readonly ToolSnapshot[]): [what: string, bytes: number][] {
+  const parts = new Map<string, number>();
+  for (const tool of tools) {
+    const what = tool.mcp === undefined ? `tool "${tool.name}"` : `tools of MCP server "${tool.mcp.server}"`;
+    parts.set(what, (parts.get(what) ?? 0) + jsonBytes(tool));
+  }
+  return [...parts];
 }

@@ -8,6 +8,7 @@ import type { ContextOperation } from '../src/domain/context-update.ts';
 import { errorMessage } from '../src/domain/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../src/domain/json.ts';
 import { cleanJson } from '../src/model/clean-json.ts';
+import { UnknownOutcome } from './unknown-outcome.ts';
 import { updateFrom, withoutLegacyUpdate } from './update-from.ts';
 
 /** One call to execute. */
@@ -39,7 +40,7 @@ type Outcome = Omit<Executed, 'durationMs'>;
 
 /**
  * Executes a tool: arguments through its zod schema, then `execute`, then the result as JSON. Whatever goes wrong is
- * an error result for the model. Rejects only with the reason of an aborted `context.signal`.
+ * an error result for the model. Rejects only with the reason of an aborted `context.signal`, and with `UnknownOutcome`.
  */
 export async function executeTool({ tool, name, args, context }: Execution): Promise<Executed> {
   const startedAt = performance.now();
@@ -57,6 +58,7 @@ async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Pr
     return await toOutcome(tool, returned);
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason;
+    if (error instanceof UnknownOutcome) throw error;
     return thrown(tool.name, error);
   }
 }

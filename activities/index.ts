@@ -3,6 +3,7 @@ import { ACTIVITIES } from '../src/protocol.ts';
 import { archiveEventsActivity } from './archive-events.ts';
 import { authorizeDecisionActivity } from './authorize-decision.ts';
 import { callModelActivity } from './call-model.ts';
+import { type DefaultActivity, defaultActivity } from './default-activity.ts';
 import { notifyWaitingActivity } from './notify-waiting.ts';
 import { readResult } from './read-result.ts';
 import { requestRunCancel } from './request-run-cancel.ts';
@@ -13,11 +14,17 @@ import { summariseActivity } from './summarise.ts';
 import { verifyCallActivity } from './verify-call.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
+/** The name under which the SDK looks for an activity that it does not find. */
+export const DEFAULT = 'default';
+
 /** Activities by name, as a Temporal worker takes them. */
 export type Activities = Record<string, (input: never) => Promise<unknown>>;
 
-/** All activities of a worker: Longhaul's own, and one for each tool under the tool's name. */
-export function createActivities(runtime: ActivityRuntime): Activities {
+/**
+ * All activities of a worker: Longhaul's own, and one for each tool under the tool's name; for tools of MCP servers the
+ * `default` one, which gets what has no activity of its name and leaves what is not theirs to `existing`.
+ */
+export function createActivities(runtime: ActivityRuntime, existing?: DefaultActivity): Activities {
   const runTool = runToolActivity(runtime);
   const own: Activities = {
     [ACTIVITIES.resolveAgent]: resolveAgentActivity(runtime),
@@ -34,6 +41,10 @@ export function createActivities(runtime: ActivityRuntime): Activities {
   for (const name of runtime.registry.toolNames) {
     if (Object.hasOwn(own, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: give it another one`);
     own[name] = runTool;
+  }
+  if (runtime.registry.hasMcpServers) {
+    const known = (): string[] => [...Object.keys(own).filter((name) => name !== DEFAULT), ...runtime.otherActivities];
+    own[DEFAULT] = defaultActivity({ runTool, existing, known }) as Activities[string];
   }
   return own;
 }

@@ -1,12 +1,15 @@
-import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
+import { cancellationSignal } from '@temporalio/activity';
+import type { AgentSnapshot, ToolSnapshot } from '../src/domain/agent-snapshot.ts';
 import { depsProblem } from '../src/domain/deps-problem.ts';
 import { errorMessage, LonghaulError } from '../src/domain/error.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import { parseDeps } from '../src/define/parse-deps.ts';
+import { RESERVED_NAMES } from '../src/define/reserved-names.ts';
 import { type DataView, QUERIES, type ResolveAgentInput } from '../src/protocol.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import { checkSnapshotSize } from './check-snapshot-size.ts';
 import { failingAs } from './failure.ts';
+import { listMcpTools } from './mcp/list-tools.ts';
 import { queryRun } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
@@ -19,6 +22,7 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
     const problem = depsProblem(given);
     if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
     const searchAttributes = await runtime.searchAttributes();
+    const mcpTools = await toolsOfServers(runtime, agent);
     const snapshot = buildSnapshot(agent, {
       instructions: await resolveInstructions(agent, parseDeps(agent, given)),
       capabilities: runtime.registry.provider(agent.model).capabilities,
@@ -30,6 +34,7 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
       authorize: runtime.authorize !== undefined,
       notify: runtime.notify !== undefined,
       prices: runtime.prices,
+      mcpTools,
       continueAsNew: runtime.continueAsNew,
       archive: runtime.archive !== undefined,
       upgradeOnContinueAsNew: runtime.upgradeOnContinueAsNew,
@@ -38,6 +43,18 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
     runtime.snapshots.add(snapshot);
     return snapshot;
   });
+}
+
+/** The tools of the agent's MCP servers: what these say goes into history, and so without secrets. */
+async function toolsOfServers(runtime: ActivityRuntime, { tools, mcp = [] }: AnyAgent): Promise<ToolSnapshot[]> {
+  if (mcp.length === 0) return [];
+  const taken = new Set([...RESERVED_NAMES, ...tools.map(({ name }) => name), ...runtime.otherActivities]);
+  const listed = await listMcpTools({ pool: runtime.mcp, servers: mcp, taken, stop: cancellationSignal() });
+  return listed.map((tool) => ({ ...tool, ...redactedTexts(runtime, tool) }));
+}
+
+function redactedTexts({ secrets }: ActivityRuntime, { description, parameters, schema }: ToolSnapshot): Partial<ToolSnapshot> {
+  return secrets.redactJson({ description, parameters, schema }) as Pick<ToolSnapshot, 'description' | 'parameters' | 'schema'>;
 }
 
 async function resolveInstructions(agent: AnyAgent, deps: unknown): Promise<string[]> {

@@ -11,6 +11,7 @@ import { spill } from '../src/payload-store/spill.ts';
 import { type CallArgumentsQuestion, QUERIES, type RunToolInput, type RunToolOutput } from '../src/protocol.ts';
 import { attempt, type Attempt } from './attempt.ts';
 import { callArguments } from './call-arguments.ts';
+import { calledTool } from './called-tool.ts';
 import { dataFor } from './run-data.ts';
 import { type Executed, executeTool } from './execute-tool.ts';
 import { failingAs } from './failure.ts';
@@ -42,7 +43,7 @@ export interface Call {
 
 async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<RunToolOutput> {
   const name = activityInfo().activityType;
-  const tool = runtime.registry.tool(input.agentName, name);
+  const tool = calledTool(runtime, input, name);
   const args = await argumentsOf(runtime, input);
   const { deps, state } = await dataFor(input);
   const call: Call = { input, name, tool, args, deps, state, resources: await runtime.resourcePool.use(tool?.resources) };

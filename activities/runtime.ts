@@ -6,6 +6,7 @@ import type { PriceTable } from '../src/model/prices.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { AbortRegistry } from './abort-registry.ts';
 import type { AgentRegistry } from './agent-registry.ts';
+import type { McpPool } from './mcp/mcp-pool.ts';
 import type { ResourcePool } from './resource-pool.ts';
 import type { SnapshotCache } from './run-snapshot.ts';
 import type { SecretVault } from './secret-vault.ts';
@@ -21,6 +22,10 @@ export interface ActivityRuntime {
   resources: Resources;
   /** Reads secrets, and takes those that were read out of what tools hand on. */
   secrets: SecretVault;
+  /** The connections to MCP servers. */
+  mcp: McpPool;
+  /** Names that no tool of an MCP server may get: the activities that the worker has beside Longhaul's. */
+  otherActivities: Set<string>;
   /** Where results go that are too large, where a tool spills. */
   payloadStore: PayloadStore | undefined;
   /** Where events go that a run leaves behind. */

@@ -1,4 +1,5 @@
 import type { AnyAgent } from '../src/define/agent-definition.ts';
+import type { ToolSnapshot } from '../src/domain/agent-snapshot.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import type { RunLimits } from '../src/domain/limits.ts';
 import type { ModelPrice } from '../src/domain/price.ts';
@@ -8,8 +9,12 @@ import type { ResolveAgentInput } from '../src/protocol.ts';
 /** What the start of a run says about its limits. */
 export type LimitOverrides = Pick<ResolveAgentInput, 'limits'> & { maxIterations?: number | undefined };
 
-/** The limits of a run: the agent's, with those that it was started with. Throws `invalid_input` for a limit of a tool that the agent does not have. */
-export function snapshotLimits({ name, tools, limits }: AnyAgent, { maxIterations, limits: given = {} }: LimitOverrides): RunLimits {
+/** The limits of a run: the agent's, with those that it was started with. Throws `invalid_input` for a limit of a tool that is not among `tools`. */
+export function snapshotLimits(
+  { name, limits }: AnyAgent,
+  { maxIterations, limits: given = {} }: LimitOverrides,
+  tools: readonly Pick<ToolSnapshot, 'name'>[],
+): RunLimits {
   for (const tool of Object.keys(given.toolCallsByName ?? {})) {
     if (tools.some((one) => one.name === tool)) continue;
     const known = tools.map((one) => `"${one.name}"`).join(', ') || 'none';

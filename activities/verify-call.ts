@@ -3,6 +3,7 @@ import type { VerifiedOutcome } from '../src/define/tool-policy-options.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import type { VerifyCallInput, VerifyCallOutput } from '../src/protocol.ts';
 import { attempt } from './attempt.ts';
+import { calledTool } from './called-tool.ts';
 import { toOutcome } from './execute-tool.ts';
 import { failingAs } from './failure.ts';
 import { dataFor } from './run-data.ts';
@@ -18,7 +19,7 @@ export function verifyCallActivity(runtime: ActivityRuntime): (input: VerifyCall
 
 async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Promise<VerifyCallOutput> {
   const { tool: name, agentName } = input;
-  const tool = runtime.registry.tool(agentName, name);
+  const tool = calledTool(runtime, input, name);
   const { deps, state } = await dataFor(input);
   return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async ({ signal, beat }) => {
     const limit = timeLimit(name, input.timeoutMs ?? 60_000, signal);

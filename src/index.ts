@@ -5,6 +5,7 @@
 export { askHuman } from './define/ask-human.ts';
 export { defineAgent } from './define/define-agent.ts';
 export { defineTool } from './define/define-tool.ts';
+export { mcpServer } from './define/mcp-server.ts';
 export { secret, type SecretOptions } from './define/secret.ts';
 export { resource } from './define/resource.ts';
 export { contextUpdate, withUpdate } from './define/context-update.ts';
@@ -22,6 +23,9 @@ export type {
   ApprovalRule,
   ToolApproval,
 } from './define/approval-options.ts';
+export type { McpCallInfo, McpEffect, McpServerDefinition, McpTransport, McpValue } from './define/mcp-definition.ts';
+export type { McpOptions, McpServerOptions } from './define/mcp-server.ts';
+export type { McpHttpOptions, McpStdioOptions, McpTransportOptions } from './define/mcp-transport.ts';
 export type { AskHumanOptions } from './define/ask-human.ts';
 export type { ToolOptions } from './define/define-tool.ts';
 export type { ContextUpdate, UpdatingResult } from './define/context-update.ts';

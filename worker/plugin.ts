@@ -4,6 +4,7 @@ import { Runtime } from '@temporalio/worker';
 import { AbortRegistry } from '../activities/abort-registry.ts';
 import { AgentRegistry } from '../activities/agent-registry.ts';
 import { createActivities } from '../activities/index.ts';
+import { workerPool } from '../activities/mcp/worker-pool.ts';
 import { SnapshotCache } from '../activities/run-snapshot.ts';
 import type { ResourceHealth } from '../activities/live-resource.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
@@ -24,6 +25,7 @@ import type { ModelPrice } from '../src/domain/price.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { SecretSource } from '../src/secrets/secret-source.ts';
 import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
+import { otherActivities } from './other-activities.ts';
 import { checkedPrices } from './checked-prices.ts';
 import { CANCELLATION_MODULE, combinedWorkflows, resolveSdk } from './combined-workflows.ts';
 import { requireEncodedFailures } from './encoded-failures.ts';
@@ -100,6 +102,8 @@ export class LonghaulPlugin extends SimplePlugin {
       resourcePool,
       resources: resourcePool.shared,
       secrets,
+      mcp: workerPool(secrets, (line) => Runtime.instance().logger.warn(line)),
+      otherActivities: new Set(),
       payloadStore: options.payloadStore,
       archive: options.archive,
       authorize: hook('authorize', options.authorize),
@@ -118,8 +122,11 @@ export class LonghaulPlugin extends SimplePlugin {
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
     if (this.#encrypts) requireEncodedFailures(options.workflowBundle);
-    const own = createActivities(this.#runtime);
-    const taken = Object.keys(options.activities ?? {}).filter((name) => Object.hasOwn(own, name));
+    const { registry } = this.#runtime;
+    const { names, fallback } = otherActivities(options.activities, registry.hasMcpServers);
+    for (const name of names) this.#runtime.otherActivities.add(name);
+    const own = createActivities(this.#runtime, fallback);
+    const taken = names.filter((name) => Object.hasOwn(own, name));
     if (taken.length > 0)
       throw new UsageError(`the worker has an activity "${taken[0]}" already, and so has Longhaul: rename the tool or the activity`);
     this.#connection = options.connection;
@@ -141,10 +148,12 @@ export class LonghaulPlugin extends SimplePlugin {
     const opening = this.openResources();
     // Where nothing is to be opened the worker polls at once: it hears of a shutdown only from then on.
     if (!this.#runtime.resourcePool.isOpen) await opening;
+    const { mcp } = this.#runtime;
+    mcp.start();
     try {
       await super.runWorker(worker, next);
     } finally {
-      await this.closeResources();
+      await Promise.all([this.closeResources(), mcp.close()]);
     }
   }
 
@@ -229,10 +238,13 @@ function thresholds(given: Partial<ContinueAsNewThresholds> | undefined): Contin
 function requireStore({ agents, payloadStore }: LonghaulPluginOptions): void {
   if (payloadStore !== undefined) return;
   for (const agent of agents) {
-    const tool = agent.tools.find((one) => one.overflow === 'spill');
-    if (tool === undefined) continue;
+    const spilling = [
+      ...agent.tools.map((tool) => ({ what: `tool "${tool.name}"`, overflow: tool.overflow })),
+      ...(agent.mcp ?? []).map((server) => ({ what: `MCP server "${server.name}"`, overflow: server.overflow })),
+    ].find(({ overflow }) => overflow === 'spill');
+    if (spilling === undefined) continue;
     throw new UsageError(
-      `tool "${tool.name}" of agent "${agent.name}" has "overflow": "spill", but the worker has no "payloadStore": give it one, such as fileStore({directory})`,
+      `${spilling.what} of agent "${agent.name}" has "overflow": "spill", but the worker has no "payloadStore": give it one, such as fileStore({directory})`,
     );
   }
 }

@@ -1,5 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/client';
-import type { McpEffect, McpServerDefinition } from '../../src/define/mcp-server.ts';
+import type { McpEffect, McpServerDefinition } from '../../src/define/mcp-definition.ts';
 import type { ToolSnapshot } from '../../src/domain/agent-snapshot.ts';
 import { LonghaulError } from '../../src/domain/error.ts';
 import type { McpPool } from './mcp-pool.ts';

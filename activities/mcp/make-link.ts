@@ -1,7 +1,7 @@
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import type { McpServerDefinition } from '../../src/define/mcp-server.ts';
-import type { McpTransport, McpValue } from '../../src/define/mcp-transport.ts';
+import type { McpServerDefinition } from '../../src/define/mcp-definition.ts';
+import type { McpTransport, McpValue } from '../../src/define/mcp-definition.ts';
 import { LonghaulError } from '../../src/domain/error.ts';
 import type { SecretVault } from '../secret-vault.ts';
 import { boundedFetch } from './bounded-fetch.ts';

@@ -1,4 +1,4 @@
-import type { McpServerDefinition } from '../../src/define/mcp-server.ts';
+import type { McpServerDefinition } from '../../src/define/mcp-definition.ts';
 import { LonghaulError } from '../../src/domain/error.ts';
 import { inTime } from '../time-limit.ts';
 import type { McpOutcome } from './call-outcome.ts';
@@ -33,7 +33,9 @@ export class McpPool {
   readonly #opening = new Map<McpServerDefinition, Promise<Pooled>>();
   /** Everything that is open, the retired included. */
   readonly #all = new Set<Pooled>();
-  /** Aborted when the worker ends. */
+  /** How many workers run with these connections. */
+  #workers = 0;
+  /** Aborted when the last worker ends. */
   #end = new AbortController();
 
   constructor(open: OpenMcp) {
@@ -78,13 +80,16 @@ export class McpPool {
     }
   }
 
-  /** Connections may be opened again: the worker runs. */
+  /** A worker runs: connections may be opened, and are closed when the last worker has ended. */
   start(): void {
+    this.#workers += 1;
     if (this.#end.signal.aborted) this.#end = new AbortController();
   }
 
-  /** Closes everything and refuses to open more. Resolves when no process is left. */
+  /** A worker has ended. After the last one closes everything and refuses to open more. Resolves when no process is left. */
   async close(): Promise<void> {
+    this.#workers = Math.max(0, this.#workers - 1);
+    if (this.#workers > 0) return;
     this.#end.abort(new Error('the worker is shutting down'));
     await Promise.allSettled(this.#opening.values());
     for (const pooled of this.#all) this.#retire(pooled);

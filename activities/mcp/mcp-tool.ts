@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ToolApproval } from '../../src/define/approval-options.ts';
-import type { McpServerDefinition } from '../../src/define/mcp-server.ts';
+import type { McpServerDefinition } from '../../src/define/mcp-definition.ts';
 import type { RunContext } from '../../src/define/run-context.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { ToolFailure } from '../../src/define/tool-failure.ts';

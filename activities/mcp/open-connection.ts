@@ -1,4 +1,4 @@
-import type { McpServerDefinition } from '../../src/define/mcp-server.ts';
+import type { McpServerDefinition } from '../../src/define/mcp-definition.ts';
 import { LonghaulError } from '../../src/domain/error.ts';
 import { connectProblem } from './call-outcome.ts';
 import { makeLink, type LinkOptions } from './make-link.ts';

@@ -101,7 +101,7 @@ function placeInput(run: CallingRun, { call, tool, step, offset, index, eventId 
     at: [offset, index],
     eventId,
     timeoutMs: tool.timeoutMs,
-    ...(tool.mcp === undefined ? {} : { mcp: tool.mcp }),
+    ...(tool.mcp === undefined ? {} : { mcp: { ...tool.mcp, ...(tool.effect === 'once' ? { once: true as const } : {}) } }),
     ...usageOf(run),
   };
 }

@@ -3,6 +3,7 @@ import type { ModelSettings } from '../domain/agent-snapshot.ts';
 import type { ApprovalDeadline } from '../domain/approval.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { RunLimits } from '../domain/limits.ts';
+import type { McpServerDefinition } from './mcp-definition.ts';
 import type { AnyTool } from './tool-definition.ts';
 import type { WindowOptions } from './window-options.ts';
 
@@ -36,6 +37,8 @@ export interface AgentDefinition<Output = unknown, Deps = never> {
   readonly model: string;
   readonly instructions: Instructions<Deps>;
   readonly tools: readonly AnyTool[];
+  /** Servers whose tools it has too. Absent: none. */
+  readonly mcp?: readonly McpServerDefinition[];
   readonly deps?: z.ZodType;
   /** The JSON Schema of deps as they are given: what an update is checked against. */
   readonly depsSchema?: JsonObject;

@@ -6,6 +6,7 @@ import type { LimitOptions } from '../domain/limit-options.ts';
 import type { DefaultOutput } from '../domain/run-result.ts';
 import type { Instructions } from './agent-definition.ts';
 import type { ApprovalDeadlineOptions } from './approval-options.ts';
+import type { McpServerDefinition } from './mcp-definition.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 import type { WindowOptions } from './window-options.ts';
 
@@ -25,6 +26,8 @@ export interface AgentOptions<Output extends z.ZodType, Deps extends z.ZodType> 
   instructions?: Instructions<DepsFor<Deps>>;
   /** The names must differ. A tool that reads deps fits only an agent whose deps have them. */
   tools?: readonly ToolDefinition<never, DepsFor<Deps>>[];
+  /** MCP servers whose tools the agent has too, as they are when a run starts. Each has its own name. */
+  mcp?: readonly McpServerDefinition[];
   /** The schema of the run's JSON data: checked when a run starts. */
   deps?: Deps;
   /** The schema of the answer. Without it the answer is text. */

@@ -7,6 +7,7 @@ import type { AgentDefinition, Instructions } from './agent-definition.ts';
 import type { AgentOptions, DepsFor, OutputFor } from './agent-options.ts';
 import { agentApprovals } from './approval-options.ts';
 import { agentLimits } from './limits-options.ts';
+import { checkMcpServers } from './mcp-server.ts';
 import { checkSettings } from './model-settings.ts';
 import { nonEmpty, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
 import { defineOutput } from './output-definition.ts';
@@ -18,6 +19,7 @@ const OPTIONS = [
   'model',
   'instructions',
   'tools',
+  'mcp',
   'deps',
   'output',
   'outputMode',
@@ -59,7 +61,9 @@ export function defineAgent<Output extends z.ZodType = never, Deps extends z.Zod
   requireKnown(owner, options, OPTIONS);
   const tools = options.tools ?? [];
   checkTools(owner, tools);
-  const toolNames = tools.map((tool) => tool.name);
+  const mcp = checkMcpServers(owner, options.mcp ?? []);
+  // What tools the servers have is known when a run starts, and checked then.
+  const toolNames = mcp.length > 0 ? undefined : tools.map((tool) => tool.name);
   const approvals = agentApprovals(owner, options.approvals);
   const depsSchema = options.deps === undefined ? undefined : checkDeps(owner, options.deps);
   const output = options.output === undefined ? undefined : defineOutput(owner, { ...options, output: options.output });
@@ -69,6 +73,7 @@ export function defineAgent<Output extends z.ZodType = never, Deps extends z.Zod
     model: checkModel(owner, options.model),
     instructions: checkInstructions(owner, options.instructions ?? DEFAULT_INSTRUCTIONS),
     tools,
+    ...(mcp.length === 0 ? {} : { mcp }),
     ...(options.deps === undefined || depsSchema === undefined ? {} : { deps: options.deps, depsSchema }),
     onUnknownOutcome: checkOnUnknownOutcome(owner, options.onUnknownOutcome ?? 'tell'),
     ...(output === undefined ? {} : { output }),

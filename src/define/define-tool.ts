@@ -1,14 +1,12 @@
 import type { z } from 'zod';
-import { RAISE_LIMITS } from '../domain/approval.ts';
 import { UsageError } from '../domain/error.ts';
 import type { JsonObject } from '../domain/json.ts';
-import { FINAL_ANSWER } from '../domain/tool-text.ts';
-import { ACTIVITIES } from '../protocol.ts';
 import { isObjectSchema, toStrictJsonSchema } from '../schema/strict-json-schema.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import { type ApprovalOption, toolApproval } from './approval-options.ts';
 import { nonEmpty, requireKnown, requireZod } from './option-checks.ts';
 import { providerSchema } from './provider-schema.ts';
+import { RESERVED_NAMES } from './reserved-names.ts';
 import { type Overflow, resultBudget } from './result-budget.ts';
 import type { RunContext } from './run-context.ts';
 import type { ToolDefinition } from './tool-definition.ts';
@@ -68,9 +66,6 @@ const OPTIONS = [
 /** What providers accept as the name of a tool. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** Names that mean something else: the tool of structured answers, a limit that waits for a person, and Longhaul's own activities. */
-const RESERVED = [FINAL_ANSWER, RAISE_LIMITS, ...Object.values(ACTIVITIES)] as readonly string[];
-
 /**
  * Defines a tool. Throws a `UsageError` that names the tool and the path for anything that could not work: a name
  * that providers refuse, parameters that are not an object or not JSON, limits out of range.
@@ -117,7 +112,7 @@ function checkName(name: unknown): string {
   if (typeof name !== 'string' || !TOOL_NAME.test(name)) {
     throw new UsageError(`tool ${JSON.stringify(name)}: providers refuse this name: use 1 to 64 letters, digits, "_" or "-"`);
   }
-  if (RESERVED.includes(name) || name.startsWith('__temporal')) {
+  if (RESERVED_NAMES.includes(name) || name.startsWith('__temporal')) {
     throw new UsageError(`tool "${name}": this name is reserved: give the tool another one`);
   }
   return name;

@@ -18,9 +18,10 @@ const TOKENS = ['inputTokens', 'outputTokens', 'totalTokens'] as const;
 
 /**
  * The limits of an agent, defaults filled in. Throws a UsageError that names the agent and the option for one that could
- * not hold: no number, below the least, of a tool that the agent does not have.
+ * not hold: no number, below the least, of a tool that the agent does not have. `tools` is undefined where they are not
+ * known yet.
  */
-export function agentLimits(owner: string, options: AgentLimitOptions, tools: readonly string[]): RunLimits {
+export function agentLimits(owner: string, options: AgentLimitOptions, tools: readonly string[] | undefined): RunLimits {
   const { maxIterations = 10, finalAttempt = false, limits = {}, onLimit = 'stop' } = options;
   if (onLimit !== 'stop' && onLimit !== 'ask') {
     throw new UsageError(`${owner}: "onLimit" is ${JSON.stringify(onLimit)}: write "stop" or "ask"`);
@@ -34,7 +35,7 @@ export function agentLimits(owner: string, options: AgentLimitOptions, tools: re
   };
 }
 
-function checkLimits(owner: string, limits: LimitOptions, tools: readonly string[]): void {
+function checkLimits(owner: string, limits: LimitOptions, tools: readonly string[] | undefined): void {
   const name = (limit: string): string => `${owner}: "limits.${limit}"`;
   requireKnown(`${owner}: "limits"`, limits, OPTIONS);
   const { toolCalls, toolCallsByName = {}, costUsd } = limits;
@@ -48,7 +49,7 @@ function checkLimits(owner: string, limits: LimitOptions, tools: readonly string
   }
   for (const [tool, calls] of Object.entries(toolCallsByName)) {
     wholeNumber(name(`toolCallsByName.${tool}`), calls, 0);
-    if (tools.includes(tool)) continue;
+    if (tools === undefined || tools.includes(tool)) continue;
     throw new UsageError(
       `${name('toolCallsByName')} names the tool "${tool}", which the agent does not have (it has: ${tools.join(', ') || 'none'})`,
     );

@@ -1,21 +1,13 @@
 import { type Duration, milliseconds } from '../domain/duration.ts';
 import { UsageError } from '../domain/error.ts';
 import type { JsonObject } from '../domain/json.ts';
-import { type ApprovalOption, type ToolApproval, toolApproval } from './approval-options.ts';
-import { checkMcpTransport, type McpTransport, type McpTransportOptions, TRANSPORT_OPTIONS } from './mcp-transport.ts';
+import { type ApprovalOption, toolApproval } from './approval-options.ts';
+import type { McpCallInfo, McpEffect, McpServerDefinition } from './mcp-definition.ts';
+import { checkMcpTransport, type McpTransportOptions, TRANSPORT_OPTIONS } from './mcp-transport.ts';
 import { nonEmpty, requireKnown } from './option-checks.ts';
 import { type Overflow, resultBudget } from './result-budget.ts';
 import { toolPolicy, type ToolPolicyOptions } from './tool-policy-options.ts';
 import type { ToolPolicy } from '../domain/tool-policy.ts';
-
-/** One call as an approval predicate sees it: the tool by the name that its server gives it. */
-export interface McpCallInfo {
-  readonly tool: string;
-  readonly args: JsonObject;
-}
-
-/** Whether a call may run a second time. */
-export type McpEffect = 'idempotent' | 'once';
 
 /** Which tools of a server an agent gets, and how their calls run: the same for all of them. */
 export interface McpOptions extends Pick<ToolPolicyOptions<JsonObject>, 'maxAttempts' | 'backoff' | 'concurrency' | 'taskQueue'> {
@@ -44,25 +36,6 @@ export interface McpOptions extends Pick<ToolPolicyOptions<JsonObject>, 'maxAtte
 
 /** What an MCP server is made of: a program that speaks over its standard input and output, or an address. */
 export type McpServerOptions = McpOptions & McpTransportOptions;
-
-/** An MCP server as `mcpServer` returns it: checked. */
-export interface McpServerDefinition {
-  readonly kind: 'longhaul.mcp_server';
-  readonly name: string;
-  readonly transport: McpTransport;
-  /** Absent: all. */
-  readonly include?: readonly string[];
-  readonly exclude: readonly string[];
-  readonly approval?: ToolApproval<McpCallInfo, JsonObject>;
-  /** How calls run, by effect. */
-  readonly policies: Readonly<Record<McpEffect, ToolPolicy>>;
-  /** Undefined where the server's word counts. */
-  readonly effectOf: (tool: string) => McpEffect | undefined;
-  readonly maxResultBytes: number;
-  readonly overflow: Overflow;
-  readonly prefix?: string;
-  readonly idleTimeoutMs: number;
-}
 
 const OPTIONS = [
   'name',
@@ -115,8 +88,19 @@ export function mcpServer(options: McpServerOptions): McpServerDefinition {
   };
 }
 
+/** The servers of an agent. Throws a UsageError for what is no server and for two of one name. */
+export function checkMcpServers(owner: string, servers: readonly McpServerDefinition[]): readonly McpServerDefinition[] {
+  const names = new Set<string>();
+  for (const server of servers) {
+    if (!isMcpServer(server)) throw new UsageError(`${owner}: "mcp" has something that is no MCP server: make it with mcpServer`);
+    if (names.has(server.name)) throw new UsageError(`${owner} has two MCP servers named "${server.name}": give each its own name`);
+    names.add(server.name);
+  }
+  return servers;
+}
+
 /** True for what `mcpServer` returned, of whatever copy of this package. */
-export function isMcpServer(value: unknown): value is McpServerDefinition {
+function isMcpServer(value: unknown): value is McpServerDefinition {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'longhaul.mcp_server';
 }
 

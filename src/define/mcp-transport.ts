@@ -1,9 +1,7 @@
 import { UsageError } from '../domain/error.ts';
+import { isSecretReference } from '../domain/secret-reference.ts';
+import type { McpTransport, McpValue } from './mcp-definition.ts';
 import { nonEmpty } from './option-checks.ts';
-import { isSecretReference, type SecretReference } from '../domain/secret-reference.ts';
-
-/** A value that the server gets: a text that may be known, or a secret of the worker by its name. */
-export type McpValue = string | SecretReference;
 
 /** A server that the worker starts as a process of its own. */
 export interface McpStdioOptions {
@@ -25,17 +23,6 @@ export interface McpHttpOptions {
 
 /** How a server is reached. */
 export type McpTransportOptions = McpStdioOptions | McpHttpOptions;
-
-/** How a server is reached, checked. */
-export type McpTransport =
-  | {
-      readonly type: 'stdio';
-      readonly command: string;
-      readonly args: readonly string[];
-      readonly env: Readonly<Record<string, McpValue>>;
-      readonly cwd?: string;
-    }
-  | { readonly type: 'http'; readonly url: string; readonly headers: Readonly<Record<string, McpValue>> };
 
 /** The options that say how a server is reached. */
 export const TRANSPORT_OPTIONS = ['command', 'args', 'env', 'cwd', 'url', 'headers'];

@@ -9,7 +9,8 @@ const SETTINGS = ['temperature', 'maxOutputTokens', 'toolChoice', 'parallelToolC
 
 /** What the settings may refer to. */
 export interface SettingsContext {
-  tools: readonly string[];
+  /** Undefined where they are not known yet. */
+  tools: readonly string[] | undefined;
   output: OutputDefinition | undefined;
 }
 
@@ -35,12 +36,12 @@ function checkToolChoice(name: string, choice: NonNullable<ModelSettings['toolCh
   if (choice === 'auto' || choice === 'none') return;
   const mayAnswer = output !== undefined && output.mode !== 'schema';
   if (choice === 'required') {
-    if (tools.length > 0 || mayAnswer) return;
+    if (tools === undefined || tools.length > 0 || mayAnswer) return;
     throw new UsageError(`${name} is "required", but the agent has no tools: add one, or leave the setting out`);
   }
   if (typeof choice !== 'object' || choice === null || typeof choice.tool !== 'string') {
     throw new UsageError(`${name} is ${JSON.stringify(choice)}: write "auto", "required", "none" or {tool: "name"}`);
   }
-  if (tools.includes(choice.tool) || (mayAnswer && choice.tool === FINAL_ANSWER)) return;
+  if (tools === undefined || tools.includes(choice.tool) || (mayAnswer && choice.tool === FINAL_ANSWER)) return;
   throw new UsageError(`${name} names the tool "${choice.tool}", which the agent does not have (it has: ${tools.join(', ') || 'none'})`);
 }

@@ -30,8 +30,8 @@ export interface RunToolInput extends OfRun, GivenData {
   arguments?: JsonObject;
   /** Milliseconds that one attempt may take. Absent in what older workflows scheduled: what the server was told. */
   timeoutMs?: number;
-  /** The tool is one of an MCP server. */
-  mcp?: { server: string; tool: string };
+  /** The tool is one of an MCP server. `once`: its calls happen once. */
+  mcp?: { server: string; tool: string; once?: true };
   /** What the run has used up to the response that asks for the call. */
   usage?: CallUsage;
   /** The arguments are other than the model's, and too large for the input: ask the run. */

@@ -38,3 +38,9 @@ test.each([
     expect.objectContaining({ code: 'payload_too_large', message: expect.stringMatching(message) }),
   );
 });
+
+test('the tools of an MCP server count together', () => {
+  const half = snapshot('Answer.', 'x'.repeat(room / 2)).tools.map((tool) => ({ ...tool, mcp: { server: 'crm', tool: tool.name } }));
+  const large = { ...snapshot('Answer.', 'x'.repeat(1_000)), tools: [...half, ...half, ...half] };
+  expect(() => checkSnapshotSize(large)).toThrow(/most of it is its tools of MCP server "crm" \(\d+ bytes\)/);
+});

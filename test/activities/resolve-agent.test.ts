@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { AbortRegistry } from '../../activities/abort-registry.ts';
 import { ToolTurns } from '../../activities/tool-turns.ts';
 import { AgentRegistry } from '../../activities/agent-registry.ts';
+import { McpPool } from '../../activities/mcp/mcp-pool.ts';
 import { resolveAgentActivity } from '../../activities/resolve-agent.ts';
 import { SnapshotCache } from '../../activities/run-snapshot.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
@@ -19,6 +20,8 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     resourcePool: poolOf({}),
     resources: {},
     secrets: new SecretVault(),
+    mcp: new McpPool(() => Promise.reject(new Error('no MCP servers'))),
+    otherActivities: new Set(),
     payloadStore: undefined,
     archive: undefined,
     authorize: undefined,

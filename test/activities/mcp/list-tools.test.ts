@@ -1,7 +1,8 @@
 import type { Tool } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
 import { listMcpTools } from '../../../activities/mcp/list-tools.ts';
-import { mcpServer, type McpServerDefinition, type McpServerOptions } from '../../../src/define/mcp-server.ts';
+import type { McpServerDefinition } from '../../../src/define/mcp-definition.ts';
+import { mcpServer, type McpServerOptions } from '../../../src/define/mcp-server.ts';
 import type { ToolSnapshot } from '../../../src/domain/agent-snapshot.ts';
 
 const inputSchema = { type: 'object' as const, properties: { id: { type: 'string' } }, required: ['id'] };

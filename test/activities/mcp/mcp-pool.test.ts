@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { McpConnection, type McpRequest } from '../../../activities/mcp/mcp-connection.ts';
 import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
-import { mcpServer, type McpServerDefinition } from '../../../src/define/mcp-server.ts';
+import type { McpServerDefinition } from '../../../src/define/mcp-definition.ts';
+import { mcpServer } from '../../../src/define/mcp-server.ts';
 import { until } from '../../server/until.ts';
 import { MemoryServer } from './memory-server.ts';
 
@@ -151,6 +152,19 @@ test('a pool that is closed leaves nothing open, and opens nothing until the wor
   pool.start();
   expect(await call(pool)).toMatchObject({ type: 'answered' });
   await pool.close();
+});
+
+test('two workers share a pool, which is closed with the second', async () => {
+  const server = new MemoryServer([{ name: 'say' }]);
+  const pool = poolOf(server);
+  pool.start();
+  pool.start();
+  await call(pool);
+  await pool.close();
+  expect(await call(pool)).toMatchObject({ type: 'answered' });
+  expect(server.connections).toBe(1);
+  await pool.close();
+  expect(server.open).toBe(0);
 });
 
 test('closing ends a connection that is being opened', async () => {
