@@ -17,7 +17,7 @@ interface Zone {
   packagesLazily?: readonly string[];
 }
 
-const PURE = ['src/domain/', 'src/loop/', 'src/receive/', 'src/calls/', 'src/protocol.ts', 'src/activity-outcome.ts'];
+const PURE = ['src/domain/', 'src/loop/', 'src/receive/', 'src/answers/', 'src/calls/', 'src/protocol.ts', 'src/activity-outcome.ts'];
 
 /**
  * Who may import what: the first zone that holds a file decides. Folders that no zone names (test, bench, examples)
@@ -29,6 +29,7 @@ const ZONES: readonly Zone[] = [
   { files: 'src/loop/', may: ['src/domain/', 'src/schema/check-json-schema.ts'] },
   { files: 'src/protocol.ts', mayTypes: ['src/domain/', 'src/loop/'] },
   { files: 'src/receive/', may: ['src/domain/', 'src/loop/', 'src/schema/'], mayTypes: ['src/protocol.ts'] },
+  { files: 'src/answers/', may: ['src/domain/', 'src/loop/', 'src/protocol.ts'], packages: ['@temporalio/common'] },
   { files: 'src/activity-outcome.ts', may: ['src/domain/', 'src/protocol.ts'], mayTypes: ['src/loop/'], packages: ['@temporalio/common'] },
   {
     files: 'src/calls/',

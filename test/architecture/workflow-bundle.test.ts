@@ -21,7 +21,7 @@ describe('the bundle of a worker without workflows of its own', async () => {
   test('holds files of the pure side alone', () => {
     expect(
       bundle.files.filter(
-        (path) => !/^(workflows|src\/(calls|domain|loop|receive|schema))\/|^src\/(protocol|activity-outcome)\.ts$/.test(path),
+        (path) => !/^(workflows|src\/(answers|calls|domain|loop|receive|schema))\/|^src\/(protocol|activity-outcome)\.ts$/.test(path),
       ),
     ).toEqual([]);
     expect(bundle.files).toContain('src/loop/run-loop.ts');

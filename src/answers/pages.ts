@@ -1,5 +1,5 @@
-import { jsonBytes } from '../src/domain/payload-limit.ts';
-import { PAGE_BYTES } from '../src/protocol.ts';
+import { jsonBytes } from '../domain/payload-limit.ts';
+import { PAGE_BYTES } from '../protocol.ts';
 
 /** The largest item that goes into an answer at all, beside what else stands there: two hundred results of one step are larger. */
 const MAX_ITEM_BYTES = 1_250_000;

@@ -6,7 +6,7 @@ import type { Window } from '../../src/domain/window.ts';
 import { fromCarry, toCarry } from '../../src/loop/run-carry.ts';
 import { newRunState, recordEvent, type RunState } from '../../src/loop/run-state.ts';
 import type { TranscriptAnswer } from '../../src/protocol.ts';
-import { transcriptPage } from '../../workflows/transcript-page.ts';
+import { transcriptPage } from '../../src/answers/transcript-page.ts';
 import { testSnapshot } from '../loop/snapshot.ts';
 
 /** What an answer says beside its events. */

@@ -1,7 +1,7 @@
-import { emptyWindow, type Folded, type Window } from '../src/domain/window.ts';
-import { jsonBytes } from '../src/domain/payload-limit.ts';
-import type { RunState } from '../src/loop/run-state.ts';
-import { PAGE_BYTES, type TranscriptAnswer, type TranscriptQuestion } from '../src/protocol.ts';
+import { emptyWindow, type Folded, type Window } from '../domain/window.ts';
+import { jsonBytes } from '../domain/payload-limit.ts';
+import type { RunState } from '../loop/run-state.ts';
+import { PAGE_BYTES, type TranscriptAnswer, type TranscriptQuestion } from '../protocol.ts';
 import { page } from './pages.ts';
 
 /** A window that the asker has. */

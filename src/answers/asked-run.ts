@@ -1,0 +1,23 @@
+import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
+import type { Decision } from '../domain/approval.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { Inbox } from '../loop/inbox.ts';
+import type { RunState } from '../loop/run-state.ts';
+
+/** A run as it answers questions about itself. */
+export interface AskedRun {
+  readonly runId: string;
+  readonly agentName: string;
+  /** As the execution began with them: those of `state` are newer. */
+  readonly deps: JsonObject;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** The executions of the run, this one included. */
+  readonly executions: number;
+  readonly inbox: Inbox;
+  /** Decisions whose author is being checked, by their id. */
+  readonly authorizing: ReadonlyMap<string, Decision>;
+  /** Undefined until the agent is resolved, like the state. */
+  readonly snapshot?: AgentSnapshot;
+  readonly state?: RunState;
+}
