@@ -58,8 +58,7 @@ function withOperation(update: ContextUpdate, { op, key, value = null }: JsonObj
     case 'set':
       return update.set(text(key), value);
     case 'merge':
-      // What is no object has to be refused by the code.
-      return update.merge(text(key), value as JsonObject);
+      return update.merge(text(key), value);
     case 'append':
       return update.append(text(key), value);
     case 'delete':

@@ -3,12 +3,12 @@ import { limitReached } from '../../../src/loop/limits.ts';
 import { applyOperations } from '../../../src/domain/context-update.ts';
 import type { JsonObject, JsonValue } from '../../../src/domain/json.ts';
 import { addReported, type AggregatedUsage, noUsage } from '../../../src/domain/usage.ts';
-import { checkJson, type JsonProblem } from '../../../src/schema/check-json-schema.ts';
 import { newSnapshot } from '../../fakes/snapshot.ts';
 import type { SuiteAdapter } from './adapter.ts';
-import { list, number, object, text } from './fields.ts';
+import { list, number, object } from './fields.ts';
 import { runNousLoop } from './nous-run.ts';
 import { executeNousTool } from './nous-tool.ts';
+import { validate } from './nous-validation.ts';
 
 /** Suite `nous.runtime`: the context of an agent, how tools are executed, and the loop. */
 export const nousRuntimeSuite: SuiteAdapter = {
@@ -116,28 +116,4 @@ function toTheirUsage(usage: AggregatedUsage & { toolCalls: number }): JsonObjec
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: usage.cachedTokens,
   };
-}
-
-function validate({ schema, args }: JsonObject): JsonValue {
-  const problems = checkJson(object(schema ?? {}), args ?? {});
-  if (problems.length === 0) return { ok: true };
-  return { error_text: validationText(problems), fields: problems.map(fieldOf) };
-}
-
-/** The problems in the words of Nous: the fields that are missing first, and alone where there are some. */
-export function validationText(problems: readonly JsonProblem[]): string {
-  const missing = problems.filter(isMissing);
-  if (missing.length > 0) return `Missing required fields: ${missing.map(fieldOf).join(', ')}`;
-  return `Type mismatch: ${problems.map(({ path, message }) => `${path}: ${message}`).join('; ')}`;
-}
-
-const MISSING = /^missing required field "(.*)"$/;
-
-function isMissing({ message }: JsonProblem): boolean {
-  return MISSING.test(message);
-}
-
-function fieldOf({ path, message }: JsonProblem): string {
-  const [, name] = MISSING.exec(message) ?? [];
-  return name === undefined ? path : [path, name].filter((part) => part !== '').join('.');
 }

@@ -13,7 +13,7 @@ import { checkJson } from '../../../src/schema/check-json-schema.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
 import { activityWorld } from '../../activities/activity-world.ts';
 import { list, number, object, text } from './fields.ts';
-import { validationText } from './nous-runtime.ts';
+import { validationText } from './nous-validation.ts';
 
 /** The operation `tool.execute`: one call of a tool, with the attempts that its policy allows. */
 export async function executeNousTool({ tool, behaviour, args }: JsonObject): Promise<JsonObject> {
