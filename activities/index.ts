@@ -6,6 +6,7 @@ import { callModelActivity } from './call-model.ts';
 import { type DefaultActivity, defaultActivity } from './default-activity.ts';
 import { notifyWaitingActivity } from './notify-waiting.ts';
 import { readResult } from './read-result.ts';
+import { failingWithoutSecrets } from './redact-failure.ts';
 import { requestRunCancel } from './request-run-cancel.ts';
 import { resolveAgentActivity } from './resolve-agent.ts';
 import { runToolActivity } from './run-tool.ts';
@@ -25,18 +26,19 @@ export type Activities = Record<string, (input: never) => Promise<unknown>>;
  * `default` one, which gets what has no activity of its name and leaves what is not theirs to `existing`.
  */
 export function createActivities(runtime: ActivityRuntime, existing?: DefaultActivity): Activities {
-  const runTool = runToolActivity(runtime);
+  const cleared = <Input, Output>(activity: (input: Input) => Promise<Output>) => failingWithoutSecrets(runtime.secrets, activity);
+  const runTool = cleared(runToolActivity(runtime));
   const own: Activities = {
-    [ACTIVITIES.resolveAgent]: resolveAgentActivity(runtime),
-    [ACTIVITIES.callModel]: callModelActivity(runtime),
-    [ACTIVITIES.summarise]: summariseActivity(runtime),
-    [ACTIVITIES.archiveEvents]: archiveEventsActivity(runtime),
+    [ACTIVITIES.resolveAgent]: cleared(resolveAgentActivity(runtime)),
+    [ACTIVITIES.callModel]: cleared(callModelActivity(runtime)),
+    [ACTIVITIES.summarise]: cleared(summariseActivity(runtime)),
+    [ACTIVITIES.archiveEvents]: cleared(archiveEventsActivity(runtime)),
     [ACTIVITIES.readResult]: readResult,
-    [ACTIVITIES.authorizeDecision]: authorizeDecisionActivity(runtime),
-    [ACTIVITIES.notifyWaiting]: notifyWaitingActivity(runtime),
+    [ACTIVITIES.authorizeDecision]: cleared(authorizeDecisionActivity(runtime)),
+    [ACTIVITIES.notifyWaiting]: cleared(notifyWaitingActivity(runtime)),
     [ACTIVITIES.requestCancel]: requestRunCancel,
-    [ACTIVITIES.verifyCall]: verifyCallActivity(runtime),
-    [ACTIVITIES.askTerms]: askTermsActivity(runtime),
+    [ACTIVITIES.verifyCall]: cleared(verifyCallActivity(runtime)),
+    [ACTIVITIES.askTerms]: cleared(askTermsActivity(runtime)),
   };
   for (const name of runtime.registry.toolNames) {
     if (Object.hasOwn(own, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: give it another one`);

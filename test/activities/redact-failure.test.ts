@@ -1,0 +1,71 @@
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { createActivities } from '../../activities/index.ts';
+import { failingWithoutSecrets } from '../../activities/redact-failure.ts';
+import { SecretVault } from '../../activities/secret-vault.ts';
+import { defineAgent } from '../../src/index.ts';
+import { ACTIVITIES } from '../../src/protocol.ts';
+import { activityWorld } from './activity-world.ts';
+
+const VALUE = 'v8-Kq2-x91';
+
+async function usedVault(): Promise<SecretVault> {
+  const vault = new SecretVault(() => VALUE);
+  await vault.resolve('crm-token');
+  return vault;
+}
+
+/** What an activity that throws this fails with. */
+async function failureWith(vault: SecretVault, thrown: unknown): Promise<unknown> {
+  const activity = failingWithoutSecrets(vault, () => Promise.reject(thrown));
+  return activity(null).then(
+    () => 'nothing',
+    (error: unknown) => error,
+  );
+}
+
+test('a failure is without secrets in everything that Temporal keeps of it, and is tried again as before', async () => {
+  const thrown = ApplicationFailure.create({
+    message: `with ${VALUE}`,
+    type: 'model_rate_limited',
+    nextRetryDelay: 50,
+    details: [{ [VALUE]: VALUE }],
+    cause: new Error(`by ${VALUE}`, { cause: new Error(VALUE) }),
+  });
+  const failure = await failureWith(await usedVault(), thrown);
+  expect(inspect(failure, { depth: 9, showHidden: true })).not.toContain(VALUE);
+  expect(failure).toBeInstanceOf(ApplicationFailure);
+  expect(failure).toMatchObject({
+    message: 'with [secret "crm-token"]',
+    type: 'model_rate_limited',
+    nonRetryable: false,
+    nextRetryDelay: 50,
+    details: [{ '[secret "crm-token"]': '[secret "crm-token"]' }],
+    cause: { message: 'by [secret "crm-token"]', cause: { message: '[secret "crm-token"]' } },
+  });
+});
+
+test('what has no secret in it is thrown as it is', async () => {
+  const clean = ApplicationFailure.create({ message: 'm', details: [1], cause: new Error('c') });
+  for (const error of [new CancelledFailure('cancelled'), new Error('plain', { cause: 7 }), clean]) {
+    expect(await failureWith(await usedVault(), error)).toBe(error);
+    expect(await failureWith(new SecretVault(), error)).toBe(error);
+  }
+});
+
+test('the activities of a worker fail without secrets, whoever has thrown them', async () => {
+  const agent = defineAgent({
+    name: 'clerk',
+    model: 'scripted/m',
+    instructions: () => {
+      throw new Error(`cannot connect with ${VALUE}`);
+    },
+  });
+  const world = activityWorld({ agents: [agent], secrets: await usedVault() });
+  const resolve = createActivities(world.runtime)[ACTIVITIES.resolveAgent] as (input: object) => Promise<unknown>;
+  await expect(world.run(resolve, { agent: 'clerk' })).rejects.toMatchObject({
+    type: 'invalid_agent',
+    message: expect.stringContaining('cannot connect with [secret "crm-token"]'),
+  });
+});
