@@ -1,14 +1,17 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { createActivities } from '../../activities/index.ts';
 import { failingWithoutSecrets } from '../../activities/redact-failure.ts';
 import { SecretVault } from '../../activities/secret-vault.ts';
-import { defineAgent } from '../../src/index.ts';
-import { ACTIVITIES } from '../../src/protocol.ts';
+import { defineAgent, defineTool } from '../../src/index.ts';
+import { ACTIVITIES, type VerifyCallInput } from '../../src/protocol.ts';
 import { activityWorld } from './activity-world.ts';
 
 const VALUE = 'v8-Kq2-x91';
+
+const MARKER = '[secret "crm-token"]';
 
 async function usedVault(): Promise<SecretVault> {
   const vault = new SecretVault(() => VALUE);
@@ -68,4 +71,31 @@ test('the activities of a worker fail without secrets, whoever has thrown them',
     type: 'invalid_agent',
     message: expect.stringContaining('cannot connect with [secret "crm-token"]'),
   });
+});
+
+test.each([
+  ['gives', (value: string) => ({ happened: true, result: { [value]: value } }) as const, { output: { content: [{ [MARKER]: MARKER }] } }],
+  [
+    'throws',
+    (value: string) => {
+      throw new Error(`cannot ask with ${value}`);
+    },
+    { type: 'verification_failed', message: `cannot ask with ${MARKER}` },
+  ],
+])('what the "verify" of a tool %s is without the secrets that it has read', async (_, answer, expected) => {
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays',
+    parameters: z.object({}),
+    execute: () => 'paid',
+    effect: 'once',
+    verify: async (_key, { secret }) => answer(await secret('crm-token')),
+  });
+  const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [pay] });
+  const world = activityWorld({ agents: [agent], secrets: new SecretVault(() => VALUE) });
+  const verify = createActivities(world.runtime)[ACTIVITIES.verifyCall] as (input: VerifyCallInput) => Promise<unknown>;
+  const input: VerifyCallInput = { agentName: 'clerk', tool: 'pay', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0' };
+  const outcome = await world.run(verify, input).catch((error: unknown) => error);
+  expect(outcome).toMatchObject(expected);
+  expect(inspect(outcome, { depth: 9 })).not.toContain(VALUE);
 });
