@@ -1,4 +1,6 @@
 import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
+import { resolveCall } from '../src/calls/resolve-call.ts';
+import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import { errorMessage, type ErrorCode } from '../src/domain/error.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
 import type { RunResultFields } from '../src/domain/run-result.ts';
@@ -7,10 +9,10 @@ import type { Ending, Position } from '../src/loop/next-step.ts';
 import { type RunCarry, toCarry } from '../src/loop/run-carry.ts';
 import { BEGINNING, type LoopEnd, runLoop } from '../src/loop/run-loop.ts';
 import { newRunState, type RunState } from '../src/loop/run-state.ts';
-import type { RunInput } from '../src/protocol.ts';
+import type { ResolveAgentInput, RunInput } from '../src/protocol.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
-import { resolveAgent } from './resolve-agent.ts';
+import { begin as beginActivity } from './perform.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
 /** What an execution of a run begins with. */
@@ -41,7 +43,8 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
 }
 
 async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<LoopEnd> {
-  const resolved = await resolveAgent(run, input);
+  const asked = resolveCall(run, input);
+  const resolved = await beginActivity<ResolveAgentInput, AgentSnapshot>(asked).then(asked.returned, asked.failed);
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelled(run) };
   if (resolved.type === 'failed') return { type: 'finished', result: failed(run, resolved.code, resolved.message) };
   const { snapshot } = resolved;
