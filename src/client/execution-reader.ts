@@ -3,10 +3,11 @@ import { CancelledFailure, type LoadedDataConverter } from '@temporalio/common';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import { isJsonObject } from '../domain/json.ts';
-import { ACTIVITIES, type RunInput } from '../protocol.ts';
+import { ACTIVITIES, type RunInput, type RunToolOutput } from '../protocol.ts';
 import { checkRunCarry } from '../schema/run-carry-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
 import { type Arrival, placeOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
 import { type HistoryEvent, runHistory } from './run-history.ts';
 
 type ByName = RecordedActivity<unknown, unknown> & { name: string };
@@ -43,6 +44,7 @@ export class ExecutionReader {
       modelCalls: [],
       summaries: [],
       toolCalls: new Map(),
+      localCalls: [],
       authorizations: [],
       verifications: new Map(),
       termsAsked: new Map(),
@@ -62,7 +64,7 @@ export class ExecutionReader {
     else if (this.#readTask(event) || this.#readClose(event) || (await this.#readActivity(event)) || (await this.#readArrival(event)))
       return;
     else if (event.timerFiredEventAttributes) this.#unseen.push({ see: (task) => this.execution.timers.add(task) });
-    else if (event.markerRecordedEventAttributes) this.#mark(event.markerRecordedEventAttributes);
+    else if (event.markerRecordedEventAttributes) await this.#mark(event.markerRecordedEventAttributes);
   }
 
   async #start(event: HistoryEvent): Promise<void> {
@@ -208,11 +210,22 @@ export class ExecutionReader {
     this.execution.arrivals.push(arrival);
   }
 
-  /** What a patch left. It is written below the data converter, so that no codec has touched it. */
-  #mark({ markerName, details }: NonNullable<HistoryEvent['markerRecordedEventAttributes']>): void {
-    const data = markerName === 'core_patch' ? details?.['patch-data']?.payloads?.[0]?.data : undefined;
-    const patch: unknown = data ? JSON.parse(Buffer.from(data).toString()) : undefined;
-    if (isJsonObject(patch) && typeof patch['id'] === 'string') this.execution.changes.add(patch['id']);
+  /** A patch, or the end of a local activity: in the task that ran it. */
+  async #mark(marker: Marker): Promise<void> {
+    const { changes, localCalls, taskTimes } = this.execution;
+    const patch = patchOf(marker);
+    if (patch !== undefined) changes.add(patch);
+    const local = localActivityOf(marker);
+    if (local === undefined) return;
+    const task = taskTimes.length;
+    const failure = await decodeOptionalFailureToOptionalError(this.#converter, marker.failure);
+    const [output] = await this.#decode(marker.details?.['result']);
+    localCalls.push({
+      input: local,
+      scheduledIn: task,
+      task,
+      ...(failure === undefined ? { output: output as RunToolOutput } : { failure }),
+    });
   }
 
   async #decode(payloads: Payloads): Promise<unknown[]> {

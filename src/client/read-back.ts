@@ -87,7 +87,7 @@ async function runOver({ tasks, ports }: Replay, state: RunState, from: Position
   const loop = runLoop(state, ports, from);
   let end: LoopEnd | undefined;
   do end = await Promise.race([loop, setImmediate(undefined)]);
-  while (end === undefined && (tasks.release() || tasks.next()));
+  while (end === undefined && (tasks.release() || tasks.endLocalCalls() || tasks.next()));
   ports.end();
   return end;
 }

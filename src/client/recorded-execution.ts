@@ -16,6 +16,7 @@ import type {
   VerifyCallInput,
   VerifyCallOutput,
 } from '../protocol.ts';
+import type { LocalActivity } from './recorded-markers.ts';
 
 /** How a recorded activity ended. Workflow tasks are counted from 1 on: what happened since the task before is seen by the next. */
 export interface RecordedActivity<Input, Output> {
@@ -60,6 +61,8 @@ export interface RecordedExecution {
   summaries: RecordedActivity<SummariseInput, SummariseOutput>[];
   /** By the place of the call: see `placeOf`. */
   toolCalls: Map<string, RecordedActivity<RunToolInput, RunToolOutput>>;
+  /** Tool calls that ran inside a task, in the order in which they ended. Their input is in no history; `scheduledIn` is where they ended. */
+  localCalls: RecordedActivity<LocalActivity, RunToolOutput>[];
   /** What was asked about calls of which nobody knew what became of them. By place. */
   verifications: Map<string, RecordedActivity<VerifyCallInput, VerifyCallOutput>>;
   /** Predicates that were asked again. By place. */

@@ -30,6 +30,8 @@ import { derivedEventId } from './event-ids.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
 import { placeOf, type RecordedExecution } from './recorded-execution.ts';
 
+type LocalCall = RecordedExecution['localCalls'][number];
+
 /**
  * The ports of a run that is read back: every answer is taken from history, in the workflow task in which the run had
  * it. What a task asked for is known too, so that a run that was about to continue as new is told apart from one that
@@ -42,7 +44,9 @@ export class RecordedPorts implements RunPorts {
   readonly #recorded: RecordedExecution;
   readonly #tasks: RecordedTasks;
   readonly #ids: ReadonlyMap<number, string>;
-  /** Tool calls by the task that asked for them, as far as the loop has not come to them. */
+  /** Local calls that the loop has not come to. */
+  readonly #localCallsLeft: Set<LocalCall>;
+  /** Other tool calls that it has not come to, by the task that asked for them. */
   readonly #toolCallsLeft = new Map<number, number>();
   #modelCalls = 0;
   #summaries = 0;
@@ -55,6 +59,7 @@ export class RecordedPorts implements RunPorts {
     this.#tasks = tasks;
     this.#ids = ids;
     this.inbox = tasks.inbox;
+    this.#localCallsLeft = new Set(recorded.localCalls);
     for (const { scheduledIn } of recorded.toolCalls.values()) this.#countToolCall(scheduledIn, 1);
   }
 
@@ -84,11 +89,12 @@ export class RecordedPorts implements RunPorts {
     return ended.failure === undefined ? summaryOutcome(ended.output) : summaryFailure(model, ended.failure);
   }
 
-  async runTool({ offset, index, tool }: ToolInvocation): Promise<ToolOutcome> {
+  async runTool(invocation: ToolInvocation): Promise<ToolOutcome> {
+    const { offset, index, tool } = invocation;
     const recorded = this.#recorded.toolCalls.get(placeOf(offset, index));
     if (recorded !== undefined) this.#countToolCall(recorded.scheduledIn, -1);
     this.#toolsRunning += 1;
-    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
+    const ended = await this.#tasks.endOf(recorded ?? this.#localCall(invocation), { isWaitedFor: false });
     this.#toolsRunning -= 1;
     return ended.failure === undefined ? toolOutcome(ended.output) : toolFailure(tool, ended.failure);
   }
@@ -136,6 +142,8 @@ export class RecordedPorts implements RunPorts {
    */
   continueDue(): boolean {
     const { end, archived, decidedIn = Infinity, modelCalls, summaries } = this.#recorded;
+    // A local call runs as soon as it is asked for, or not in this execution: one that is left was not held back.
+    if (this.#localCallsLeft.size > 0) return false;
     if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
     if (this.#toolsRunning > 0) return true;
     if ((end?.type !== 'continued' && !archived) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0) return false;
@@ -160,6 +168,19 @@ export class RecordedPorts implements RunPorts {
       ...authorizations.slice(this.#authorizations),
     ];
     if (left.some(({ task }) => task !== undefined)) throw this.#diverged(`its end after ${this.#state?.window.through ?? 0} events`);
+  }
+
+  /** What came of a local call. A failure does not say of which: the first one that the workflow asked for by that name and that no other call has. */
+  #localCall({ offset, index, tool }: ToolInvocation): LocalCall | undefined {
+    if (tool.tier !== 'local') return undefined;
+    const left = [...this.#localCallsLeft];
+    const place = placeOf(offset, index);
+    const failures = left.filter(({ input, failure }) => failure !== undefined && input.name === tool.name);
+    const call =
+      left.find(({ output }) => output?.at !== undefined && placeOf(...output.at) === place) ??
+      failures.toSorted((one, other) => one.input.seq - other.input.seq)[0];
+    if (call !== undefined) this.#localCallsLeft.delete(call);
+    return call;
   }
 
   #countToolCall(task: number, more: 1 | -1): void {

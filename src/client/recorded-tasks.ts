@@ -37,7 +37,11 @@ export class RecordedTasks {
   readonly #tasks: number[];
   readonly #running = new Map<RecordedActivity<unknown, unknown>, Running>();
   readonly #waiting = new Set<Waiting>();
+  /** Local calls whose end nobody has seen yet, in its order, and what the clock of the workflow shows from there on. */
+  readonly #localCalls: Map<RecordedActivity<unknown, unknown>, number>;
   #task = 0;
+  /** What the clock of the workflow shows at least: the end of a local call moves it on within a task. Milliseconds since the epoch. */
+  #clock = 0;
   #arrived = 0;
   #ended = 0;
 
@@ -47,6 +51,7 @@ export class RecordedTasks {
     this.inbox = new Inbox(structuredClone(recorded.carry?.inbox));
     this.#arrivals = inOrderOfHandling(recorded.arrivals);
     this.#tasks = tasksOf(recorded);
+    this.#localCalls = new Map(recorded.localCalls.map((call) => [call, call.input.endedAt ?? 0]));
   }
 
   /** Of the task at hand, counted from 1 on. */
@@ -55,7 +60,7 @@ export class RecordedTasks {
   }
 
   now(): number {
-    return this.#recorded.taskTimes[this.#task - 1] ?? this.#recorded.startedAt;
+    return Math.max(this.#clock, this.#recorded.taskTimes[this.#task - 1] ?? this.#recorded.startedAt);
   }
 
   cancelRequested(): boolean {
@@ -73,6 +78,9 @@ export class RecordedTasks {
     const task = this.#tasks.pop();
     if (task === undefined) return false;
     this.#task = task;
+    for (const call of this.#localCalls.keys()) if ((call.task ?? task) < task) this.#seeLocalCall(call);
+    // Those that were asked for before come with the task, and move its clock before anything else sees it.
+    const ending = this.#endingLocalCalls();
     for (let arrival = this.#arrivals[this.#arrived]; arrival?.task === task; arrival = this.#arrivals[this.#arrived]) {
       takeArrival(
         { runId: this.#runId, inbox: this.inbox, ...(this.state === undefined ? {} : { state: this.state }) },
@@ -86,6 +94,7 @@ export class RecordedTasks {
       this.#running.get(activity)?.resolve();
       this.#ended += 1;
     }
+    for (const { resolve } of ending) resolve();
     this.release();
     return true;
   }
@@ -105,6 +114,13 @@ export class RecordedTasks {
     return released.length > 0;
   }
 
+  /** Lets the local calls end that did so in this task. False where there are none. */
+  endLocalCalls(): boolean {
+    const ending = this.#endingLocalCalls();
+    for (const { resolve } of ending) resolve();
+    return ending.length > 0;
+  }
+
   /** The end of an activity, in the task that saw it. One that is not waited for ends with the cancellation of the run. */
   async endOf<Output>(
     recorded: RecordedActivity<unknown, Output> | undefined,
@@ -117,6 +133,7 @@ export class RecordedTasks {
       await new Promise<void>((resolve) => {
         const ends = (): void => {
           this.#running.delete(activity);
+          if (this.#hasCome(activity)) this.#seeLocalCall(activity);
           resolve();
         };
         this.#running.set(activity, { resolve: ends, isWaitedFor });
@@ -143,14 +160,38 @@ export class RecordedTasks {
     });
   }
 
-  #hasEnded({ task = Infinity }: RecordedActivity<unknown, unknown>): boolean {
+  #hasEnded(activity: RecordedActivity<unknown, unknown>): boolean {
+    return this.#hasCome(activity) && !this.#localCalls.has(activity);
+  }
+
+  /** The local calls that end now, in their order, up to one that nobody has asked for yet: it is what comes of the others. */
+  #endingLocalCalls(): Running[] {
+    const ending: Running[] = [];
+    for (const call of this.#localCalls.keys()) {
+      const running = this.#hasCome(call) ? this.#running.get(call) : undefined;
+      if (running === undefined) break;
+      this.#seeLocalCall(call);
+      ending.push(running);
+    }
+    return ending;
+  }
+
+  #seeLocalCall(call: RecordedActivity<unknown, unknown>): void {
+    this.#clock = Math.max(this.#clock, this.#localCalls.get(call) ?? 0);
+    this.#localCalls.delete(call);
+  }
+
+  /** True where the task that saw the end is there, or over. */
+  #hasCome({ task = Infinity }: RecordedActivity<unknown, unknown>): boolean {
     return task <= this.#task;
   }
 }
 
 /** The last one first. */
-function tasksOf({ arrivals, ended, timers, cancel }: RecordedExecution): number[] {
-  const tasks = new Set([...arrivals, ...ended, ...(cancel === undefined ? [] : [cancel])].flatMap(({ task }) => task ?? []));
+function tasksOf({ arrivals, ended, localCalls, timers, cancel }: RecordedExecution): number[] {
+  const tasks = new Set(
+    [...arrivals, ...ended, ...localCalls, ...(cancel === undefined ? [] : [cancel])].flatMap(({ task }) => task ?? []),
+  );
   for (const task of timers) tasks.add(task);
   return [...tasks].toSorted((a, b) => b - a);
 }

@@ -31,6 +31,7 @@ export class HandMade {
       verifications: new Map(),
       termsAsked: new Map(),
       toolCalls: new Map(),
+      localCalls: [],
       authorizations: [],
       notifications: [],
       ended: [],

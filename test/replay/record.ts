@@ -12,6 +12,7 @@ import { type ContextPage, QUERIES, type StepsPage } from '../../src/protocol.ts
 import { scriptedModel } from '../../src/testing/index.ts';
 import { createWorker } from '../../worker/index.ts';
 import type { RunRecordFile } from './histories.ts';
+import { notebook } from './local-agents.ts';
 import { agents, type Scenario, scenarios } from './scenarios.ts';
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
@@ -25,7 +26,7 @@ function fileOf(name: string): URL {
 
 /** Runs a scenario to its end. */
 async function play(client: LonghaulClient, server: { address: string }, name: string, scenario: Scenario): Promise<void> {
-  const { agent, script, workflowType, continueAt, worker: options, meanwhile } = scenario;
+  const { agent, script, workflowType, continueAt, workflowTaskTimeout, worker: options, meanwhile } = scenario;
   const scripted = scriptedModel(script);
   const continueAsNew = continueAt === undefined ? {} : { continueAsNew: { events: continueAt } };
   const providers = { scripted };
@@ -35,13 +36,16 @@ async function play(client: LonghaulClient, server: { address: string }, name: s
     agents,
     providers,
     workflowsPath,
+    resources: { notebook },
     shutdownGraceMs: 100,
     ...continueAsNew,
     ...options,
   });
   const running = worker.run();
   const args = workflowType === undefined ? [{ agent, input: 'Q', deps: { user: 1 } }] : [workflowType === 'report' ? 'Q' : {}];
-  const handle = await client.temporal.workflow.start(workflowType ?? 'agentRun', { args, taskQueue: name, workflowId: name });
+  const timing = workflowTaskTimeout === undefined ? {} : { workflowTaskTimeout };
+  const start = { args, taskQueue: name, workflowId: name, ...timing };
+  const handle = await client.temporal.workflow.start(workflowType ?? 'agentRun', start);
   const run = client.handle(name);
   await meanwhile?.(run, scripted, client);
   await handle.result().catch(() => undefined);

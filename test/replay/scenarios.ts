@@ -16,6 +16,7 @@ import type { CreateWorkerOptions } from '../../worker/index.ts';
 import { assistant, broken, search } from '../server/agents.ts';
 import { clerk } from '../server/decision-agents.ts';
 import { until } from '../server/until.ts';
+import { locals, localsInSequence } from './local-agents.ts';
 
 /** A run to record: what the model answers, and what happens to the run meanwhile. */
 export interface Scenario {
@@ -25,6 +26,8 @@ export interface Scenario {
   workflowType?: string;
   /** Events of history after which the run continues as new. */
   continueAt?: number;
+  /** How long a task of the workflow may take: after 0.8 of that one with a local call goes on in another task. */
+  workflowTaskTimeout?: number;
   /** What the worker has beside agents and model. */
   worker?: Partial<CreateWorkerOptions>;
   /** What happens to the run while it goes on. */
@@ -55,12 +58,26 @@ const soon = defineTool({
 const hasty = defineAgent({ name: 'hasty', model: 'scripted/m', tools: [soon] });
 
 /** The agents of the scenarios. */
-export const agents = [assistant, sequential, typed, researcher, writer, lastWords, compacting, clerk, bounded, hasty];
+export const agents = [
+  assistant,
+  sequential,
+  typed,
+  researcher,
+  writer,
+  lastWords,
+  compacting,
+  clerk,
+  bounded,
+  hasty,
+  locals,
+  localsInSequence,
+];
 
 const lookUp = callTool('search', { query: 'a' }, 'c1');
 const both = together(say('looking'), lookUp, callTool('broken', {}, 'c2'), callTool('nope', {}, 'c3'));
 const threeLookUps = together(lookUp, callTool('search', { query: 'b' }, 'c2'), callTool('search', { query: 'c' }, 'c3'));
 const longLookUps = ['a', 'b', 'c', 'd', 'e'].map((text) => callTool('search', { query: text.repeat(1_200) }, text));
+const mixed = [note('a', 'l1'), lookUp, callTool('note_down', { text: '' }, 'l2'), callTool('fetch', {}, 'l3')];
 
 /** What is recorded, by the name of the file. */
 export const scenarios: Record<string, Scenario> = {
@@ -174,10 +191,64 @@ export const scenarios: Record<string, Scenario> = {
       await temporal.workflow.getHandle(run.runId).signal('cancel', { reason: 'enough', by: 'ann' });
     },
   },
+  'local-tools': {
+    agent: 'locals',
+    script: [note('a', 'l0'), together(say('noting'), ...mixed, note('b', 'l4')), note('c', 'l5'), say('done')],
+  },
+  'local-tools-in-sequence': { agent: 'locals_in_sequence', script: [together(...mixed, note('b', 'l4')), note('c', 'l5'), say('done')] },
+  'local-tools-continued': {
+    agent: 'locals_in_sequence',
+    script: [together(note('a', 'l1'), lookUp, note('b', 'l2')), note('c', 'l3'), say('done')],
+    continueAt: 8,
+  },
+  'local-tools-decided': {
+    agent: 'locals',
+    script: [together(strike(1), strike(2), note('a', 'l1'), lookUp), strike(3), say('done')],
+    meanwhile: async (run) => {
+      await waiting(run, 2);
+      await run.send('as you like', { id: 'm1' });
+      await run.approve('strike-2', { id: 'd1', by: 'ann', arguments: { line: 20 } });
+      await run.reject('strike-1', { id: 'd2', by: 'ann' });
+      await waiting(run, 1);
+      await run.approve('strike-3', { id: 'd3', by: 'ann' });
+    },
+  },
+  'local-tools-over-tasks': {
+    agent: 'locals',
+    script: [together(wait(2_000, 'w1'), wait(2_600, 'w2'), note('a', 'l1'), lookUp), say('done'), say('done')],
+    workflowTaskTimeout: 1_000,
+    meanwhile: async (run, model) => {
+      await until(() => model.requests.length === 1, 'the first model call');
+      await new Promise((resolve) => setTimeout(resolve, 1_200));
+      await run.send('go on', { id: 'm1' });
+    },
+  },
+  'local-tools-cancelled': {
+    agent: 'locals',
+    script: [together(wait(8_000, 'w1'), note('a', 'l1'), wait(8_000, 'w2'))],
+    workflowTaskTimeout: 1_000,
+    meanwhile: async (run, model) => {
+      await until(() => model.requests.length === 1, 'the first model call');
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await run.cancel('recorded');
+    },
+  },
 };
 
 function pay(amount: number): ScriptedReply {
   return callTool('refund', { amount }, `pay-${amount}`);
+}
+
+function note(text: string, id: string): ScriptedReply {
+  return callTool('note_down', { text }, id);
+}
+
+function strike(line: number): ScriptedReply {
+  return callTool('strike', { line }, `strike-${line}`);
+}
+
+function wait(ms: number, id: string): ScriptedReply {
+  return callTool('wait', { ms }, id);
 }
 
 async function cancelled(run: RunHandle, model: ScriptedModel): Promise<void> {
