@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defineAgent } from '../../src/define/define-agent.ts';
 import { mcpServer, type McpServerOptions } from '../../src/define/mcp-server.ts';
 import { secret } from '../../src/define/secret.ts';
 
@@ -81,4 +82,21 @@ test('a value that is refused is not in the message', () => {
   const refused = (): unknown => mcpServer({ ...http, headers: { authorization: 'hunter22\nhunter22' } });
   expect(refused).toThrow('MCP server "crm": "headers.authorization" must be one line of text, or secret(\'name\')');
   expect(refused).not.toThrow('hunter22');
+});
+
+test('an agent takes servers of different names', () => {
+  const agent = { name: 'clerk', model: 'p/m' };
+  expect(defineAgent({ ...agent, mcp: [mcpServer(stdio), mcpServer(http)] }).mcp).toHaveLength(2);
+  expect(() => defineAgent({ ...agent, mcp: [mcpServer(http), mcpServer(http)] })).toThrow(
+    'agent "clerk" has two MCP servers named "crm": give each its own name',
+  );
+  expect(() => defineAgent({ ...agent, mcp: [http as never] })).toThrow(
+    'agent "clerk": "mcp" has something that is no MCP server: make it with mcpServer',
+  );
+});
+
+test('what tools the settings and limits of an agent with servers name is seen when a run starts', () => {
+  const named = { settings: { toolChoice: { tool: 'get' } }, limits: { toolCallsByName: { get: 1 } } };
+  expect(() => defineAgent({ name: 'clerk', model: 'p/m', mcp: [mcpServer(http)], ...named })).not.toThrow();
+  expect(() => defineAgent({ name: 'clerk', model: 'p/m', ...named })).toThrow('names the tool "get"');
 });

@@ -1,0 +1,38 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import { expect, test } from 'vitest';
+import { defaultActivity, type Defaults } from '../../activities/default-activity.ts';
+
+const mcpCall = { agentName: 'clerk', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0', mcp: { server: 'crm', tool: 'get' } };
+
+/** What comes of a call of an activity that the worker does not have. */
+function called(existing: Defaults['existing'], ...args: unknown[]): Promise<unknown> {
+  const activity = defaultActivity({
+    runTool: async ({ callId }) => ({ id: '', content: [`ran ${callId}`], durationMs: 1 }),
+    existing,
+    known: () => ['resolveAgent', 'greet'],
+  });
+  return new MockActivityEnvironment({ activityType: 'get' }, { logger: new DefaultLogger('ERROR') }).run(
+    activity as (...given: unknown[]) => Promise<unknown>,
+    ...args,
+  );
+}
+
+test('a call of a tool of a server is run', async () => {
+  expect(await called(undefined, mcpCall)).toMatchObject({ content: ['ran c1'] });
+});
+
+test('a call of anything else fails as the SDK does it, and may be tried again', async () => {
+  await expect(called(undefined, { agentName: 'clerk' })).rejects.toMatchObject({
+    type: 'NotFoundError',
+    message: 'Activity function get is not registered on this Worker, available activities: ["resolveAgent","greet"]',
+    nonRetryable: false,
+  });
+});
+
+test('the default activity that a worker has gets everything else, with all its arguments', async () => {
+  const existing = (...args: unknown[]): unknown => args;
+  expect(await called(existing, 'a', 2)).toEqual(['a', 2]);
+  expect(await called(existing)).toEqual([]);
+  expect(await called(existing, mcpCall)).toMatchObject({ content: ['ran c1'] });
+});

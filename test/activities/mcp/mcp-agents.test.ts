@@ -1,0 +1,184 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { approvalTerms } from '../../../activities/approval-terms.ts';
+import { McpConnection } from '../../../activities/mcp/mcp-connection.ts';
+import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
+import { resolveAgentActivity } from '../../../activities/resolve-agent.ts';
+import { runToolActivity } from '../../../activities/run-tool.ts';
+import { SecretVault } from '../../../activities/secret-vault.ts';
+import type { AgentSnapshot } from '../../../src/domain/agent-snapshot.ts';
+import { LonghaulError } from '../../../src/domain/error.ts';
+import { type AgentOptions, defineAgent, defineTool, mcpServer, type McpServerOptions } from '../../../src/index.ts';
+import type { RunToolInput } from '../../../src/protocol.ts';
+import { activityWorld, type World, type WorldOptions } from '../activity-world.ts';
+import { MemoryServer, type MemoryTool } from './memory-server.ts';
+
+const search = defineTool({ name: 'search', description: 'Searches', parameters: z.object({}), execute: () => 'found' });
+
+/** An agent with a server of these tools, in a world of its own. */
+function worldOf(
+  tools: MemoryTool[],
+  options: Partial<McpServerOptions> = {},
+  agent: Partial<AgentOptions<never, never>> = {},
+  more: WorldOptions = {},
+): World & { server: MemoryServer } {
+  const server = new MemoryServer(tools);
+  const crm = mcpServer({ name: 'crm', command: 'unused', ...options });
+  const clerk = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [search], mcp: [crm], ...agent });
+  const mcp = new McpPool((_, stop) => McpConnection.open(server.link(), stop));
+  return { ...activityWorld({ agents: [clerk], mcp, ...more }), server };
+}
+
+async function resolved(world: World): Promise<AgentSnapshot> {
+  return world.run(resolveAgentActivity(world.runtime), { agent: 'clerk' });
+}
+
+/** A call of the tool `unknown` of the model, which is the name of the activity in these tests. */
+const input: RunToolInput = {
+  agentName: 'clerk',
+  callId: 'c1',
+  step: 1,
+  at: [0, 0],
+  eventId: 'e0',
+  arguments: { id: 1 },
+  mcp: { server: 'crm', tool: 'deals/get' },
+};
+
+test('a run begins with the own tools of its agent and those of its servers', async () => {
+  const snapshot = await resolved(worldOf([{ name: 'put' }, { name: 'get' }]));
+  expect(snapshot.tools.map(({ name, mcp }) => [name, mcp])).toEqual([
+    ['search', undefined],
+    ['get', { server: 'crm', tool: 'get' }],
+    ['put', { server: 'crm', tool: 'put' }],
+  ]);
+});
+
+test('equal tools give equal snapshots, in whatever order they are listed', async () => {
+  const [one, other] = await Promise.all([
+    resolved(worldOf([{ name: 'a' }, { name: 'b' }])),
+    resolved(worldOf([{ name: 'b' }, { name: 'a' }])),
+  ]);
+  expect(one.digest).toBe(other.digest);
+});
+
+test('no tool of a server gets the name of a tool of the agent, of Longhaul, or of an activity of the worker', async () => {
+  const world = worldOf(
+    ['search', 'callModel', 'final_answer', 'default', 'greet', 'free'].map((name) => ({ name })),
+    {},
+    {},
+    { otherActivities: new Set(['greet']) },
+  );
+  const { tools } = await resolved(world);
+  expect(tools.map(({ name }) => name)).toEqual([
+    'search',
+    'crm_callModel',
+    'crm_default',
+    'crm_final_answer',
+    'crm_greet',
+    'crm_search',
+    'free',
+  ]);
+});
+
+test('a server that cannot be reached fails the start in a way that is tried again, with its name', async () => {
+  const mcp = new McpPool(() => Promise.reject(new LonghaulError('mcp_unreachable', 'MCP server "crm" cannot be reached: ECONNREFUSED')));
+  await expect(resolved(worldOf([], {}, {}, { mcp }))).rejects.toMatchObject({
+    type: 'mcp_unreachable',
+    nonRetryable: false,
+    message: 'MCP server "crm" cannot be reached: ECONNREFUSED',
+  });
+});
+
+test('what a server says of its tools is cleared of the secrets that it was given', async () => {
+  const secrets = new SecretVault(() => 'value-of-the-crm-token');
+  await secrets.resolve('crm-token');
+  const { tools } = await resolved(worldOf([{ name: 'get', description: 'With value-of-the-crm-token' }], {}, {}, { secrets }));
+  expect(tools[1]).toMatchObject({ description: 'With [secret "crm-token"]' });
+});
+
+test('settings and limits may name a tool of a server', async () => {
+  const named = { settings: { toolChoice: { tool: 'get' } }, limits: { toolCallsByName: { get: 1 } } };
+  expect(await resolved(worldOf([{ name: 'get' }], {}, named))).toMatchObject({ settings: named.settings, limits: named.limits });
+});
+
+test.each([
+  ['settings.toolChoice', { settings: { toolChoice: { tool: 'got' } } }],
+  ['limits.toolCallsByName', { limits: { toolCallsByName: { got: 1 } } }],
+])('a tool that neither the agent nor its server has is refused under "%s"', async (option, named) => {
+  await expect(resolved(worldOf([{ name: 'get' }], {}, named))).rejects.toMatchObject({
+    type: 'invalid_agent',
+    message: `"${option}" of agent "clerk" names the tool "got", which neither it nor an MCP server of it has (it has: "search", "get")`,
+  });
+});
+
+test('a call is answered by the server, and its result is cleared of secrets', async () => {
+  const secrets = new SecretVault(() => 'value-of-the-crm-token');
+  await secrets.resolve('crm-token');
+  const text = 'deal 1, by value-of-the-crm-token';
+  const world = worldOf([{ name: 'deals/get', answer: () => ({ content: [{ type: 'text', text }] }) }], {}, {}, { secrets });
+  const output = await world.run(runToolActivity(world.runtime), input);
+  expect(output).toMatchObject({ content: ['deal 1, by [secret "crm-token"]'] });
+  expect(world.server.calls).toMatchObject([{ params: { name: 'deals/get', arguments: { id: 1 } } }]);
+});
+
+test('a result has the budget of its server', async () => {
+  const world = worldOf([{ name: 'deals/get', answer: () => ({ content: [{ type: 'text', text: 'x'.repeat(5_000) }] }) }], {
+    maxResultBytes: 1_000,
+  });
+  const output = await world.run(runToolActivity(world.runtime), input);
+  expect(JSON.stringify(output.content).length).toBeLessThanOrEqual(1_000);
+  expect(output.content[0]).toContain('[Cut:');
+});
+
+test('a call that was lost is tried again by Temporal', async () => {
+  const world = worldOf([{ name: 'deals/get', answer: () => 'hang' }], {}, {}, { info: { retryPolicy: { maximumAttempts: 3 } } });
+  const calling = world.run(runToolActivity(world.runtime), input);
+  void untilCalled(world.server).then(() => world.server.die());
+  await expect(calling).rejects.toMatchObject({
+    type: 'tool_failed',
+    nonRetryable: false,
+    message: expect.stringContaining('MCP server "crm" did not answer the call'),
+  });
+});
+
+test('a call that was lost and happens once has an outcome that nobody knows', async () => {
+  const world = worldOf([{ name: 'deals/get', answer: () => 'hang' }]);
+  const calling = world.run(runToolActivity(world.runtime), { ...input, mcp: { server: 'crm', tool: 'deals/get', once: true } });
+  void untilCalled(world.server).then(() => world.server.die());
+  expect(await calling).toMatchObject({ lost: true });
+  expect(world.server.calls).toHaveLength(1);
+});
+
+test('a call that was never sent has failed, also where it happens once', async () => {
+  const mcp = new McpPool(() => Promise.reject(new LonghaulError('mcp_unreachable', 'MCP server "crm" cannot be reached: ECONNREFUSED')));
+  const world = worldOf([], {}, {}, { mcp });
+  const output = await world.run(runToolActivity(world.runtime), { ...input, mcp: { server: 'crm', tool: 'deals/get', once: true } });
+  expect(output).toMatchObject({ isError: true, content: ['MCP server "crm" cannot be reached: ECONNREFUSED'] });
+});
+
+test('a call of a server that this worker does not have is an error that the model reads', async () => {
+  const world = worldOf([]);
+  const output = await world.run(runToolActivity(world.runtime), { ...input, mcp: { server: 'erp', tool: 'get' } });
+  expect(output).toMatchObject({ isError: true, content: ["Tool 'unknown' is not executable: this worker does not have it"] });
+});
+
+test('the predicate of a server says which of its calls wait', async () => {
+  const world = worldOf([{ name: 'deals/close' }], {
+    approval: ({ tool, args }) => tool === 'deals/close' && args['id'] === 1 && { reason: 'a large deal' },
+  });
+  const snapshot = await resolved(world);
+  const calls = [1, 2].map((id) => ({ type: 'tool_call' as const, toolCallId: `c${id}`, name: 'deals_close', arguments: { id } }));
+  const data = { data: { deps: {}, state: {} } };
+  const asked = activityWorld({ ...world.runtime, agents: [], answers: data, registry: world.runtime.registry });
+  const deciding = { runtime: world.runtime, run: {}, snapshot, signal: new AbortController().signal };
+  const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+  const terms = await asked.run(
+    () => approvalTerms(deciding, { id: 'e1', content: calls, finishReason: 'tool_calls', usage } as never),
+    {},
+  );
+  expect(terms).toEqual({ c1: { digest: expect.any(String), reason: 'a large deal' } });
+});
+
+async function untilCalled(server: MemoryServer): Promise<void> {
+  while (server.calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+}
