@@ -1,74 +1,27 @@
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, InjectedSinks, ReplayWorkerOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { Runtime } from '@temporalio/worker';
-import { AbortRegistry } from '../activities/abort-registry.ts';
-import { AgentRegistry } from '../activities/agent-registry.ts';
+import { createRuntime, type RuntimeOptions } from '../activities/create-runtime.ts';
 import { createActivities } from '../activities/index.ts';
-import { workerPool } from '../activities/mcp/worker-pool.ts';
-import { SnapshotCache } from '../activities/run-snapshot.ts';
 import type { ResourceHealth } from '../activities/live-resource.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
-import { SecretVault } from '../activities/secret-vault.ts';
-import { ToolTurns } from '../activities/tool-turns.ts';
-import { TranscriptCache } from '../activities/transcript.ts';
-import type { ArchiveSink } from '../src/archive/archive-sink.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import { FAILURE_CONVERTER_PATH, withCodec } from '../src/codec/with-codec.ts';
-import type { AnyAgent } from '../src/define/agent-definition.ts';
-import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
-import { requireKnown, wholeNumber } from '../src/define/option-checks.ts';
-import type { Resources } from '../src/define/run-context.ts';
-import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/domain/continue-as-new.ts';
 import { UsageError } from '../src/domain/error.ts';
-import type { ModelClient } from '../src/domain/model.ts';
-import type { ModelPrice } from '../src/domain/price.ts';
-import type { PayloadStore } from '../src/payload-store/payload-store.ts';
-import type { SecretSource } from '../src/secrets/secret-source.ts';
 import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
 import { otherActivities } from './other-activities.ts';
-import { checkedPrices } from './checked-prices.ts';
 import { CANCELLATION_MODULE, combinedWorkflows, resolveSdk } from './combined-workflows.ts';
 import { requireEncodedFailures } from './encoded-failures.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
 import { deploymentOptions, requireSupport, type SystemInfoAccess, type Versioning } from './versioning.ts';
-import { workerResources } from './worker-resources.ts';
 
 /** What a worker needs in order to run agents. */
-export interface LonghaulPluginOptions {
-  agents: readonly AnyAgent[];
-  /** Model clients by the name that agents use before the slash of `provider/model`. */
-  providers: Readonly<Record<string, ModelClient>>;
-  /**
-   * Live objects that tools receive as `context.resources`: any value as it is, and what `resource()` makes, which the
-   * worker opens before it polls, looks after, and closes when it has drained.
-   */
-  resources?: Resources;
-  /** Where `context.secret(name)` reads: the first that has the secret counts. Default: the environment, `crm-token` in `CRM_TOKEN`. */
-  secrets?: SecretSource | readonly SecretSource[];
-  /** Where results go that are too large for the conversation, for tools with `overflow: 'spill'`. */
-  payloadStore?: PayloadStore;
-  /** Keeps what runs leave behind, so that nothing depends on how long the server keeps histories. Runs that begin on this worker are archived. */
-  archive?: ArchiveSink;
-  /** Says who decides about a call, or that they may not: called with every decision before it is applied. Without it `by` is recorded as claimed. */
-  authorize?: AuthorizeDecision;
-  /** Told what begins to wait for a decision: at least once, with an id that stays the same. */
-  notify?: NotifyWaiting;
-  /** What models cost, by `provider/model`, in US dollars per million tokens: comes before the list prices that Longhaul knows. */
-  prices?: Readonly<Record<string, ModelPrice>>;
+export interface LonghaulPluginOptions extends RuntimeOptions {
   /** Compression and encryption of what is stored; the clients need the same. What is encoded is read in any case. */
   codec?: CodecOptions;
   /** Ties the worker to one build of your code, and says what becomes of runs in flight when there is another. Default: no versions. */
   versioning?: Versioning;
-  /** When a run goes on in a new execution: what one execution may hold. Default: 3,600 events, 3,400,000 bytes, 1,000 Updates; what the server suggests counts in any case. */
-  continueAsNew?: Partial<ContinueAsNewThresholds>;
-  /** Milliseconds between two heartbeats of a call in flight: the time a cancellation takes to reach it from another process. Default 5,000. */
-  heartbeatMs?: number;
-  /** Characters of conversation that this process keeps in memory. Default 64 million. */
-  transcriptCacheSize?: number;
 }
-
-const DEFAULT_HEARTBEAT_MS = 5_000;
-const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
 
 /**
  * Adds Longhaul to a Worker that a team already has: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`.
@@ -80,7 +33,6 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
  */
 export class LonghaulPlugin extends SimplePlugin {
   readonly #runtime: ActivityRuntime;
-  readonly #heartbeatMs: number;
   readonly #encrypts: boolean;
   readonly #versioning: Versioning | undefined;
   #connection: SystemInfoAccess | undefined;
@@ -91,33 +43,13 @@ export class LonghaulPlugin extends SimplePlugin {
     // Options that cannot be used are refused here, not when a worker is made.
     withCodec({}, options.codec);
     this.#encrypts = options.codec?.encryption !== undefined;
-    requireStore(options);
     this.#versioning = options.versioning;
     if (options.versioning !== undefined) deploymentOptions(options.versioning, {});
-    this.#heartbeatMs = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS;
-    const secrets = new SecretVault(options.secrets);
-    const resourcePool = workerResources(options.resources ?? {}, options.agents, secrets);
-    this.#runtime = {
-      registry: new AgentRegistry(options.agents, options.providers),
-      resourcePool,
-      resources: resourcePool.shared,
-      secrets,
-      mcp: workerPool(secrets, (line) => Runtime.instance().logger.warn(line)),
-      otherActivities: new Set(),
-      payloadStore: options.payloadStore,
-      archive: options.archive,
-      authorize: hook('authorize', options.authorize),
-      notify: hook('notify', options.notify),
-      prices: checkedPrices(options.prices ?? {}),
-      transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
-      snapshots: new SnapshotCache(),
-      aborts: new AbortRegistry(),
-      turns: new ToolTurns(),
-      continueAsNew: thresholds(options.continueAsNew),
+    this.#runtime = createRuntime(options, {
+      log: (line) => Runtime.instance().logger.warn(line),
       upgradeOnContinueAsNew: options.versioning?.behavior === 'UPGRADE_ON_CONTINUE_AS_NEW',
-      heartbeatMs: this.#heartbeatMs,
       searchAttributes: () => this.#searchAttributes ?? Promise.resolve({ agentAndStatus: false, waitingFor: false }),
-    };
+    });
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
@@ -139,7 +71,7 @@ export class LonghaulPlugin extends SimplePlugin {
       sinks: { ...options.sinks, ...this.#sinks() },
       ...(this.#versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(this.#versioning, options) }),
       // The SDK would otherwise hold a heartbeat back for up to 0.8 of the heartbeat time-out.
-      maxHeartbeatThrottleInterval: options.maxHeartbeatThrottleInterval ?? this.#heartbeatMs,
+      maxHeartbeatThrottleInterval: options.maxHeartbeatThrottleInterval ?? this.#runtime.heartbeatMs,
     };
   }
 
@@ -217,34 +149,5 @@ export class LonghaulPlugin extends SimplePlugin {
 
   async #ensureSearchAttributes(connection: SearchAttributeAccess, namespace: string): Promise<KnownSearchAttributes> {
     return ensureSearchAttributes(connection, namespace, (line) => Runtime.instance().logger.warn(line));
-  }
-}
-
-/** A hook of the worker. Throws a UsageError for what is no function: decisions would fail, one by one. */
-function hook<Hook extends AuthorizeDecision | NotifyWaiting>(name: string, given: Hook | undefined): Hook | undefined {
-  if (given === undefined || typeof given === 'function') return given;
-  throw new UsageError(`the worker: "${name}" is ${JSON.stringify(given)}: write a function`);
-}
-
-/** Every threshold of a run, where one is set. Throws a UsageError for one that is no whole number of at least 1. */
-function thresholds(given: Partial<ContinueAsNewThresholds> | undefined): ContinueAsNewThresholds | undefined {
-  if (given === undefined) return undefined;
-  requireKnown('the worker: "continueAsNew"', given, Object.keys(DEFAULT_THRESHOLDS));
-  for (const [name, value] of Object.entries(given)) wholeNumber(`the worker: "continueAsNew.${name}"`, value, 1);
-  return { ...DEFAULT_THRESHOLDS, ...given };
-}
-
-/** Found out when a result is too large, the lack of a store would cost the result. */
-function requireStore({ agents, payloadStore }: LonghaulPluginOptions): void {
-  if (payloadStore !== undefined) return;
-  for (const agent of agents) {
-    const spilling = [
-      ...agent.tools.map((tool) => ({ what: `tool "${tool.name}"`, overflow: tool.overflow })),
-      ...(agent.mcp ?? []).map((server) => ({ what: `MCP server "${server.name}"`, overflow: server.overflow })),
-    ].find(({ overflow }) => overflow === 'spill');
-    if (spilling === undefined) continue;
-    throw new UsageError(
-      `${spilling.what} of agent "${agent.name}" has "overflow": "spill", but the worker has no "payloadStore": give it one, such as fileStore({directory})`,
-    );
   }
 }

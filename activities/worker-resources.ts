@@ -1,16 +1,22 @@
-import { Runtime } from '@temporalio/worker';
-import { ResourcePool } from '../activities/resource-pool.ts';
-import type { SecretVault } from '../activities/secret-vault.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
 import type { Resources } from '../src/define/run-context.ts';
+import { ResourcePool } from './resource-pool.ts';
+import type { SecretVault } from './secret-vault.ts';
+
+/** What the resources of a worker need of it. */
+export interface ResourceSurroundings {
+  agents: readonly AnyAgent[];
+  secrets: SecretVault;
+  log: (line: string) => void;
+}
 
 /** The resources of a worker, for its agents. Throws a UsageError for a tool that needs one which the worker does not have. */
-export function workerResources(resources: Resources, agents: readonly AnyAgent[], secrets: SecretVault): ResourcePool {
+export function workerResources(resources: Resources, { agents, secrets, log }: ResourceSurroundings): ResourcePool {
   const pool = new ResourcePool(resources, {
     secret: (nameOrReference) => secrets.resolve(nameOrReference),
     redact: (text) => secrets.redact(text),
-    log: (line) => Runtime.instance().logger.warn(line),
+    log,
   });
   for (const agent of agents) {
     const tools: readonly (AnyTool & { readonly resources?: readonly string[] })[] = agent.tools;
