@@ -7,6 +7,7 @@ import { isToolOutput, type ToolOutput } from '../src/define/tool-output.ts';
 import type { ContextOperation } from '../src/domain/context-update.ts';
 import { errorMessage } from '../src/domain/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../src/domain/json.ts';
+import { tryAgain } from '../src/domain/tool-text.ts';
 import { cleanJson } from '../src/model/clean-json.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { updateFrom, withoutLegacyUpdate } from './update-from.ts';
@@ -54,7 +55,6 @@ async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Pr
     const parsed = await tool.parameters.safeParseAsync(args);
     if (!parsed.success) return failure(`Invalid arguments for '${tool.name}': ${z.prettifyError(parsed.error)}`);
     const returned = await tool.execute(parsed.data as never, context as never);
-    context.signal.throwIfAborted();
     return await toOutcome(tool, returned);
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason;
@@ -65,7 +65,7 @@ async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Pr
 
 function thrown(name: string, error: unknown): Outcome {
   const message = errorMessage(error) || `Tool '${name}' failed without a message`;
-  if (isModelRetry(error)) return { ...failure(`${message}\nPlease try again.`), asksRetry: true };
+  if (isModelRetry(error)) return { ...failure(tryAgain(message)), asksRetry: true };
   return isToolFailure(error) ? failure(message) : { ...failure(message), thrown: { error } };
 }
 

@@ -62,6 +62,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
   const turnOver = concurrency === undefined ? undefined : await runtime.turns.take(name, concurrency, own.signal);
   const limit = timeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, own.signal);
   const changes = new Map<string, JsonValue>();
+  let hasBegun = false;
   try {
     const context = toolContext(runtime, input, {
       ...call,
@@ -70,12 +71,14 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
       signal: limit.signal,
       beat: own.beat,
     });
+    hasBegun = true;
     const executed = await limit.race(executeTool({ tool, name, args: call.args, context }));
     if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);
     if (executed.thrown !== undefined && isTriedAgain(tool, executed.thrown.error))
       throw retryable(runtime, executed, executed.thrown.error);
     return await toolOutput(runtime, call, executed, Object.fromEntries(changes));
   } catch (error) {
+    if (!hasBegun) throw error;
     return endOfAttempt(runtime, call, own, error);
   } finally {
     limit.clear();
@@ -83,7 +86,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
   }
 }
 
-/** An attempt that did not come to its end: given up by the run, out of time, or on a worker that shuts down. */
+/** An attempt that did not come to its end although the tool was called: given up by the run, out of time, or on a worker that shuts down. */
 async function endOfAttempt(runtime: ActivityRuntime, call: Call, { isGivenUp }: Attempt, error: unknown): Promise<RunToolOutput> {
   const { tool } = call;
   const isOnce = tool?.policy.effect === 'once';

@@ -38,7 +38,7 @@ export type {
   VerifyCallInput,
   VerifyCallOutput,
 } from './domain/tool-messages.ts';
-export type { ApprovalsPage, ContextPage, StatusView, StepsPage } from './domain/run-views.ts';
+export type { ApprovalsPage, ContextPage, RunningCall, StatusView, StepsPage } from './domain/run-views.ts';
 
 /** The workflow type of a run. */
 export const AGENT_RUN = 'agentRun';

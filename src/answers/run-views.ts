@@ -50,6 +50,7 @@ export function contextPage(run: AskedRun, from: number): ContextPage {
     status: run.state?.status ?? 'running',
     currentStep,
     state,
+    deps: run.state?.deps ?? run.deps,
     finalResult,
     firstOffset,
     from: Math.max(from, firstOffset),

@@ -1,5 +1,6 @@
 import type { CommandIo, ServerFlags } from './command.ts';
 import { eventLines } from './print-event.ts';
+import { followProgress } from './progress-lines.ts';
 import { runTimes } from './run-times.ts';
 import { withClient } from './with-client.ts';
 
@@ -10,7 +11,7 @@ export interface EventsFlags extends ServerFlags {
   from: number;
 }
 
-/** Prints the events of a run from an offset on; following, until the run has ended. */
+/** Prints the events of a run from an offset on; following, until the run has ended, with the progress that its calls tell. */
 export async function events(io: CommandIo, { runId, follow = false, from, ...flags }: EventsFlags): Promise<number> {
   const { output, terminal } = io;
   const { signal, stdout } = terminal;
@@ -19,10 +20,18 @@ export async function events(io: CommandIo, { runId, follow = false, from, ...fl
     const width = stdout.isTTY === true ? stdout.columns : undefined;
     const look = { startedAt: start.getTime() / 1000, look: output.look.bind(output), ...(width === undefined ? {} : { width }) };
     let offset = from;
-    for await (const event of client.handle(runId).events({ from, follow, signal })) {
-      if (output.json) output.printJson({ offset, ...event });
-      else for (const line of eventLines(event, look)) output.print(line);
-      offset += 1;
+    const handle = client.handle(runId);
+    const ended = new AbortController();
+    const progress = follow ? followProgress(handle, output, AbortSignal.any([signal, ended.signal])) : undefined;
+    try {
+      for await (const event of handle.events({ from, follow, signal })) {
+        if (output.json) output.printJson({ offset, ...event });
+        else for (const line of eventLines(event, look)) output.print(line);
+        offset += 1;
+      }
+    } finally {
+      ended.abort();
+      await progress;
     }
   });
   return 0;

@@ -8,7 +8,7 @@ import type { RunRecord } from '../domain/run-record.ts';
 import type { RunStatus, StopReason } from '../domain/run-status.ts';
 import type { StepResult } from '../domain/step.ts';
 import type { AggregatedUsage } from '../domain/usage.ts';
-import type { StatusView } from '../protocol.ts';
+import type { RunningCall, StatusView } from '../protocol.ts';
 import { runRecords } from './run-records.ts';
 import { runTimes } from './run-times.ts';
 
@@ -38,6 +38,8 @@ export interface RunView {
   queued: number;
   /** Of a run that goes on: the newest error that a tool gave or a request met. */
   lastError: string | null;
+  /** Calls that are going on, with the progress that they tell. */
+  running: RunningCall[];
   /** What waits for a decision. */
   pending: ApprovalView[];
   /** Decisions that hold for further calls. */
@@ -91,7 +93,7 @@ async function liveView(handle: RunHandle<JsonValue>): Promise<RunView> {
 
 /** What the run itself says of where it stands. */
 function standing(status: StatusView, records: RunRecord[]): RunView {
-  const { runId, agentName, maxIterations, usage, toolCallsTotal, startTime, limits, queued, lastError } = status;
+  const { runId, agentName, maxIterations, usage, toolCallsTotal, startTime, limits, queued, lastError, running = [] } = status;
   const steps = stepsOf(records);
   const events = records.filter((record) => record.type === 'event');
   return {
@@ -116,6 +118,7 @@ function standing(status: StatusView, records: RunRecord[]): RunView {
     limits: limits ?? null,
     queued,
     lastError: lastError ?? null,
+    running,
     pending: [],
     remembered: [],
     decisions: events.flatMap(({ decision }) => (decision === undefined ? [] : [decision])),

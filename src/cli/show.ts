@@ -1,6 +1,7 @@
 import { approvalLines, rememberedLines } from './approval-lines.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
 import { type Output, printable } from './output.ts';
+import { runningLines } from './progress-lines.ts';
 import { runFacts } from './run-facts.ts';
 import { storyOf } from './run-story.ts';
 import { type RunView, runView } from './run-view.ts';
@@ -34,6 +35,7 @@ export function runLines(run: RunView, { output, link, flags = {} }: RunLook): s
   return [
     ...runFacts(run, link, output),
     ...storyLines(storyOf(run.records), output, waiting),
+    ...paragraphs('Goes on', run.running, runningLines, output),
     ...paragraphs('Waits for a decision', pending, (one) => approvalLines(one, { output, runId, flags }), output),
     ...paragraphs('Remembered decisions', remembered, (one) => rememberedLines(one, { output, runId, flags }), output),
     ...section('Last error', run.lastError ?? '', output),

@@ -29,6 +29,7 @@ export type { RunLimits } from '../domain/limits.ts';
 export type { MessageMode } from '../domain/queued-message.ts';
 export type {
   ContextPage,
+  RunningCall,
   DecisionReceipt,
   MessageReceipt,
   PauseReceipt,

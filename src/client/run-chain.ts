@@ -3,6 +3,8 @@ import { WorkflowNotFoundError } from '@temporalio/common';
 import type { RunCarry } from '../loop/run-carry.ts';
 import { startedEvent } from './execution-chain.ts';
 import { ExecutionReader } from './execution-reader.ts';
+import type { RunningCall } from '../protocol.ts';
+import { runningCalls } from './running-calls.ts';
 import { runNotFound } from './run-outcome.ts';
 
 /** One execution of a run, and where it begins in the record of the run. */
@@ -24,6 +26,8 @@ export interface NewestExecution {
   status: string;
   /** The run goes on no more. */
   closed: boolean;
+  /** Calls that are going on. */
+  running: RunningCall[];
 }
 
 /** The executions of a run. What is known of one never changes, so that each is looked up once. */
@@ -40,9 +44,11 @@ export class RunChain {
   /** The newest execution. Throws `run_not_found`. */
   async newest(): Promise<NewestExecution> {
     try {
-      const { status, runId } = await this.#client.workflow.getHandle(this.#runId).describe();
+      const description = await this.#client.workflow.getHandle(this.#runId).describe();
+      const { status, runId } = description;
+      const running = await runningCalls(this.#client, description);
       // In the moment of a switch the newest may be the one that has just ended.
-      return { executionId: runId, status: status.name, closed: status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW' };
+      return { executionId: runId, status: status.name, closed: status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW', running };
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw runNotFound(this.#client, this.#runId);
       throw error;

@@ -32,7 +32,8 @@ export class RunReader {
   async status(): Promise<StatusView> {
     const [execution, view] = await Promise.all([this.chain.newest(), queryRun<StatusView>(this.#client, this.#runId, QUERIES.status)]);
     const status = view === undefined ? statusFrom(this.#runId, execution, await this.#newest()) : asEnded(view, execution);
-    return execution.closed ? { ...status, waitingFor: [] } : status;
+    if (execution.closed) return { ...status, waitingFor: [] };
+    return execution.running.length === 0 ? status : { ...status, running: execution.running };
   }
 
   /** What waits for a decision. */

@@ -48,6 +48,7 @@ export function contextFrom(runId: string, { state }: ReadBackRun, from: number)
     status: state?.status ?? 'running',
     currentStep,
     state: context.state,
+    deps: state?.deps ?? {},
     finalResult,
     firstOffset,
     from: Math.max(from, firstOffset),

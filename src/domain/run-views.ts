@@ -29,8 +29,22 @@ export interface StatusView {
   toolCallsStarted: number;
   /** The newest error that a tool gave or a request met. */
   lastError?: string;
+  /** Remote calls that are going on, as the server tells: only in what the client gives, and only while there are some. */
+  running?: RunningCall[];
   /** ISO 8601. */
   startTime: string;
+}
+
+/** A call of a tool, or of the model, that is going on or waits for its next attempt. */
+export interface RunningCall {
+  /** The name of the tool; `callModel` for the model. */
+  name: string;
+  /** 1-based. */
+  attempt: number;
+  /** What the last heartbeat told: `context.heartbeat(progress)` of a tool. */
+  progress?: JsonValue;
+  /** Why the attempt before failed. */
+  lastFailure?: string;
 }
 
 /** Answer of the `approvals` query. */
@@ -55,6 +69,8 @@ export interface ContextPage {
   status: RunStatus;
   currentStep: number;
   state: JsonObject;
+  /** The run's JSON data, as the updates so far have left it. Absent in what older workers answer. */
+  deps?: JsonObject;
   finalResult: JsonValue | null;
   /** Offset of the first event that the execution which answers has recorded: those before are in the executions before. */
   firstOffset: number;

@@ -26,10 +26,18 @@ export function notHappened(name: string): string {
   return `This call of '${name}' did not happen: its answer was lost, and the tool found no effect of it. You may call it again.`;
 }
 
+const TRY_AGAIN = '\nPlease try again.';
+
+/** What a call is answered with whose tool asks the model to try again. */
+export function tryAgain(message: string): string {
+  return `${message}${TRY_AGAIN}`;
+}
+
 /** What a call is answered with whose tool has asked the model to try again as often as it may. */
 export function noRetriesLeft(name: string, retries: number, message: string): string {
   const times = retries === 1 ? 'once' : `${retries} times`;
-  return `Tool '${name}' failed, and has no retries left (it asked ${retries === 0 ? 'for none' : times}): ${message}. Try another way.`;
+  const said = message.replace(TRY_AGAIN, '').replace(/[.\s]+$/, '');
+  return `Tool '${name}' failed, and has no retries left (it asked ${retries === 0 ? 'for none' : times}): ${said}. Try another way.`;
 }
 
 /** `1 attempt`, `3 attempts`. */

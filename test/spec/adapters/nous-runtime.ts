@@ -1,7 +1,7 @@
 import { newRunState } from '../../../src/loop/run-state.ts';
 import { limitReached } from '../../../src/loop/limits.ts';
 import { applyOperations } from '../../../src/domain/context-update.ts';
-import type { JsonObject, JsonValue } from '../../../src/domain/json.ts';
+import type { JsonObject } from '../../../src/domain/json.ts';
 import { addReported, type AggregatedUsage, noUsage } from '../../../src/domain/usage.ts';
 import { newSnapshot } from '../../fakes/snapshot.ts';
 import type { SuiteAdapter } from './adapter.ts';
