@@ -20,23 +20,42 @@ export type ActualCommands = ReadonlyMap<number, readonly RecordedCommand[]>;
 /** The first command that differs; undefined where the commands that can be compared are the same. */
 export function firstDivergence(tasks: readonly HistoryTask[], actual: ActualCommands): Divergence | undefined {
   let step: number | null = null;
+  /** Local activities that the code has asked for, and that history has not seen end. */
+  const running: RecordedCommand[] = [];
   for (const { task, completed, commands } of tasks) {
     const done = actual.get(task);
+    // Waiting for local activities alone: such a task is replayed together with the next one.
+    if (done === undefined && commands.length === 0) continue;
     // The replay ended before this task: what comes later cannot be compared.
     if (done === undefined) return undefined;
-    for (let index = 0; index < Math.max(commands.length, done.length); index += 1) {
-      const [expected, own] = [commands[index], done[index]];
-      if (isSame(expected, own)) step = own?.step ?? step;
+    const [others, own] = [commands.filter((one) => !isLocal(one)), done.filter((one) => !isLocal(one))];
+    running.push(...done.filter(isLocal));
+    const missing = commands.filter(isLocal).find((one) => !take(running, one));
+    if (missing !== undefined) return { step, eventId: missing.eventId, expected: words(missing), actual: words(own[0]) };
+    for (let index = 0; index < Math.max(others.length, own.length); index += 1) {
+      const [expected, actually] = [others[index], own[index]];
+      if (isSame(expected, actually)) step = actually?.step ?? step;
       else
         return {
-          step: stepAt(expected, own) ?? step,
+          step: stepAt(expected, actually) ?? step,
           eventId: expected?.eventId ?? completed,
           expected: words(expected),
-          actual: words(own),
+          actual: words(actually ?? running[0]),
         };
     }
   }
   return undefined;
+}
+
+function isLocal({ type }: RecordedCommand): boolean {
+  return type === 'local_activity';
+}
+
+/** Takes a command like that out; false where there is none. */
+function take(commands: RecordedCommand[], command: RecordedCommand): boolean {
+  const place = commands.findIndex((one) => isSame(one, command));
+  if (place >= 0) commands.splice(place, 1);
+  return place >= 0;
 }
 
 /** The step that was reached when the replay ended; null before the first. */
@@ -50,12 +69,13 @@ function stepAt(expected: HistoryCommand | undefined, own: RecordedCommand | und
   return expected?.step ?? (expected === undefined || isModelCall ? own?.step : undefined);
 }
 
-function isSame(expected: HistoryCommand | undefined, own: RecordedCommand | undefined): boolean {
+function isSame(expected: RecordedCommand | undefined, own: RecordedCommand | undefined): boolean {
   return expected?.type === own?.type && expected?.name === own?.name;
 }
 
 const WORDS: Record<CommandType, string> = {
   activity: 'activity',
+  local_activity: 'local activity',
   activity_cancel: 'the cancellation of an activity',
   timer: 'a timer',
   timer_cancel: 'the cancellation of a timer',

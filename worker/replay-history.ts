@@ -1,4 +1,5 @@
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import { localActivityOf } from '../src/client/recorded-markers.ts';
 import type { HistoryEvent } from '../src/client/run-history.ts';
 import { activityStep } from '../src/domain/activity-step.ts';
 import type { CommandType, RecordedCommand } from '../workflows/command-recorder.ts';
@@ -34,13 +35,16 @@ export function workflowTypeOf(events: readonly HistoryEvent[]): string {
   return events[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
 }
 
-/** Markers are left out: where they stand says little about when the code asked for them. */
+/** Patches are left out: where their markers stand says little about when the code asked for them. */
 function commandOf(event: HistoryEvent): RecordedCommand | undefined {
   const activity = event.activityTaskScheduledEventAttributes;
   if (activity) {
     const step = activityStep(decoded(event.userMetadata?.summary), decoded(activity.input?.payloads?.[0]));
     return { type: 'activity', name: activity.activityType?.name ?? '', ...(step === undefined ? {} : { step }) };
   }
+  const marker = event.markerRecordedEventAttributes;
+  const local = marker ? localActivityOf(marker) : undefined;
+  if (local) return { type: 'local_activity', name: local.name };
   const child = event.startChildWorkflowExecutionInitiatedEventAttributes;
   if (child) return { type: 'child', name: child.workflowType?.name ?? '' };
   const signal = event.signalExternalWorkflowExecutionInitiatedEventAttributes;

@@ -5,6 +5,7 @@ import { activityStep } from '../src/domain/activity-step.ts';
 /** What code can ask of the server, as far as replaying compares it. */
 export type CommandType =
   | 'activity'
+  | 'local_activity'
   | 'activity_cancel'
   | 'timer'
   | 'timer_cancel'
@@ -81,14 +82,15 @@ function cancellation({ cancelTimer, requestCancelActivity }: Command): string |
 }
 
 /**
- * Undefined for what leaves no event at its place in history: answers to queries, rejected Updates, and what becomes a
- * marker (patches, local activities).
+ * Undefined for what leaves no event at its place in history: answers to queries, rejected Updates, and patches. A local
+ * activity leaves one where it ends.
  */
 function recorded(command: Command): RecordedCommand | undefined {
   if (command.scheduleActivity) {
     const step = activityStep(decoded(command.userMetadata?.summary), decoded(command.scheduleActivity.arguments?.[0]));
     return { type: 'activity', name: command.scheduleActivity.activityType ?? '', ...(step === undefined ? {} : { step }) };
   }
+  if (command.scheduleLocalActivity) return { type: 'local_activity', name: command.scheduleLocalActivity.activityType ?? '' };
   if (command.startChildWorkflowExecution) return { type: 'child', name: command.startChildWorkflowExecution.workflowType ?? '' };
   if (command.signalExternalWorkflowExecution)
     return { type: 'external_signal', name: command.signalExternalWorkflowExecution.signalName ?? '' };

@@ -46,6 +46,24 @@ test('a difference is told by the run, its step, and the command that differs', 
   expect(exitCode).toBe(9);
 });
 
+test('a local call that the code does not make is told too, whatever tasks it went on over', async () => {
+  const texts = await Promise.all(
+    ['local-tools', 'local-tools-over-tasks'].map((name) => readFile(join(HISTORIES, `${name}.json`), 'utf8')),
+  );
+  const files = texts.map((_, place) => join(folder, `local-${place}.json`));
+  for (const [place, text] of texts.entries()) await writeFile(files[place] ?? '', withAnotherLocalCall(text));
+  const { exitCode, stdout } = await callCli(['replay', ...files]);
+  await Promise.all(files.map((file) => rm(file)));
+  expect(stdout.replaceAll(folder, 'F')).toMatchInlineSnapshot(`
+    "diverged  local-tools (F/local-0.json)
+              step 3: history has local activity "mended" (event 41), the code does activity "callModel"
+    diverged  local-tools-over-tasks (F/local-1.json)
+              step 1: history has local activity "mended" (event 34), the code does activity "callModel"
+    "
+  `);
+  expect(exitCode).toBe(9);
+});
+
 test('for machines each run is an object on a line', async () => {
   const { exitCode, stdout } = await callCli(['replay', foreign, join(folder, 'good.json'), '--json']);
   const [first, second] = stdout
@@ -99,3 +117,16 @@ test.each([
   expect(stderr).toContain(said);
   expect(exitCode).toBe(2);
 });
+
+/** A history whose last local call was to another tool. */
+function withAnotherLocalCall(text: string): string {
+  const history = JSON.parse(text) as {
+    events: { markerRecordedEventAttributes?: { details: Record<string, { payloads: { data: string }[] }> } }[];
+  };
+  const details = history.events.findLast((event) => event.markerRecordedEventAttributes)?.markerRecordedEventAttributes?.details;
+  for (const payload of details?.['data']?.payloads ?? []) {
+    const data = { ...(JSON.parse(Buffer.from(payload.data, 'base64').toString()) as object), activity_type: 'mended' };
+    payload.data = Buffer.from(JSON.stringify(data)).toString('base64');
+  }
+  return JSON.stringify(history);
+}

@@ -77,7 +77,7 @@ const lookUp = callTool('search', { query: 'a' }, 'c1');
 const both = together(say('looking'), lookUp, callTool('broken', {}, 'c2'), callTool('nope', {}, 'c3'));
 const threeLookUps = together(lookUp, callTool('search', { query: 'b' }, 'c2'), callTool('search', { query: 'c' }, 'c3'));
 const longLookUps = ['a', 'b', 'c', 'd', 'e'].map((text) => callTool('search', { query: text.repeat(1_200) }, text));
-const mixed = [note('a', 'l1'), lookUp, callTool('note_down', { text: '' }, 'l2'), callTool('fetch', {}, 'l3')];
+const mixed = [note('a', 'l1'), lookUp, callTool('note_down', { text: '' }, 'l2'), callTool('fetch', {}, 'l3')] as const;
 
 /** What is recorded, by the name of the file. */
 export const scenarios: Record<string, Scenario> = {
