@@ -35,7 +35,7 @@ test('a tool that throws is tried again with the same key, as often as its polic
     name: 'final',
     description: 'Fails for good',
     parameters: z.object({}),
-    execute: ({}) => {
+    execute: () => {
       throw new ToolFailure('there is no order 7');
     },
   });
@@ -135,7 +135,7 @@ test('a tool may ask the model to try again, a bounded number of times', async (
 
 test('what a long call tells of its progress is in the status of the run, and the next attempt goes on from it', async () => {
   await using testbed = await Testbed.open();
-  let isSeen = false;
+  const seen = Promise.withResolvers<void>();
   const copy = defineTool({
     name: 'copy_files',
     description: 'Copies files',
@@ -144,7 +144,7 @@ test('what a long call tells of its progress is in the status of the run, and th
     execute: async (_, { heartbeat, lastHeartbeat, retry }) => {
       const from = Number(lastHeartbeat ?? 0);
       heartbeat(from + 3);
-      while (!isSeen) await delay(20);
+      await seen.promise;
       if (retry === 0) throw new Error('the disk is full');
       return `copied from ${from} on`;
     },
@@ -156,7 +156,7 @@ test('what a long call tells of its progress is in the status of the run, and th
     const { running = [] } = await handle.status();
     return running.some(({ name, attempt, progress }) => name === 'copy_files' && attempt === 1 && progress === 3);
   }, 'the progress of the call');
-  isSeen = true;
+  seen.resolve();
   const { steps } = await handle.result({ steps: true });
   expect(steps?.[0]?.toolCalls[0]?.result).toBe('copied from 3 on');
   expect(await handle.status()).not.toHaveProperty('running');
