@@ -2,16 +2,13 @@ import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
 import type { AnyAgent } from '../define/agent-definition.ts';
-import { parseDeps } from '../define/parse-deps.ts';
 import type { ContentPart } from '../domain/content.ts';
-import { depsProblem } from '../domain/deps-problem.ts';
 import { LonghaulError } from '../domain/error.ts';
-import { isJsonObject, type JsonObject } from '../domain/json.ts';
-import { type LimitOptions, plainLimits } from '../domain/limit-options.ts';
+import type { LimitOptions } from '../domain/limit-options.ts';
 import { outputText } from '../domain/output-text.ts';
 import { summaryText } from '../domain/summary-text.ts';
 import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../protocol.ts';
-import { checkRunInput } from '../schema/run-input-schema.ts';
+import { runInput } from './run-input.ts';
 
 /** How a run is started. */
 export interface StartOptions<Deps = unknown> {
@@ -37,8 +34,8 @@ export async function startRun(
   options: StartOptions,
   defaultTaskQueue?: string,
 ): Promise<string> {
-  const name = typeof agent === 'string' ? agent : agent.name;
-  const input = runInput(agent, name, options);
+  const input = runInput(agent, options);
+  const name = input.agent;
   const runId = options.runId ?? `${name}-${randomUUID()}`;
   try {
     await client.workflow.start<(input: RunInput) => Promise<unknown>>(AGENT_RUN, {
@@ -59,33 +56,4 @@ export async function startRun(
     }
   }
   return runId;
-}
-
-function runInput(agent: AnyAgent | string, name: string, options: StartOptions): RunInput {
-  const { input, deps, maxIterations, limits } = options;
-  const checked = checkRunInput(
-    stripUndefined({
-      agent: name,
-      input,
-      deps: deps === undefined ? undefined : plainDeps(agent, deps),
-      maxIterations,
-      limits: limits === undefined ? undefined : plainLimits('the run cannot start', limits),
-    }),
-  );
-  if (!checked.ok) throw new LonghaulError(checked.code, `The run cannot start: ${checked.problem}`);
-  return checked.input;
-}
-
-/** Deps as they will be read: plain JSON without secrets that fits the agent's schema, where the agent is at hand. */
-function plainDeps(agent: AnyAgent | string, deps: unknown): JsonObject {
-  const problem = depsProblem(deps);
-  if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
-  if (typeof agent !== 'string') parseDeps(agent, deps);
-  const plain: unknown = JSON.parse(JSON.stringify(deps) ?? 'null');
-  if (isJsonObject(plain)) return plain;
-  throw new LonghaulError('invalid_input', 'deps: expected an object of JSON values');
-}
-
-function stripUndefined(value: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
 }

@@ -1,0 +1,46 @@
+import type { AnyAgent } from '../define/agent-definition.ts';
+import { parseDeps } from '../define/parse-deps.ts';
+import type { ContentPart } from '../domain/content.ts';
+import { depsProblem } from '../domain/deps-problem.ts';
+import { LonghaulError } from '../domain/error.ts';
+import { isJsonObject, type JsonObject } from '../domain/json.ts';
+import { type LimitOptions, plainLimits } from '../domain/limit-options.ts';
+import type { RunInput } from '../protocol.ts';
+import { checkRunInput } from '../schema/run-input-schema.ts';
+
+/** What a caller says of a run that it starts. */
+export interface RunInputOptions {
+  input: string | ContentPart[];
+  deps?: unknown;
+  maxIterations?: number;
+  limits?: LimitOptions;
+}
+
+/** The input of a run, as it is sent. Throws `invalid_input` and `payload_too_large` for what no run can start with. */
+export function runInput(agent: AnyAgent | string, { input, deps, maxIterations, limits }: RunInputOptions): RunInput {
+  const checked = checkRunInput(
+    stripUndefined({
+      agent: typeof agent === 'string' ? agent : agent.name,
+      input,
+      deps: deps === undefined ? undefined : plainDeps(agent, deps),
+      maxIterations,
+      limits: limits === undefined ? undefined : plainLimits('the run cannot start', limits),
+    }),
+  );
+  if (!checked.ok) throw new LonghaulError(checked.code, `The run cannot start: ${checked.problem}`);
+  return checked.input;
+}
+
+/** Deps as they will be read: plain JSON without secrets that fits the agent's schema, where the agent is at hand. */
+function plainDeps(agent: AnyAgent | string, deps: unknown): JsonObject {
+  const problem = depsProblem(deps);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
+  if (typeof agent !== 'string') parseDeps(agent, deps);
+  const plain: unknown = JSON.parse(JSON.stringify(deps) ?? 'null');
+  if (isJsonObject(plain)) return plain;
+  throw new LonghaulError('invalid_input', 'deps: expected an object of JSON values');
+}
+
+function stripUndefined(value: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
+}
