@@ -64,6 +64,16 @@ export class HandMade {
     return this;
   }
 
+  /** A local call that ended in this task, so many milliseconds after it began: with a result for the call at that place, or with a failure of the `seq`th activity. */
+  local(ended: number, name: string, end: { at: [number, number]; result: string } | { seq: number; failure: string }, afterMs = 0): this {
+    const seq = 'seq' in end ? end.seq : 0;
+    const input = { seq, name, endedAt: BEGAN + ended * APART + afterMs };
+    const came =
+      'at' in end ? { output: { id: 'local', content: [end.result], durationMs: 1, at: end.at } } : { failure: new Error(end.failure) };
+    this.recorded.localCalls.push({ input, scheduledIn: ended, task: ended, ...came });
+    return this;
+  }
+
   arrival(by: 'update' | 'signal', task: number, name: string, argument: object | null = null): this {
     this.recorded.arrivals.push({ by, name, argument, task });
     return this;
