@@ -16,6 +16,7 @@ import type { CreateWorkerOptions } from '../../worker/index.ts';
 import { assistant, broken, search } from '../server/agents.ts';
 import { clerk } from '../server/decision-agents.ts';
 import { until } from '../server/until.ts';
+import { asker, teller } from './effect-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
 
 /** A run to record: what the model answers, and what happens to the run meanwhile. */
@@ -71,6 +72,8 @@ export const agents = [
   hasty,
   locals,
   localsInSequence,
+  teller,
+  asker,
 ];
 
 const lookUp = callTool('search', { query: 'a' }, 'c1');
@@ -78,6 +81,8 @@ const both = together(say('looking'), lookUp, callTool('broken', {}, 'c2'), call
 const threeLookUps = together(lookUp, callTool('search', { query: 'b' }, 'c2'), callTool('search', { query: 'c' }, 'c3'));
 const longLookUps = ['a', 'b', 'c', 'd', 'e'].map((text) => callTool('search', { query: text.repeat(1_200) }, text));
 const mixed = [note('a', 'l1'), lookUp, callTool('note_down', { text: '' }, 'l2'), callTool('fetch', {}, 'l3')] as const;
+
+const bar = callTool('raise_bar', { above: 10 }, 'bar');
 
 /** What is recorded, by the name of the file. */
 export const scenarios: Record<string, Scenario> = {
@@ -233,7 +238,36 @@ export const scenarios: Record<string, Scenario> = {
       await run.cancel('recorded');
     },
   },
+  'answers-lost': {
+    agent: 'teller',
+    script: [
+      together(callTool('pay', { amount: 5 }, 'p'), callTool('book', { seat: 7 }, 'b'), bar),
+      callTool('picky'),
+      callTool('picky'),
+      say('done'),
+    ],
+  },
+  'asked-what-became-of-a-call': {
+    agent: 'asker',
+    script: [together(bar, callTool('pay', { amount: 5 }, 'p')), say('done')],
+    meanwhile: async (run) => {
+      await waiting(run, 1);
+      await run.respond('p', 'paid on Monday', { id: 'd1', by: 'ann' });
+    },
+  },
+  'asked-again-after-an-update': {
+    agent: 'asker',
+    script: [together(bar, spend(5), spend(50)), say('done')],
+    meanwhile: async (run) => {
+      await waiting(run, 1);
+      await run.approve('spend-50', { id: 'd1', by: 'ann' });
+    },
+  },
 };
+
+function spend(amount: number): ScriptedReply {
+  return callTool('spend', { amount }, `spend-${amount}`);
+}
 
 function pay(amount: number): ScriptedReply {
   return callTool('refund', { amount }, `pay-${amount}`);
