@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { agents, reporter, reports } from '../../examples/mcp/agents.ts';
 import { defineAgent, mcpServer, secret } from '../../src/index.ts';
 import { callTool, say, scriptedModel, together } from '../../src/testing/index.ts';
 import { Replayer } from '../../worker/index.ts';
@@ -136,4 +137,21 @@ test('a call that happens once is not made again when its server dies, and the m
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'told' });
   expect(await run.steps()).toMatchObject([{ toolCalls: [{ isError: true, result: expect.stringMatching(/unknown|nobody knows/i) }] }, {}]);
   expect(scripted.requests).toHaveLength(2);
+});
+
+test('the agent of the example reads its reports, and a write waits for a person', async () => {
+  await using testbed = await Testbed.open();
+  const path = join(reports, 'january.txt');
+  const reading = scriptedModel([
+    callTool('read_text_file', { path }),
+    callTool('write_file', { path, content: '' }, 'c1'),
+    say('1,204 orders.'),
+  ]);
+  await testbed.work({ agents, providers: { openai: reading } });
+  const run = await testbed.client.start(reporter, { input: 'How many orders came in January?', taskQueue: testbed.taskQueue });
+  await until(async () => (await run.status()).status === 'pending_confirmation', 'the write waits');
+  expect((await run.approvals()).pending).toMatchObject([{ toolName: 'write_file', reason: `would write ${JSON.stringify(path)}` }]);
+  await run.reject('c1', { reason: 'the reports stay as they are' });
+  expect(await run.result()).toMatchObject({ status: 'completed', output: '1,204 orders.' });
+  expect((await run.steps())[0]?.toolCalls).toMatchObject([{ toolName: 'read_text_file', result: readFileSync(path, 'utf8') }]);
 });
