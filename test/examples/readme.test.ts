@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-test.each(['examples/first-agent/agents.ts', 'examples/service/service.ts', 'examples/approvals/refunds.ts'])(
+test.each(['examples/first-agent/agents.ts', 'examples/service/service.ts', 'examples/approvals/refunds.ts', 'examples/tools/shop.ts'])(
   'the README shows %s as it is run',
   (path) => {
     expect(read('README.md')).toContain(`<!-- ${path} -->\n\`\`\`ts\n${read(path)}\`\`\``);

@@ -3,8 +3,9 @@ import { LonghaulClient } from 'longhaul/client';
 import { expect, test } from 'vitest';
 import { decideRefunds, desk } from '../../examples/approvals/refunds.ts';
 import { agents } from '../../examples/first-agent/agents.ts';
+import { clerk, type Shop } from '../../examples/tools/shop.ts';
 import { createService } from '../../examples/service/service.ts';
-import { callTool, hang, say, scriptedModel } from '../../src/testing/index.ts';
+import { callTool, hang, say, scriptedModel, together } from '../../src/testing/index.ts';
 import { Testbed, until } from './testbed.ts';
 
 test('the service of the README starts a run once, tells how it stands, gives the answer, and cancels', async () => {
@@ -66,4 +67,29 @@ test('the refunds of the README wait for a clerk: one is paid, one is denied wit
     expect.stringMatching(/^refunded \$150 /) as string,
     'User denied the tool execution. Reason: ann may pay $200: offer that much',
   ]);
+});
+
+test('the shop of the README keeps a cart that its tools share, and takes the money once', async () => {
+  await using testbed = await Testbed.open();
+  const add = (article: string): ReturnType<typeof callTool> => callTool('add_to_cart', { article });
+  const scripted = scriptedModel([add('lamp'), together(add('table'), add('chair')), callTool('pay'), say('Yours.')]);
+  const shop: Shop = {
+    stock: new Map([
+      ['table', 3],
+      ['chair', 9],
+    ]),
+    payments: new Map(),
+  };
+  const secrets = (name: string): string | undefined => (name === 'payment-key' ? 'k'.repeat(20) : undefined);
+  await testbed.work({ agents: [clerk], providers: { openai: scripted }, resources: { shop }, secrets });
+  const run = { input: 'A table and a chair', deps: { userId: 'u1', cart: [] }, taskQueue: testbed.taskQueue, steps: true };
+  const { runId, steps } = await testbed.client.run(clerk, run);
+  expect(steps?.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result))).toEqual([
+    'There is no "lamp". There are: table, chair\nPlease try again.',
+    '{"articles":1}',
+    '{"articles":2}',
+    'receipt for table,chair, signed with 20 characters',
+  ]);
+  expect((await testbed.client.handle(runId).context()).deps).toEqual({ userId: 'u1', cart: ['table', 'chair'] });
+  expect(shop.payments.size).toBe(1);
 });

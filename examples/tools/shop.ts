@@ -1,0 +1,55 @@
+// Tools of a shop: one that is tried again, one that must act once, one that is quick, and a cart that tools share.
+import { contextUpdate, defineAgent, defineTool, ModelRetry, secret, withUpdate } from 'longhaul';
+import { z } from 'zod';
+
+const customer = z.object({ userId: z.string(), cart: z.array(z.string()) });
+type Customer = z.output<typeof customer>;
+
+/** What the worker gives its tools as `resources`. */
+export interface Shop {
+  stock: Map<string, number>;
+  payments: Map<string, string>;
+}
+
+const addToCart = defineTool({
+  name: 'add_to_cart',
+  description: 'Puts an article into the cart',
+  parameters: z.object({ article: z.string() }),
+  tier: 'local', // over in milliseconds: no round trip to the server
+  resources: ['shop'],
+  execute: ({ article }, { deps, resources }: { deps: Readonly<Customer>; resources: Record<string, unknown> }) => {
+    const { stock } = resources['shop'] as Shop;
+    if (!stock.has(article)) throw new ModelRetry(`There is no "${article}". There are: ${[...stock.keys()].join(', ')}`);
+    // Calls after this one see the cart with the article in it.
+    return withUpdate({ articles: deps.cart.length + 1 }, contextUpdate<Customer>().append('cart', article));
+  },
+});
+
+const pay = defineTool({
+  name: 'pay',
+  description: 'Takes the money for what is in the cart',
+  parameters: z.object({}),
+  effect: 'once', // never started again after it may have started
+  resources: ['shop'],
+  execute: async (_, { deps, resources, secret: read, idempotencyKey }) => {
+    const key = await read(secret('payment-key')); // from the environment of the worker: PAYMENT_KEY
+    const receipt = `receipt for ${String(deps['cart'])}, signed with ${key.length} characters`;
+    (resources['shop'] as Shop).payments.set(idempotencyKey, receipt);
+    return receipt;
+  },
+  // Where its answer is lost (the worker died), the tool is asked what became of the call.
+  verify: (idempotencyKey, { resources }) => {
+    const receipt = (resources['shop'] as Shop).payments.get(idempotencyKey);
+    return receipt === undefined ? { happened: false } : { happened: true, result: receipt };
+  },
+});
+
+export const clerk = defineAgent({
+  name: 'shop_clerk',
+  model: `openai/${process.env['OPENAI_MODEL'] ?? 'gpt-5-mini'}`,
+  instructions: 'You help customers buy what they ask for.',
+  deps: customer,
+  tools: [addToCart, pay],
+  parallel: false,
+  onUnknownOutcome: 'ask', // and where nobody knows, a person
+});
