@@ -132,3 +132,19 @@ test('a tool that asks for a secret that the worker does not have fails with the
     result: expect.stringContaining('Secret "crm-token" is missing. It was looked for in: the drawer of crm-token.'),
   });
 });
+
+test('a run with what looks like a secret in its deps, started past the client, ends with the path of it', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([]);
+  await testbed.work({ agents: [leakyAgent], providers: { scripted }, resources: { crm }, payloadStore: fileStore({ directory }) });
+  const { workflowId } = await testbed.client.temporal.workflow.start('agentRun', {
+    args: [{ agent: 'gossip', input: 'Q', deps: { crm: { api_key: 'v8-Kq2' } } }],
+    taskQueue: testbed.taskQueue,
+    workflowId: `${testbed.taskQueue}-credential`,
+  });
+  expect(await testbed.client.handle(workflowId).result()).toMatchObject({
+    status: 'error',
+    errorCode: 'invalid_input',
+    error: expect.stringContaining('deps.crm.api_key is a text under the name of a credential'),
+  });
+});
