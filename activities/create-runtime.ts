@@ -73,7 +73,6 @@ export function createRuntime(options: RuntimeOptions, surroundings: RuntimeSurr
   return {
     registry: new AgentRegistry(agents, options.providers),
     resourcePool,
-    resources: resourcePool.shared,
     secrets,
     mcp: workerPool(secrets, log),
     otherActivities: new Set(),

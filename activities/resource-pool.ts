@@ -43,11 +43,6 @@ export class ResourcePool {
     );
   }
 
-  /** What is seen without names, as it is: nothing is opened or checked for it. */
-  get shared(): Resources {
-    return this.#shared.resources;
-  }
-
   /** All that is not lazy is open: what `open` gives need not be waited for. */
   get isOpen(): boolean {
     return this.#isOpen;

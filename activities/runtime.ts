@@ -1,6 +1,5 @@
 import type { ContinueAsNewThresholds } from '../src/domain/continue-as-new.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
-import type { Resources } from '../src/define/run-context.ts';
 import type { ArchiveSink } from '../src/archive/archive-sink.ts';
 import type { PriceTable } from '../src/model/prices.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
@@ -18,8 +17,6 @@ export interface ActivityRuntime {
   registry: AgentRegistry;
   /** The live objects of the worker. */
   resourcePool: ResourcePool;
-  /** Those that are seen without a name, unchecked. */
-  resources: Resources;
   /** Reads secrets, and takes those that were read out of what tools hand on. */
   secrets: SecretVault;
   /** The connections to MCP servers. */

@@ -1,5 +1,4 @@
 import type { AnyAgent } from '../src/define/agent-definition.ts';
-import type { AnyTool } from '../src/define/tool-definition.ts';
 import type { Resources } from '../src/define/run-context.ts';
 import { ResourcePool } from './resource-pool.ts';
 import type { SecretVault } from './secret-vault.ts';
@@ -19,8 +18,7 @@ export function workerResources(resources: Resources, { agents, secrets, log }: 
     log,
   });
   for (const agent of agents) {
-    const tools: readonly (AnyTool & { readonly resources?: readonly string[] })[] = agent.tools;
-    for (const { name, resources: needed = [] } of tools) pool.require(`tool "${name}" of agent "${agent.name}"`, needed);
+    for (const { name, resources: needed = [] } of agent.tools) pool.require(`tool "${name}" of agent "${agent.name}"`, needed);
   }
   return pool;
 }

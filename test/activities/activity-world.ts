@@ -22,7 +22,7 @@ import { scriptedModel } from '../../src/testing/index.ts';
 export const EXECUTION = 'default/run-1/execution-1';
 
 /** What a test says about the world of an activity. */
-export interface WorldOptions extends Omit<Partial<ActivityRuntime>, 'resources' | 'resourcePool'> {
+export interface WorldOptions extends Omit<Partial<ActivityRuntime>, 'resourcePool'> {
   /** What the worker has: nothing opens the pool of it. */
   resources?: Resources;
   agents?: readonly AnyAgent[];
@@ -51,7 +51,16 @@ export interface World {
 
 /** A world whose run has said no more than one message of a user. */
 export function activityWorld(options: WorldOptions = {}): World {
-  const { agents = [], model = scriptedModel([]), events = QUESTION, answers = {}, heartbeatDetails, info, resources = {}, ...changes } = options;
+  const {
+    agents = [],
+    model = scriptedModel([]),
+    events = QUESTION,
+    answers = {},
+    heartbeatDetails,
+    info,
+    resources = {},
+    ...changes
+  } = options;
   const asked: World['asked'] = [];
   const beats: unknown[] = [];
   const query = async (name: string, argument: unknown): Promise<unknown> => {
@@ -65,7 +74,10 @@ export function activityWorld(options: WorldOptions = {}): World {
   const parts = { withDeadline: run, withAbortSignal: run, workflow: { getHandle: () => ({ query }) } };
   const client = parts as unknown as Client;
   const workflowExecution = { workflowId: 'run-1', runId: 'execution-1' };
-  const environment = new MockActivityEnvironment({ workflowExecution, heartbeatDetails, ...info }, { client, logger: new DefaultLogger('ERROR') });
+  const environment = new MockActivityEnvironment(
+    { workflowExecution, heartbeatDetails, ...info },
+    { client, logger: new DefaultLogger('ERROR') },
+  );
   environment.on('heartbeat', (details: unknown) => beats.push(structuredClone(details)));
   return {
     runtime: { ...runtimeOf(agents, model, resources), ...changes },
@@ -83,7 +95,6 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
   return {
     registry: new AgentRegistry(agents, { scripted: model }),
     resourcePool,
-    resources: resourcePool.shared,
     secrets: new SecretVault(),
     mcp: new McpPool(() => Promise.reject(new Error('no MCP servers'))),
     otherActivities: new Set(),

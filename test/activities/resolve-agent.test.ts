@@ -18,7 +18,6 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
   return {
     registry: new AgentRegistry([clerk], { p: scriptedModel([]) }),
     resourcePool: poolOf({}),
-    resources: {},
     secrets: new SecretVault(),
     mcp: new McpPool(() => Promise.reject(new Error('no MCP servers'))),
     otherActivities: new Set(),

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { UsageError } from '../../src/domain/error.ts';
+import { defineAgent, defineTool } from '../../src/index.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
 import { LonghaulPlugin, type LonghaulPluginOptions } from '../../worker/index.ts';
 
 function pluginWith(options: object): LonghaulPlugin {
@@ -25,4 +28,28 @@ describe('prices that are none are refused where the worker is made', () => {
 
 test.each(['authorize', 'notify'])('"%s" has to be a function', (name) => {
   expect(() => pluginWith({ [name]: { as: 'me' } })).toThrow(new UsageError(`the worker: "${name}" is {"as":"me"}: write a function`));
+});
+
+describe('a tool that names a resource', () => {
+  const audit = defineTool({
+    name: 'audit',
+    description: 'Audits',
+    parameters: z.object({}),
+    resources: ['ledger', 'flags'],
+    execute: () => 'balanced',
+  });
+  const agents = [defineAgent({ name: 'auditor', model: 'p/m', tools: [audit] })];
+  const options = { agents, providers: { p: scriptedModel([]) } };
+
+  test('is refused by a worker that does not have it, with those that it has', () => {
+    expect(() => pluginWith({ ...options, resources: { flags: {}, db: {} } })).toThrow(
+      new UsageError(
+        'tool "audit" of agent "auditor" needs the resource "ledger", but the worker has none of that name (it has: "flags", "db"): add it to "resources"',
+      ),
+    );
+  });
+
+  test('is taken by one that has it', () => {
+    expect(pluginWith({ ...options, resources: { flags: {}, ledger: {} } })).toBeInstanceOf(LonghaulPlugin);
+  });
 });
