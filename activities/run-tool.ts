@@ -46,11 +46,14 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   const tool = calledTool(runtime, input, name);
   const args = await argumentsOf(runtime, input);
   const { deps, state } = await dataFor(input);
-  const call: Call = { input, name, tool, args, deps, state, resources: await runtime.resourcePool.use(tool?.resources) };
   const output = await attempt(
     runtime.aborts,
     { heartbeatMs: runtime.heartbeatMs, details: () => activityInfo().heartbeatDetails as unknown },
-    (own) => runAttempt(runtime, call, own),
+    async (own) => {
+      // Heartbeats go on meanwhile: opening again what was lost may take longer than the server waits for one.
+      const resources = await runtime.resourcePool.use(tool?.resources);
+      return runAttempt(runtime, { input, name, tool, args, deps, state, resources }, own);
+    },
   );
   if (!output.lost) runtime.transcripts.addResult(runKey(input), output.id, input.eventId, toolResult(name, input, output));
   return output;
