@@ -10,6 +10,7 @@ export function decisionHints(
 ): string[] {
   const hint = (command: string, ...options: string[]): string =>
     shellCommand(command, { operands: [runId, callId], options: [...options, ...more] });
+  if (kind === 'outcome') return [hint('respond', '--text', '…'), hint('reject', '--reason', '…')];
   if (kind === 'question') return [hint('respond', ...answerOptions(answer))];
   return [hint('approve'), hint('reject', '--reason', '…')];
 }

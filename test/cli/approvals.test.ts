@@ -123,6 +123,7 @@ test('a question is answered as its schema wants it, and a limit is approved lik
   ]);
   expect(hints({ kind: 'question', answer: { type: 'number' } })).toEqual(["longhaul respond r c1 --value '…'"]);
   expect(hints({ kind: 'limit' })[0]).toBe('longhaul approve r c1');
+  expect(hints({ kind: 'outcome' })[0]).toBe("longhaul respond r c1 --text '…'");
 });
 
 test('a command to copy leads to the same server, and nothing that a model wrote can run in a shell', () => {

@@ -189,3 +189,36 @@ test('calls of a tool overlap no more than it says, and go to the task queue tha
     Array.from({ length: 5 }, () => testbed.taskQueue),
   );
 });
+
+test('a call that runs again after a reset has the key that it had, and two calls with equal arguments have two', async () => {
+  await using testbed = await Testbed.open();
+  const keys: string[] = [];
+  const act = defineTool({
+    name: 'act',
+    description: 'Acts',
+    parameters: z.object({}),
+    execute: (_, { idempotencyKey }) => {
+      keys.push(idempotencyKey);
+      return 'acted';
+    },
+  });
+  const agent = defineAgent({ name: 'actor', model: 'scripted/m', tools: [act], parallel: false });
+  const scripted = scriptedModel([together(callTool('act'), callTool('act')), say('done'), say('done again')]);
+  await testbed.work({ agents: [agent], providers: { scripted } });
+  const { runId } = await testbed.client.run(agent, { input: 'Q', taskQueue: testbed.taskQueue });
+  const scheduled = (await historyOf(testbed, runId)).flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
+  const first = scheduled.find(({ activityType }) => activityType?.name === 'act');
+  const { temporal } = testbed.client;
+  await temporal.workflowService.resetWorkflowExecution({
+    namespace: temporal.options.namespace,
+    workflowExecution: { workflowId: runId },
+    reason: 'test',
+    requestId: `${runId}-reset`,
+    workflowTaskFinishEventId: first?.workflowTaskCompletedEventId ?? null,
+  });
+  await until(() => scripted.requests.length === 3, 'the run to end again');
+  expect(await testbed.client.handle(runId).result()).toMatchObject({ status: 'completed', output: 'done again' });
+  expect(keys).toHaveLength(4);
+  expect(keys.slice(2)).toEqual(keys.slice(0, 2));
+  expect(keys[0]).not.toBe(keys[1]);
+});
