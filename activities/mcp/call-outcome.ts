@@ -1,4 +1,5 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type CallToolResult } from '@modelcontextprotocol/client';
+import { STREAM_ENDED } from './stream-ends.ts';
 import { errorMessage } from '../../src/domain/error.ts';
 
 /** What became of a call. Messages are the server's or ours, and may hold anything: they are cut and redacted where they are used. */
@@ -25,7 +26,7 @@ const ANSWERED = new Set<SdkErrorCode>([
 
 /** What an error of a call says about the call. */
 export function outcomeOfError(error: unknown): McpOutcome {
-  if (ProtocolError.isInstance(error)) return { type: 'refused', message: error.message };
+  if (ProtocolError.isInstance(error)) return { type: error.code === STREAM_ENDED ? 'lost' : 'refused', message: error.message };
   if (SdkHttpError.isInstance(error)) return { type: wasTurnedAway(error.status) ? 'not_sent' : 'lost', message: `HTTP ${error.status}` };
   if (SdkError.isInstance(error)) return outcomeOfSdkError(error);
   const code = networkCode(error);

@@ -7,6 +7,7 @@ import type { SecretVault } from '../secret-vault.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import type { Link } from './mcp-connection.ts';
 import { lastWords } from './last-words.ts';
+import { failAtStreamEnd } from './stream-ends.ts';
 
 /** What a connection needs of its worker. */
 export interface LinkOptions {
@@ -36,6 +37,7 @@ async function httpLink(name: string, { url, headers }: McpTransport & { type: '
     }
   }
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: resolved }, fetch: boundedFetch });
+  failAtStreamEnd(transport);
   return { transport, end: () => transport.terminateSession(), lastWords: () => [] };
 }
 

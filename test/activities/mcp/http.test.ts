@@ -63,6 +63,14 @@ test('a server that has forgotten the session gets a new one, and the call', asy
   expect(await call('echo', { message: 'again' })).toMatchObject({ type: 'answered', result: { content: [{ text: 'Echo: again' }] } });
 });
 
+test('a call during which the server is killed is lost', async () => {
+  let restarted: Promise<void> | undefined;
+  const onProgress = (): void => void (restarted ??= server.restart());
+  const outcome = await call('trigger-long-running-operation', { duration: 600, steps: 6000 }, { onProgress });
+  expect(outcome).toEqual({ type: 'lost', message: 'connection closed' });
+  await restarted;
+});
+
 test('an address where nobody listens cannot be reached', async () => {
   const [port] = await freePorts([undefined]);
   const nobody = mcpServer({ name: 'nobody', url: `http://127.0.0.1:${port}/mcp`, headers: { authorization: secret('crm-token') } });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, request, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream';
 
 /** Stands before an HTTP server and keeps what it is asked with. */
 export interface RecordingProxy {
@@ -16,7 +17,8 @@ export async function recordingProxy(target: string): Promise<RecordingProxy> {
     headers.push(incoming.headers);
     const onward = request(target, { method: incoming.method, headers: incoming.headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(outgoing);
+      // An answer that breaks off breaks off here, too.
+      pipeline(answer, outgoing, () => undefined);
     });
     onward.on('error', () => outgoing.destroy());
     outgoing.on('close', () => onward.destroy());
