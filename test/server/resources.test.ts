@@ -93,3 +93,31 @@ test('a worker whose resource cannot be opened is not made, and says which', asy
   });
   expect(closed).toEqual(['cache']);
 });
+
+test('a call whose resource cannot be opened is an error that the model reads, and the next call has it', async () => {
+  const browse = defineTool({
+    name: 'browse',
+    description: 'Reads a page',
+    parameters: z.object({}),
+    resources: ['browser'],
+    maxAttempts: 1,
+    execute: (_, { resources }) => resources['browser'],
+  });
+  const reader = defineAgent({ name: 'reader', model: 'scripted/m', tools: [browse] });
+  let opened = 0;
+  const open = (): string => {
+    opened += 1;
+    if (opened === 1) throw new Error('no display');
+    return `browser ${opened}`;
+  };
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([callTool('browse', {}, 'c1'), callTool('browse', {}, 'c2'), say('done')]);
+  await testbed.work({ agents: [reader], providers: { scripted }, resources: { browser: resource({ open, lazy: true }) } });
+  const result = await testbed.client.run(reader, { input: 'Q', taskQueue: testbed.taskQueue, steps: true });
+  const [failed, read] = result.steps?.flatMap(({ toolCalls }) => toolCalls) ?? [];
+  expect(failed).toMatchObject({
+    isError: true,
+    result: expect.stringContaining('Resource "browser" of the worker cannot be opened: no display'),
+  });
+  expect(read).toMatchObject({ isError: false, result: 'browser 2' });
+});
