@@ -6,6 +6,7 @@ import type { AnyTool } from '../src/define/tool-definition.ts';
 import type { SpilledContent, ToolResult } from '../src/domain/content.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import type { JsonObject, JsonValue } from '../src/domain/json.ts';
+import { MAX_LOCAL_TIMEOUT_MS } from '../src/domain/tool-policy.ts';
 import { attemptsText, resultText } from '../src/domain/tool-text.ts';
 import { spill } from '../src/payload-store/spill.ts';
 import { type CallArgumentsQuestion, QUERIES, type RunToolInput, type RunToolOutput } from '../src/protocol.ts';
@@ -115,7 +116,9 @@ function isTriedAgain(tool: AnyTool | undefined, error: unknown): boolean {
 
 /** A failure that Temporal tries again, as the policy of the tool says. It is in no history, but in what the server shows of the attempt. */
 function retryable(runtime: ActivityRuntime, { content }: Executed, error: unknown): ApplicationFailure {
-  const wait = typeof error === 'object' && error !== null && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
+  const asked = typeof error === 'object' && error !== null && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
+  // While a local call waits, the task of its run does.
+  const wait = typeof asked === 'number' && activityInfo().isLocal ? Math.min(asked, MAX_LOCAL_TIMEOUT_MS) : asked;
   return ApplicationFailure.create({
     type: 'tool_failed',
     message: runtime.secrets.redact(resultText(content)),

@@ -1,6 +1,9 @@
+import { activityInfo } from '@temporalio/activity';
+import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
 import { applyOperations, type ContextOperation } from '../src/domain/context-update.ts';
 import { errorMessage } from '../src/domain/error.ts';
 import type { JsonObject, JsonValue } from '../src/domain/json.ts';
+import { jsonBytes } from '../src/domain/payload-limit.ts';
 import { stateProblem } from '../src/domain/state-problem.ts';
 import type { RunToolInput } from '../src/protocol.ts';
 import type { Executed } from './execute-tool.ts';
@@ -30,7 +33,7 @@ export function keptChanges(runtime: ActivityRuntime, call: CallData, executed: 
   const { content, isError, update = [] } = executed;
   const isChanged = Object.keys(changes).length > 0;
   if (!isChanged && update.length === 0) return { content, isError };
-  const problem = isChanged ? stateProblem(call.state, changes) : undefined;
+  const problem = localProblem({ changes, update }) ?? (isChanged ? stateProblem(call.state, changes) : undefined);
   if (problem !== undefined) return { content: [`Tool '${call.name}' keeps too much. ${problem}`], isError: true };
   const refused = update.length === 0 ? undefined : updateProblem(runtime, call, update);
   if (refused !== undefined) {
@@ -42,6 +45,13 @@ export function keptChanges(runtime: ActivityRuntime, call: CallData, executed: 
     ...(isChanged ? { state: runtime.secrets.redactJson(changes) as JsonObject } : {}),
     ...(update.length === 0 ? {} : { contextUpdate: update }),
   };
+}
+
+/** What local calls leave is in one message with whatever else comes of the task. */
+function localProblem(changed: { changes: JsonObject; update: ContextOperation[] }): string | undefined {
+  const bytes = activityInfo().isLocal ? jsonBytes(changed) : 0;
+  if (bytes <= BYTE_BUDGETS.localChanges) return undefined;
+  return `A call of a local tool may change ${BYTE_BUDGETS.localChanges} bytes of state and deps, and this one changes ${bytes}: write "tier": "remote".`;
 }
 
 function updateProblem({ registry, secrets }: ActivityRuntime, { input, deps }: CallData, update: ContextOperation[]): string | undefined {

@@ -5,6 +5,7 @@ import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/tool-policy.
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
 import { type ActivityCall, type CallingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, wholeDataOf } from './activity-call.ts';
+import { hasLocalRoom } from './local-room.ts';
 import { toolSummary } from './summaries.ts';
 
 /**
@@ -22,7 +23,7 @@ const VERIFY_ATTEMPTS = 5;
 /** One tool call as an activity that bears the tool's name. */
 export function toolCall(run: CallingRun, invocation: ToolInvocation): ActivityCall<RunToolInput, RunToolOutput, ToolOutcome> {
   const { tool, call } = invocation;
-  const isLocal = tool.tier === 'local';
+  const isLocal = tool.tier === 'local' && hasLocalRoom(run, invocation);
   return {
     name: call.name,
     tier: isLocal ? 'local' : 'remote',

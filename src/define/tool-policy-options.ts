@@ -141,6 +141,11 @@ function checkedBackoff(owner: string, backoff: BackoffOptions | undefined, isLo
   const factor = backoff.factor ?? defaults.factor;
   if (!Number.isFinite(factor) || factor < 1)
     throw new UsageError(`${owner}: "backoff.factor" is ${String(factor)}: write a number of at least 1`);
+  if (isLocal && maxMs > MAX_LOCAL_TIMEOUT_MS) {
+    throw new UsageError(
+      `${owner}: "backoff.max" is ${maxMs} ms, but a local tool holds the task of its workflow while it waits, and may do so for ${MAX_LOCAL_TIMEOUT_MS} at most: write "tier": "remote"`,
+    );
+  }
   if (maxMs < initialMs) throw new UsageError(`${owner}: "backoff.max" is ${maxMs} ms, less than "backoff.initial" (${initialMs} ms)`);
   return { initialMs, factor, maxMs };
 }

@@ -37,6 +37,8 @@ export const BYTE_BUDGETS = {
   toolResult: 64_000,
   /** The most that a tool may choose for the content of one result. */
   maxToolResult: 400_000,
+  /** What one call of a local tool may change of state and deps. */
+  localChanges: 16_000,
   /** The details of one heartbeat of a tool. */
   heartbeat: 64_000,
   /** The message of a failure, wherever it is recorded. */
