@@ -51,7 +51,17 @@ const wait = defineTool({
   },
 });
 
-const tools = [noteDown, fetchNote, strike, wait, search];
+/** May leave so much that not all calls of a response fit into its task. */
+const recall = defineTool({
+  name: 'recall',
+  description: 'Tells what was noted on a page',
+  tier: 'local',
+  parameters: z.object({ page: z.number() }),
+  maxResultBytes: 400_000,
+  execute: ({ page }) => `nothing on page ${page}`,
+});
+
+const tools = [noteDown, fetchNote, strike, wait, recall, search];
 
 /** An agent with local tools and a remote one. */
 export const locals = defineAgent({ name: 'locals', model: 'scripted/m', tools });

@@ -218,6 +218,10 @@ export const scenarios: Record<string, Scenario> = {
       await run.approve('strike-3', { id: 'd3', by: 'ann' });
     },
   },
+  'local-tools-beyond-their-room': {
+    agent: 'locals_in_sequence',
+    script: [together(recall(1), recall(2), recall(3), recall(4), recall(5), recall(6)), note('a', 'l1'), say('done')],
+  },
   'local-tools-over-tasks': {
     agent: 'locals',
     script: [together(wait(2_000, 'w1'), wait(2_600, 'w2'), note('a', 'l1'), lookUp), say('done'), say('done')],
@@ -275,6 +279,10 @@ function pay(amount: number): ScriptedReply {
 
 function note(text: string, id: string): ScriptedReply {
   return callTool('note_down', { text }, id);
+}
+
+function recall(page: number): ScriptedReply {
+  return callTool('recall', { page }, `r${page}`);
 }
 
 function strike(line: number): ScriptedReply {
