@@ -79,7 +79,7 @@ export async function askPredicate(deciding: Deciding, call: ToolCall, data: () 
     });
     return await Promise.race([asked, late]);
   } catch (error) {
-    return { reason: briefly(`Whether the call needs approval could not be told: ${errorMessage(error)}`) };
+    return { reason: briefly(runtime, `Whether the call needs approval could not be told: ${errorMessage(error)}`) };
   } finally {
     timeUp.abort();
   }
@@ -109,9 +109,10 @@ async function ask({ runtime, run, snapshot }: Deciding, { call, tool, when, dat
     signal,
   };
   const terms = askedTerms(`tool "${tool.name}"`, await when(parsed.data as never, context as never));
-  return terms?.reason === undefined ? terms : { ...terms, reason: briefly(terms.reason) };
+  return terms?.reason === undefined ? terms : { ...terms, reason: briefly(runtime, terms.reason) };
 }
 
-function briefly(reason: string): string {
-  return cutText(reason.toWellFormed(), REASON_BYTES);
+/** Without secrets, before it is cut: a part of one would not be found. */
+function briefly({ secrets }: ActivityRuntime, reason: string): string {
+  return cutText(secrets.redact(reason).toWellFormed(), REASON_BYTES);
 }

@@ -36,7 +36,8 @@ export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: Aut
       const { agentName } = input;
       const runId = runIdOf(input);
       const resources = await runtime.resourcePool.use();
-      return ask(authorize, decision, { deps: Object.freeze(deps), resources, signal, runId, agentName });
+      const verdict = await ask(authorize, decision, { deps: Object.freeze(deps), resources, signal, runId, agentName });
+      return runtime.secrets.redactJson(verdict) as AuthorizeDecisionOutput;
     });
   });
 }

@@ -75,6 +75,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
       signal: limit.signal,
       beat: own.beat,
     });
+    limit.signal.throwIfAborted();
     hasBegun = true;
     const executed = await limit.race(executeTool({ tool, name, args: call.args, context }));
     if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);

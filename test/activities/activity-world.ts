@@ -1,5 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Info } from '@temporalio/activity';
+import { ActivityCancellationDetails } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
 import { DefaultLogger } from '@temporalio/worker';
 import { AbortRegistry } from '../../activities/abort-registry.ts';
@@ -47,6 +48,8 @@ export interface World {
   run<Input, Output>(activity: (input: Input) => Promise<Output>, input: Input): Promise<Output>;
   /** As the server does it: by a heartbeat. */
   cancel(): void;
+  /** As a worker does it that shuts down. */
+  shutDown(): void;
 }
 
 /** A world whose run has said no more than one message of a user. */
@@ -85,8 +88,11 @@ export function activityWorld(options: WorldOptions = {}): World {
     beats,
     run: (activity, input) => environment.run(activity, input),
     cancel: () => environment.cancel(),
+    shutDown: () => environment.cancel('WORKER_SHUTDOWN', SHUT_DOWN),
   };
 }
+
+const SHUT_DOWN = new ActivityCancellationDetails({ workerShutdown: true });
 
 const QUESTION: Folded[] = [{ id: 'e0', author: 'user', content: [{ type: 'message', role: 'user', content: 'Q' }] }];
 
