@@ -36,8 +36,8 @@ export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: Aut
       const { agentName } = input;
       const runId = runIdOf(input);
       const resources = await runtime.resourcePool.use();
-      const verdict = await ask(authorize, decision, { deps: Object.freeze(deps), resources, signal, runId, agentName });
-      return runtime.secrets.redactJson(verdict) as AuthorizeDecisionOutput;
+      const answer = await ask(authorize, decision, { deps: Object.freeze(deps), resources, signal, runId, agentName });
+      return runtime.secrets.redactJson(answer) as AuthorizeDecisionOutput;
     });
   });
 }

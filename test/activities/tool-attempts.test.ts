@@ -76,7 +76,7 @@ describe('a tool that acts once', () => {
     const cancelled = world.act({ timeoutMs: 60_000 });
     await began.promise;
     world.runtime.aborts.abort(EXECUTION);
-    await expect(cancelled).rejects.toMatchObject({ name: 'RunCancelled' });
+    await expect(cancelled).rejects.toMatchObject({ name: 'AbortError', message: 'The run was cancelled' });
   });
 
   test('has not begun where what it needs is not there', async () => {
