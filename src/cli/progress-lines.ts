@@ -17,22 +17,25 @@ export function runningLines(call: RunningCall): string[] {
   return [progressText(call), ...(call.lastFailure === undefined ? [] : [printable(`the attempt before failed: ${call.lastFailure}`)])];
 }
 
+/** A run, as far as its progress is asked for. */
+type Progressing = Pick<RunHandle<unknown>, 'status'>;
+
 /** Prints the progress that calls of a run tell, each time it has changed, until the signal is aborted. Never rejects. */
-export async function followProgress(handle: RunHandle<unknown>, output: Output, signal: AbortSignal): Promise<void> {
+export async function followProgress(run: Progressing, output: Output, signal: AbortSignal, everyMs = EVERY_MS): Promise<void> {
   let shown = '';
   while (!signal.aborted) {
-    const running = await callsWithProgress(handle);
+    const running = await callsWithProgress(run);
     const now = JSON.stringify(running);
     if (now !== shown && !signal.aborted) for (const call of running) print(call, output);
     shown = now;
-    await delay(EVERY_MS, undefined, { signal }).catch(() => undefined);
+    await delay(everyMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
 /** Progress is worth no error: what goes wrong here shows in the events. */
-async function callsWithProgress(handle: RunHandle<unknown>): Promise<RunningCall[]> {
+async function callsWithProgress(run: Progressing): Promise<RunningCall[]> {
   try {
-    const { running = [] } = await handle.status();
+    const { running = [] } = await run.status();
     return running.filter(({ progress }) => progress !== undefined);
   } catch {
     return [];
