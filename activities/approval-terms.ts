@@ -103,7 +103,7 @@ async function ask({ runtime, run, snapshot }: Deciding, { call, tool, when, dat
     deps: Object.freeze(structuredClone(runtime.registry.deps(snapshot.name, deps))),
     resources: await runtime.resourcePool.use(),
     state: Object.freeze(structuredClone(state)),
-    agentName: snapshot.name,
+    agent: snapshot.name,
     runId: runIdOf(run),
     callId: call.toolCallId,
     signal,

@@ -33,10 +33,9 @@ export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: Aut
     const decision = await readDecision(runtime, input);
     const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
     return attempt(aborts, { heartbeatMs }, async ({ signal }) => {
-      const { agentName } = input;
       const runId = runIdOf(input);
       const resources = await runtime.resourcePool.use();
-      const answer = await ask(authorize, decision, { deps: Object.freeze(deps), resources, signal, runId, agentName });
+      const answer = await ask(authorize, decision, { deps: Object.freeze(deps), resources, signal, runId, agent: input.agentName });
       return runtime.secrets.redactJson(answer) as AuthorizeDecisionOutput;
     });
   });

@@ -28,7 +28,8 @@ export interface ApprovalContext<Deps = JsonObject> {
   readonly resources: Resources;
   /** The run's state as the model's response found it. */
   readonly state: Readonly<JsonObject>;
-  readonly agentName: string;
+  /** The name of the agent. */
+  readonly agent: string;
   readonly runId: string;
   readonly callId: string;
   /** Aborted when the run is cancelled or the worker shuts down. */

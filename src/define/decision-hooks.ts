@@ -38,7 +38,8 @@ export interface DecisionHookContext {
 /** What `authorize` receives beside the decision. */
 export interface AuthorizeContext extends DecisionHookContext {
   readonly runId: string;
-  readonly agentName: string;
+  /** The name of the agent. */
+  readonly agent: string;
 }
 
 /** Who decides, as verified: recorded with the decision. Or why they may not: the call goes on waiting, and the sender reads it. */

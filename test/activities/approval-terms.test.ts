@@ -99,12 +99,12 @@ test('the final attempt runs no tools, so that nobody is asked', async () => {
 
 test('a predicate sees the parsed arguments, the deps with their defaults, and the state; deps are read once for all calls', async () => {
   const seen: unknown[] = [];
-  const agent = mailThat((args, { deps, state, agentName, runId, callId }) => {
-    seen.push({ args, deps, state, agentName, runId, callId });
+  const agent = mailThat((args, { deps, state, agent: name, runId, callId }) => {
+    seen.push({ args, deps, state, agent: name, runId, callId });
     return args.to.startsWith('a') && { reason: 'a stranger', deadline: '1h', onDeadline: 'approve' };
   });
   const { response, world } = await respond(agent, together(callTool('mail', { to: 'A@x' }, 'a'), callTool('mail', { to: 'b@x' }, 'b')));
-  const common = { deps: { limit: 9 }, state: { seen: true }, agentName: 'clerk', runId: 'run-1' };
+  const common = { deps: { limit: 9 }, state: { seen: true }, agent: 'clerk', runId: 'run-1' };
   expect(seen).toEqual([
     { ...common, args: { to: 'a@x' }, callId: 'a' },
     { ...common, args: { to: 'b@x' }, callId: 'b' },

@@ -65,7 +65,7 @@ test('the hook sees the decision with the arguments of the call, and its answer 
     by: 'ann',
     source: 'update',
   });
-  expect(asked.context).toEqual({ deps: { user: 'u1' }, resources: { pool: {} }, runId: 'run-1', agentName: 'clerk' });
+  expect(asked.context).toEqual({ deps: { user: 'u1' }, resources: { pool: {} }, runId: 'run-1', agent: 'clerk' });
 });
 
 test('content that is too large for the input is asked of the run by the id of the decision', async () => {
