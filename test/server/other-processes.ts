@@ -29,14 +29,16 @@ export function resultsIn({ body }: RecordedRequest): number {
   return messages.filter((message) => message.role === 'tool').length;
 }
 
-/** The effect of the tool `work`, over HTTP. `gate` may hold an answer back. */
+/** The effect of the tool `work`, over HTTP, with the idempotency key of each call. `gate` may hold an answer back. */
 export async function startToolServer(
   gate: (path: string) => Promise<void>,
-): Promise<{ url: string; calls: string[]; close(): Promise<void> }> {
+): Promise<{ url: string; calls: string[]; keys: (string | undefined)[]; close(): Promise<void> }> {
   const calls: string[] = [];
+  const keys: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     const path = request.url ?? '';
     calls.push(path);
+    keys.push(request.headers['idempotency-key']?.toString());
     void gate(path).then(() => response.end(`did ${path}`));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -44,6 +46,7 @@ export async function startToolServer(
   return {
     url: `http://127.0.0.1:${port}`,
     calls,
+    keys,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -13,6 +13,7 @@ const {
   TEST_TASK_QUEUE = '',
   TEST_MODEL_URL = '',
   TEST_TOOL_URL = '',
+  TEST_TOOL_TIER = 'remote',
   TEST_HEARTBEAT_MS = '1500',
   TEST_GRACE_MS = '20000',
 } = process.env;
@@ -21,8 +22,10 @@ const work = defineTool({
   name: 'work',
   description: 'Does a piece of work',
   parameters: z.object({ n: z.number() }),
-  execute: async ({ n }, { signal }) => {
-    const response = await fetch(`${TEST_TOOL_URL}/work/${n}`, { method: 'POST', signal });
+  tier: TEST_TOOL_TIER === 'local' ? 'local' : 'remote',
+  execute: async ({ n }, { signal, idempotencyKey }) => {
+    const headers = { 'idempotency-key': idempotencyKey };
+    const response = await fetch(`${TEST_TOOL_URL}/work/${n}`, { method: 'POST', headers, signal });
     return response.text();
   },
 });
