@@ -27,7 +27,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'leaves an activity out',
-    file: 'workflows/temporal-ports.ts',
+    file: 'src/calls/calling-ports.ts',
     find: 'runTool: (invocation) =>',
     replace:
       "runTool: (invocation) => invocation.call.name === 'broken' ? " +
@@ -94,8 +94,8 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'tells nobody that something waits',
-    file: 'workflows/temporal-ports.ts',
-    find: 'notify: (waiting) => notifyWaiting(run, waiting)',
+    file: 'src/calls/calling-ports.ts',
+    find: 'notify: (waiting) => perform(notifyCall(run, waiting))',
     replace: 'notify: () => Promise.resolve(true)',
     history: 'checked-and-told',
     caught: { step: 1, expected: 'activity "notifyWaiting"', actual: 'a change of search attributes' },
@@ -115,6 +115,38 @@ const CHANGES: readonly BrokenChange[] = [
     replace: 'false',
     history: 'checked-and-told',
     caught: { step: 1, expected: 'activity "authorizeDecision"', actual: 'activity "refund"' },
+  },
+  {
+    what: 'does not look up what became of a call',
+    file: 'src/loop/start-tool.ts',
+    find: "started.type === 'lost' && tool.verify",
+    replace: "started.type === 'lost' && tool.verify === undefined && tool.verify",
+    history: 'answers-lost',
+    caught: { step: 1, expected: 'activity "verifyCall"', actual: 'activity "callModel"' },
+  },
+  {
+    what: 'asks nobody what became of a call',
+    file: 'src/loop/ask-about-outcomes.ts',
+    find: "state.snapshot.onUnknownOutcome !== 'ask'",
+    replace: "state.snapshot.onUnknownOutcome === 'ask'",
+    history: 'asked-what-became-of-a-call',
+    caught: { step: 1, expected: 'a change of search attributes', actual: 'activity "callModel"' },
+  },
+  {
+    what: 'believes a predicate that was asked before the deps changed',
+    file: 'src/loop/ask-again.ts',
+    find: 'outcomes.some(hasChangedDeps)',
+    replace: '!outcomes.some(hasChangedDeps)',
+    history: 'asked-again-after-an-update',
+    caught: { step: 1, expected: 'activity "askTerms"', actual: 'activity "spend"' },
+  },
+  {
+    what: 'makes an activity of a local call',
+    file: 'src/calls/tool-call.ts',
+    find: "const isLocal = tool.tier === 'local'",
+    replace: "const isLocal = tool.tier !== 'local' && false",
+    history: 'local-tools',
+    caught: { step: 1, expected: 'local activity "note_down"', actual: 'activity "note_down"' },
   },
 ];
 
