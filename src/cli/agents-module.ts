@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { ArchiveSink, PayloadStore } from '../../worker/index.ts';
+import type { ArchiveSink, CreateWorkerOptions, PayloadStore } from '../../worker/index.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import type { Resources } from '../define/run-context.ts';
 import { UsageError } from '../domain/error.ts';
@@ -18,7 +18,14 @@ export interface AgentsModule {
   payloadStore: PayloadStore | undefined;
   /** Where what runs leave behind is kept. Undefined where the module has none. */
   archive: ArchiveSink | undefined;
+  /** What else of it is an option of the worker, which checks it. */
+  more: MoreOptions;
 }
+
+const MORE = ['secrets', 'authorize', 'notify', 'prices'] as const;
+
+/** Options of a worker that a module may export under their own names. */
+export type MoreOptions = Pick<CreateWorkerOptions, (typeof MORE)[number]>;
 
 /** Loads the module that the user named. Throws a UsageError that says what is wrong with it. */
 export async function loadAgentsModule(path: string): Promise<AgentsModule> {
@@ -52,6 +59,7 @@ function readExports(path: string, exported: Record<string, unknown>): AgentsMod
     resources: resourcesIn(path, exported['resources']),
     payloadStore: payloadStoreIn(path, exported['payloadStore']),
     archive: archiveIn(path, exported['archive']),
+    more: Object.fromEntries(MORE.flatMap((name) => (exported[name] === undefined ? [] : [[name, exported[name]]]))),
   };
 }
 

@@ -29,6 +29,7 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
     agents: agentsModule.agents,
     providers: agentsModule.providers ?? (await defaultProviders(output, terminal.env)),
     resources: agentsModule.resources,
+    ...agentsModule.more,
     ...(agentsModule.archive === undefined ? {} : { archive: agentsModule.archive }),
     ...(agentsModule.payloadStore === undefined ? {} : { payloadStore: agentsModule.payloadStore }),
     shutdownGraceMs: graceMs,

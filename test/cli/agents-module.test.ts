@@ -69,7 +69,10 @@ test('providers, resources and a payload store come along; without providers the
   const withArchive = 'export const archive = { append() {}, read() {}, deleteRun() {} };';
   expect((await loadAgentsModule(await write(`export const agents = [${AGENT('a')}]; ${withArchive}`))).archive).toBeDefined();
   const bare = await loadAgentsModule(await write(`export const agents = [${AGENT('a')}];`));
-  expect(bare).toMatchObject({ providers: undefined, resources: {}, payloadStore: undefined, archive: undefined });
+  expect(bare).toMatchObject({ providers: undefined, resources: {}, payloadStore: undefined, archive: undefined, more: {} });
+  const hooks = 'export const secrets = () => "s"; export const authorize = () => ({ as: "a" }); export const prices = {};';
+  const { more } = await loadAgentsModule(await write(`export const agents = [${AGENT('a')}]; ${hooks}`));
+  expect(Object.keys(more)).toEqual(['secrets', 'authorize', 'prices']);
 });
 
 describe('a module that cannot serve is refused with the reason', () => {
