@@ -45,6 +45,8 @@ export interface ProcessEnd {
 
 /** A process in its own group that never outlives this one. */
 export interface GuardedProcess {
+  /** Of the program, and of its group; undefined for one that could not be started. */
+  readonly pid: number | undefined;
   /** Resolves when the whole group is gone. Never rejects: a program that cannot be started has ended with code 127. */
   readonly ended: Promise<ProcessEnd>;
   readonly hasEnded: () => boolean;
@@ -102,7 +104,7 @@ export function startProcess(spec: ProcessSpec): GuardedProcess {
     if (running) kill('SIGKILL');
     await ended;
   };
-  return { ended, hasEnded: () => !running, output: () => output, stop };
+  return { pid: child.pid, ended, hasEnded: () => !running, output: () => output, stop };
 }
 
 function killGroup(pid: number, signal: NodeJS.Signals, windows: boolean): void {

@@ -1,0 +1,74 @@
+import { Client, Connection } from '@temporalio/client';
+import { join } from 'node:path';
+import { LonghaulClient } from '../../src/client/index.ts';
+import { SHED_RETRY } from '../../src/client/shed-retry.ts';
+import { CrashServer } from './crash-server.ts';
+import { CrashWorker } from './crash-worker.ts';
+import type { Ledger } from './ledger.ts';
+import type { Pass } from './pass.ts';
+
+/** Where one run after the other takes place, each on its own task queue. */
+export interface Lane {
+  pass: Pass;
+  taskQueue: string;
+  client: LonghaulClient;
+  worker: CrashWorker;
+  server: CrashServer;
+  ledger: Ledger;
+  close(): Promise<void>;
+}
+
+/** What all lanes share. */
+export interface Ground {
+  /** Everything is written there. */
+  folder: string;
+  cliPath: string;
+  bundlePath: string;
+  ledger: Ledger;
+}
+
+/**
+ * Signs of life come often where the worker dies, so that it is noticed soon. Where the server dies, the worker lives,
+ * and a call that it has made is to be reported; so it is, if the server is back in time.
+ */
+const TIMING = { worker: { heartbeatMs: 400, onceTimeoutMs: 2_500 }, server: { heartbeatMs: 1_500, onceTimeoutMs: 20_000 } } as const;
+
+/** So many events an execution may have: the run goes on in a second one in its middle. */
+const EVENTS_OF_EXECUTION = 75;
+
+/** Waits less than usual before it looks again for a server that was gone. */
+const CHANNEL = { 'grpc.use_local_subchannel_pool': 1, 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 300 };
+
+let opened = 0;
+
+/** Opens a lane, on the server that is given, or on one of its own. */
+export async function openLane(ground: Ground, pass: Pass, shared?: CrashServer): Promise<Lane> {
+  const taskQueue = `${pass}-${(opened += 1)}`;
+  const server = shared ?? (await CrashServer.start(ground.cliPath, join(ground.folder, `${taskQueue}.db`)));
+  const { address, namespace } = server;
+  const { bundlePath, ledger } = ground;
+  const setting = {
+    address,
+    namespace,
+    taskQueue,
+    bundlePath,
+    ledger: ledger.path,
+    eventsOfExecution: EVENTS_OF_EXECUTION,
+    ...TIMING[pass],
+  };
+  const worker = new CrashWorker(setting);
+  let connection: Connection | undefined;
+  const close = async (): Promise<void> => {
+    await connection?.close();
+    await worker.stop();
+    if (shared === undefined) await server.stop();
+  };
+  try {
+    [connection] = await Promise.all([Connection.connect({ address, channelArgs: CHANNEL, interceptors: SHED_RETRY }), worker.start()]);
+    const client = new LonghaulClient(new Client({ connection, namespace }));
+    return { pass, taskQueue, client, worker, server, ledger, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,74 @@
+import { errorMessage } from '../../src/domain/error.ts';
+import { checkLines, closingLine } from '../storm/check.ts';
+import { secondsSince } from '../storm/timings.ts';
+import { onGround, onLanes } from './ground.ts';
+import type { Ground } from './lane.ts';
+import { playPass } from './matrix.ts';
+import { type CrashOptions, parseOptions, USAGE } from './options.ts';
+import type { Outcome } from './outcome.ts';
+import type { Pass } from './pass.ts';
+import { playRandom } from './random-runs.ts';
+import { playUndisturbed } from './undisturbed.ts';
+
+/**
+ * `npm run crash`: kills a worker, and then the server, at every point of a run, and checks that the run ends as if
+ * nothing had happened, with every effect once. Tells its progress on stderr; prints a line for each point, with
+ * `--json` a line with the outcome, and a closing line. Exit code 0: all is as it should be; 1: something is not.
+ */
+
+function say(line: string): void {
+  process.stderr.write(`[crash] ${line}\n`);
+}
+
+function readOptions(): CrashOptions {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`${errorMessage(error)}\n${USAGE}\n`);
+    process.exit(2);
+  }
+}
+
+const options = readOptions();
+// Servers and workers end with this process.
+process.once('SIGINT', () => process.exit(130));
+process.once('SIGTERM', () => process.exit(143));
+
+function report({ pass, name, problems, histories, seconds }: Outcome): void {
+  const where = histories === undefined ? [] : [`its histories are in ${histories}`];
+  const lines = [...problems, ...where].flatMap((problem) => problem.split('\n'));
+  const [title = '', ...rest] = checkLines(pass, { name, problems: lines.slice(0, 1) });
+  process.stdout.write([`${title} (${seconds} s)`, ...rest, ...lines.slice(1).map((line) => `    ${line}`)].join('\n').concat('\n'));
+}
+
+function play(ground: Ground, pass: Pass): Promise<Outcome[]> {
+  const { parallel, points, random } = options;
+  if (random !== undefined) return playRandom(ground, pass, { ...random, parallel, report });
+  const wanted = (point: string): boolean => points.length === 0 || points.some((text) => point.includes(text));
+  return playPass(ground, pass, { parallel, wanted, report });
+}
+
+/** The points are those that a run comes to. */
+async function list(ground: Ground): Promise<Outcome[]> {
+  const { outcome, undisturbed } = await onLanes(ground, 'worker', (open) => playUndisturbed(open, ground));
+  process.stdout.write((undisturbed?.points ?? []).map((point) => `${point}\n`).join(''));
+  return [outcome];
+}
+
+const start = performance.now();
+const passes: Partial<Record<Pass, object>> = {};
+const outcomes = await onGround(say, async (ground) => {
+  if (options.list) return list(ground);
+  const all: Outcome[] = [];
+  for (const pass of options.passes) {
+    const begun = performance.now();
+    const played = await play(ground, pass);
+    const failed = played.filter(({ problems }) => problems.length > 0);
+    passes[pass] = { passed: played.length - failed.length, failed: failed.length, seconds: secondsSince(begun), failures: failed };
+    all.push(...played);
+  }
+  return all;
+});
+if (options.json) process.stdout.write(`${JSON.stringify({ ...passes, seconds: secondsSince(start) })}\n`);
+process.stdout.write(`${closingLine(outcomes)}\n`);
+process.exit(outcomes.every(({ problems }) => problems.length === 0) ? 0 : 1);

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { parseOptions } from './options.ts';
+import { planKills, seeded } from './random-kills.ts';
+
+test('without a word the whole matrix is asked for', () => {
+  expect(parseOptions([])).toEqual({ passes: ['worker', 'server'], points: [], parallel: 4, json: false, list: false });
+});
+
+test('a pass, points, and a time with a seed can be chosen', () => {
+  const given = parseOptions(['--pass', 'server', '--points', 'charge,told', '--parallel', '2', '--json']);
+  expect(given).toEqual({ passes: ['server'], points: ['charge', 'told'], parallel: 2, json: true, list: false });
+  expect(parseOptions(['--random', '--seed', '7', '--for', '2m']).random).toEqual({ seed: 7, ms: 120_000 });
+  expect(parseOptions(['--random']).random).toEqual({ seed: 1, ms: 60_000 });
+});
+
+test.each([
+  ['--pass', 'client'],
+  ['--parallel', '0'],
+  ['--seed', '7'],
+  ['--random', '--for', 'ever'],
+  ['--random', '--points', 'charge'],
+  ['--unheard-of'],
+])('%s %s is refused', (...args) => {
+  expect(() => parseOptions(args)).toThrow(/./);
+});
+
+test('a plan follows from its seed, and spares the server where only workers die', () => {
+  const plans = Array.from({ length: 50 }, (_, seed) => planKills(seeded(seed), true));
+  expect(plans).toEqual(Array.from({ length: 50 }, (_, seed) => planKills(seeded(seed), true)));
+  expect(new Set(plans.map((plan) => JSON.stringify(plan))).size).toBe(50);
+  expect(new Set(plans.flat().map(({ victim }) => victim))).toEqual(new Set(['worker', 'server']));
+  const spared = Array.from({ length: 50 }, (_, seed) => planKills(seeded(seed), false)).flat();
+  expect(new Set(spared.map(({ victim }) => victim))).toEqual(new Set(['worker']));
+});

@@ -1,0 +1,4 @@
+/** Who is killed: the process of the worker, or that of the Temporal server. */
+export const PASSES = ['worker', 'server'] as const;
+
+export type Pass = (typeof PASSES)[number];
