@@ -32,6 +32,11 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/server/**', ...MATRICES.unit],
           testTimeout: 20_000,
+          // Most files take less time than a process that loads what they import: files share three. What a test changes
+          // in its process it changes back.
+          isolate: false,
+          unstubEnvs: true,
+          unstubGlobals: true,
         },
       },
       { extends: true, test: { name: 'server', include: ['test/server/**/*.test.ts'], exclude: MATRICES.server, ...SERVER } },
