@@ -1,6 +1,6 @@
 import type { PendingApproval } from '../domain/approval.ts';
 import { deadlineOf } from './approvals.ts';
-import type { RunPorts, ToolInvocation } from './ports.ts';
+import type { RunPorts } from './ports.ts';
 import type { Acting } from './prepare-call.ts';
 import type { DecidedBatch } from './started-calls.ts';
 import { beginToWait } from './wait-for-decisions.ts';
@@ -32,7 +32,7 @@ export function askAboutOutcomes({ state }: Acting, ports: RunPorts, { prepared,
   }
 }
 
-/** True for a call about whose outcome somebody is asked. */
-export function isAskedAbout(pending: readonly PendingApproval[], { call }: ToolInvocation): boolean {
-  return pending.some(({ kind, callId }) => kind === 'outcome' && callId === call.toolCallId);
+/** True for a call about whose outcome somebody is asked: it has been started, in this execution or in one before. */
+export function isAskedAbout(pending: readonly PendingApproval[], toolCallId: string): boolean {
+  return pending.some(({ kind, callId }) => kind === 'outcome' && callId === toolCallId);
 }

@@ -7,6 +7,7 @@ import type { RunPorts, ToolOutcome } from './ports.ts';
 import type { Acting, PreparedCall } from './prepare-call.ts';
 import type { RunState } from './run-state.ts';
 import { withChanges } from './apply-changes.ts';
+import { isAskedAbout } from './ask-about-outcomes.ts';
 import { askAgain } from './ask-again.ts';
 import { givenUp, startTool } from './start-tool.ts';
 
@@ -27,11 +28,17 @@ interface Batch {
 export async function executeCalls(acting: Acting, ports: RunPorts, prepared: PreparedCall[], position: ToolsPosition): Promise<Outcomes> {
   const { state } = acting;
   const outcomes = prepared.map((_, place) => position.outcomes[place] ?? null);
-  if (ports.cancelRequested()) return outcomes.map((outcome) => outcome ?? { type: 'cancelled' });
+  if (ports.cancelRequested()) return outcomes.map((outcome, place) => outcome ?? cancelledCall(acting, place));
   const batch = { prepared, outcomes, response: position.response };
   const inSequence = runsInSequence(state, prepared);
   if (prepared.some((one) => mayWait(state, one))) return executeWithDecisions(acting, ports, { ...batch, inSequence });
   return inSequence ? executeInSequence(acting, ports, batch) : executeTogether(state, ports, batch);
+}
+
+/** A call that has no outcome when the run ends. One about which somebody is asked was started in an execution before. */
+function cancelledCall({ state, calls }: Acting, place: number): ToolOutcome {
+  const isStarted = isAskedAbout(state.approvals.pending, calls[place]?.toolCallId ?? '');
+  return { type: 'cancelled', ...(isStarted ? { isUnknown: true as const } : {}) };
 }
 
 /** A call that needs a decision; or one about whose outcome a person may have to be asked. */

@@ -114,7 +114,7 @@ function giveUp({ state }: Acting, ports: RunPorts, { prepared, outcomes }: Deci
   state.approvals.pending = [];
   for (const [place, one] of prepared.entries()) {
     if (outcomes[place] !== null) continue;
-    if (one.type === 'execute' && isAskedAbout(pending, one.invocation)) {
+    if (one.type === 'execute' && isAskedAbout(pending, one.invocation.call.toolCallId)) {
       outcomes[place] = unknown(one.invocation.tool.name);
       continue;
     }

@@ -1,5 +1,6 @@
 import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { finish, mayRetryOutput } from './answer.ts';
+import { isAskedAbout } from './ask-about-outcomes.ts';
 import { askAtLimit } from './ask-at-limit.ts';
 import { cancelled, failed, reachedLimit } from './endings.ts';
 import { executeCalls } from './execute-calls.ts';
@@ -64,7 +65,7 @@ function prepare(acting: Acting, position: ToolsPosition): { prepared: PreparedC
   return { prepared, isOverLimit: refused.size > 0 || position.overLimit === true };
 }
 
-/** The names of the calls that would start, by place; undefined for those that need no room. */
+/** The names of the calls that would start, by place; undefined for those that need no room: one about whose outcome somebody is asked has started. */
 function namesToStart(
   state: RunState,
   response: Acting['response'],
@@ -72,9 +73,11 @@ function namesToStart(
   { outcomes }: ToolsPosition,
 ): (string | undefined)[] {
   const { tools } = state.snapshot;
+  const { pending } = state.approvals;
   return calls.map((call, place) => {
     const starts =
       (outcomes[place] ?? null) === null &&
+      !isAskedAbout(pending, call.toolCallId) &&
       problemOf(response, call) === undefined &&
       !isFinalAnswer(state, call) &&
       tools.some(({ name }) => name === call.name);

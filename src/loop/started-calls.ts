@@ -4,7 +4,7 @@ import { InFlight } from './in-flight.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import type { Acting, PreparedCall } from './prepare-call.ts';
 import { withChanges } from './apply-changes.ts';
-import { pendingOf } from './approvals.ts';
+import { isAskedAbout } from './ask-about-outcomes.ts';
 import { startTool } from './start-tool.ts';
 
 /** The calls of a response of which some need a decision. */
@@ -98,8 +98,7 @@ export class StartedCalls {
   #startable({ invocation, terms }: PreparedCall & { type: 'execute' }): ToolInvocation | undefined {
     const { call } = invocation;
     const { approvals } = this.#acting.state;
-    // It was started in an execution before, and somebody is asked what came of it.
-    if (pendingOf(approvals, call.toolCallId)?.kind === 'outcome') return undefined;
+    if (isAskedAbout(approvals.pending, call.toolCallId)) return undefined;
     if (terms === undefined) return invocation;
     const approved = approvals.approved.find(({ callId }) => callId === call.toolCallId);
     if (approved === undefined) return undefined;

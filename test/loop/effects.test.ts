@@ -120,6 +120,37 @@ describe('a person who is asked what became of a call', () => {
     expect(run.steps.at(0)?.toolCalls).toMatchObject([{ result: 'paid', isError: false }]);
   });
 
+  describe('in the next execution', () => {
+    const switches: FakeScript['switches'] = ({ state, positions }) => state.approvals.pending.length > 0 && positions.length === 0;
+
+    it('is told that nobody knows where the run is cancelled before anything else', async () => {
+      const run = await runFake(
+        paying({
+          snapshot,
+          switches: (fake) => {
+            const isDue = switches(fake);
+            if (isDue) fake.cancel();
+            return isDue;
+          },
+        }),
+      );
+      expect(run.result.status).toBe('cancelled');
+      expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
+    });
+
+    it.each([{}, { onLimit: 'ask' as const }])(
+      'is asked about a call that was the last one the limits had room for %j',
+      async (atLimit) => {
+        const limits = { maxIterations: 10, finalAttempt: false, toolCalls: 1, ...atLimit };
+        const run = await runFake(paying({ snapshot: { ...snapshot, limits }, switches, people: [responds('c1', 'paid')] }));
+        expect(run.positions).toHaveLength(1);
+        expect(run.invocations).toHaveLength(1);
+        expect(resultsOf(run, 1)).toEqual(['paid']);
+        expect(run.result.status).toBe('completed');
+      },
+    );
+  });
+
   it('is asked about a call that had to be approved before', async () => {
     const approved = testSnapshot({ tools: [{ ...pay, approval: { when: 'always' } }], onUnknownOutcome: 'ask' });
     const run = await runFake(paying({ snapshot: approved, people: [approves('c1'), responds('c1', 'paid', { id: 'second' })] }));
