@@ -1,5 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { LonghaulClient } from '../../src/client/index.ts';
 import { SHED_RETRY } from '../../src/client/shed-retry.ts';
 import { CrashServer } from './crash-server.ts';
@@ -71,4 +72,11 @@ export async function openLane(ground: Ground, pass: Pass, shared?: CrashServer)
     await close();
     throw error;
   }
+}
+
+/** Kills a process of the lane, and resolves when it is dead. Another is on its way then. */
+export async function kill(lane: Lane, victim: Pass): Promise<void> {
+  const { kills } = lane[victim];
+  lane[victim].kill();
+  while (lane[victim].kills === kills) await pause(1);
 }

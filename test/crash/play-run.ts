@@ -4,7 +4,7 @@ import { runHistory } from '../../src/client/run-history.ts';
 import { RunChain } from '../../src/client/run-chain.ts';
 import { AGENT_RUN, type RunInput } from '../../src/protocol.ts';
 import type { Waiting } from './crash-worker.ts';
-import type { Lane } from './lane.ts';
+import { kill, type Lane } from './lane.ts';
 import { persist, within } from './persist.ts';
 import { IDLE } from './points.ts';
 import { AGENT } from './reference-agent.ts';
@@ -42,7 +42,7 @@ export async function playRun(lane: Lane, runId: string, disturbance: Disturbanc
   // One that ends before it has waited says why.
   const digest = await within('The wait for the approval', deadline, Promise.race([waiting, ending.then(() => undefined)]));
   await idle(lane, runId, deadline);
-  if (point === IDLE) await killNow(lane);
+  if (point === IDLE) await kill(lane, lane.pass);
   const { status, waitingFor } = await persist('The status', deadline, () => run.status());
   if (digest !== undefined) await persist('The approval', deadline, () => run.approve(REFUND, { id: 'yes', digest, by: 'boss' }));
   const result = (await ending).toJSON();
@@ -96,13 +96,6 @@ async function whileOpen(disturbance: Disturbance, ending: Promise<unknown>): Pr
   const ended = new AbortController();
   void ending.catch(() => undefined).finally(() => ended.abort());
   await disturbance.work(ended.signal);
-}
-
-async function killNow({ pass, worker, server }: Lane): Promise<void> {
-  const victim = pass === 'worker' ? worker : server;
-  const before = victim.kills;
-  victim.kill();
-  while (victim.kills === before) await pause(1);
 }
 
 function victimOf({ pass, worker, server }: Lane): number {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Lane } from './lane.ts';
+import { kill, type Lane } from './lane.ts';
+import type { Pass } from './pass.ts';
 
 /** Numbers in [0, 1) that follow from the seed. */
 export type Random = () => number;
@@ -19,7 +20,7 @@ export function seeded(seed: number): Random {
 export interface PlannedKill {
   /** Milliseconds after the one before, or after the beginning. */
   afterMs: number;
-  victim: 'worker' | 'server';
+  victim: Pass;
 }
 
 const KILLS = { least: 1, most: 4 };
@@ -43,6 +44,6 @@ export async function killAsPlanned(lane: Lane, kills: readonly PlannedKill[], e
     await Promise.all([lane.server.whenReady(), lane.worker.whenReady()]);
     await pause(afterMs, undefined, { signal: ended }).catch(() => undefined);
     if (ended.aborted) return;
-    lane[victim].kill();
+    await kill(lane, victim);
   }
 }
