@@ -4,10 +4,18 @@ import { defineConfig } from 'vitest/config';
 // Hundreds of processes (of the tests, and started by them) load the same modules: Node compiles each once, and keeps it here.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
 
-/** Matrices: one behaviour at every place, or every change of a kind. They take minutes, and have a command of their own. */
+/**
+ * Matrices: one behaviour at every place, every change of a kind, or everything anew. They take minutes, and have a command
+ * of their own.
+ */
 const MATRICES = {
   unit: ['test/replay/mutations.test.ts'],
-  server: ['test/server/byte-budgets.test.ts', 'test/server/cancel-matrix.test.ts', 'test/server/crowd.test.ts'],
+  server: [
+    'test/server/byte-budgets.test.ts',
+    'test/server/cancel-matrix.test.ts',
+    'test/server/crowd.test.ts',
+    'test/server/package-installed.test.ts',
+  ],
 };
 
 /** What tests on the server need: they share one Temporal dev server, started by the global set-up. */

@@ -1,5 +1,5 @@
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { Worker } from '@temporalio/worker';
+import { bundleWorkflowCode, Worker } from '@temporalio/worker';
 import { connect } from 'longhaul/client';
 import { callTool, say, scriptedModel, structured } from 'longhaul/testing';
 import { createWorker, LonghaulPlugin } from 'longhaul/worker';
@@ -35,11 +35,13 @@ worker.shutdown();
 await running;
 await client.close();
 
+const plugin = new LonghaulPlugin({ agents, providers: { scripted } });
+const workflowBundle = await bundleWorkflowCode({ workflowsPath, plugins: [plugin] });
+
 /** What a replay of a history as JSON says, in a process that has no server any more. */
 async function replay(history: string): Promise<string> {
-  const plugin = new LonghaulPlugin({ agents, providers: { scripted } });
   const parsed: unknown = JSON.parse(history);
-  return Worker.runReplayHistory({ workflowsPath, plugins: [plugin] }, parsed).then(
+  return Worker.runReplayHistory({ workflowBundle, plugins: [plugin] }, parsed).then(
     () => 'replayed',
     (error: unknown) => (error instanceof Error ? error.name : String(error)),
   );

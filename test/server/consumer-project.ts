@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, inject } from 'vitest';
+import { z } from 'zod';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const run = promisify(execFile);
+
+/** What npm needs to install a project anew. */
+export const INSTALL_TIMEOUT_MS = 300_000;
+
+/** The newest registry data is not needed: what `npm ci` brought is. */
+const INSTALL = ['install', '--no-audit', '--no-fund', '--prefer-offline'];
+
+/** A project of a team that uses the packed package. */
+export interface ConsumerProject {
+  /** Its folder. */
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+/** A project where npm has installed the package with all that it needs: seconds of CPU, and hundreds of megabytes. */
+export async function installedProject(): Promise<ConsumerProject> {
+  const project = await newProject(tmpdir());
+  const packed = await pack(project.path);
+  await npm([...INSTALL, `./${packed}`, 'zod', ...(await pinned(['@types/node']))], project.path);
+  return project;
+}
+
+/** A project inside of this one, which has the package as it is packed, and finds all that it needs here. */
+export async function borrowingProject(): Promise<ConsumerProject> {
+  const parent = join(root, '.cache');
+  await mkdir(parent, { recursive: true });
+  const project = await newProject(parent);
+  const unpacked = join(project.path, 'node_modules/longhaul');
+  await mkdir(unpacked, { recursive: true });
+  await run('tar', ['-xzf', await pack(project.path), '-C', unpacked, '--strip-components=1'], { cwd: project.path });
+  return project;
+}
+
+/** What the type checker says of the project, and on which stream. */
+export async function typeCheck({ path }: ConsumerProject): Promise<{ stdout: string; stderr: string }> {
+  const { stdout, stderr } = await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: path });
+  return { stdout, stderr };
+}
+
+/** What `runAgents` gives where all is well. */
+export const ALL_RAN = {
+  summary: expect.stringContaining('surveyor') as string,
+  toolCallsByName: { convert_miles: 1 },
+  outcome: { distance: '160.9 km', days: 4, statuses: ['completed', 'completed'] },
+  replays: { host: 'replayed', run: 'replayed', tampered: 'DeterminismViolationError' },
+};
+
+/** What comes of its agents, run from its own workflow, and of the replays of their histories. */
+export async function runAgents({ path }: ConsumerProject): Promise<unknown> {
+  const { stdout } = await run(process.execPath, ['main.ts', inject('temporalAddress'), inject('temporalNamespace')], { cwd: path });
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+}
+
+/** What the command line that the package brings says of itself. `binary` is its path in the project. */
+export async function help({ path }: ConsumerProject, binary: string): Promise<string> {
+  const { stdout } = await run(process.execPath, [join(path, binary), '--help'], { cwd: path });
+  return stdout;
+}
+
+async function newProject(parent: string): Promise<ConsumerProject> {
+  const path = await mkdtemp(join(parent, 'longhaul-package-'));
+  await cp(join(root, 'test/package/consumer'), path, { recursive: true });
+  await writeFile(join(path, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** Packs the package as it is built into a folder; returns the name of the file. */
+async function pack(into: string): Promise<string> {
+  const { stdout } = await npm(['pack', '--json', '--ignore-scripts', '--pack-destination', into], root);
+  const [packed] = z.tuple([z.object({ filename: z.string() })]).parse(JSON.parse(stdout.slice(stdout.indexOf('['))));
+  return packed.filename;
+}
+
+/** npm, without what an npm script that runs this test has put into its environment about this project. */
+async function npm(args: string[], cwd: string): Promise<{ stdout: string }> {
+  const env = { ...process.env };
+  delete env['npm_config_local_prefix'];
+  return run('npm', args, { cwd, env, maxBuffer: 64 * 1024 * 1024 });
+}
+
+/** Packages at the versions that this project has. */
+async function pinned(names: string[]): Promise<string[]> {
+  return Promise.all(
+    names.map(async (name) => {
+      const { version } = z
+        .object({ version: z.string() })
+        .parse(JSON.parse(await readFile(join(root, 'node_modules', name, 'package.json'), 'utf8')));
+      return `${name}@${version}`;
+    }),
+  );
+}
