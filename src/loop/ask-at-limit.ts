@@ -23,6 +23,7 @@ export async function askAtLimit(
 ): Promise<NextStep | undefined> {
   tellAgain(state, ports);
   for (;;) {
+    const { arrivals } = ports.inbox;
     takeRequests(state, ports);
     const [decision] = await settleDecisions(state, ports);
     if (decision?.type === 'approve') state.limits = raised(state.limits, decision.arguments as LimitChanges);
@@ -37,7 +38,7 @@ export async function askAtLimit(
     }
     showWaiting(state, ports);
     if (ports.continueDue(WAITING) && isCarriable(state)) return { type: 'continue', position };
-    await waitForChange(state, ports, () => 0);
+    await waitForChange(state, ports, { arrivals, ended: () => 0 });
   }
   state.approvals.pending = [];
   showWaiting(state, ports);

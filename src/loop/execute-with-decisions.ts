@@ -25,16 +25,18 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
   tellAgain(state, ports);
   askForDecisions(acting, ports, batch);
   for (;;) {
+    const { arrivals } = ports.inbox;
     takeRequests(state, ports);
     // First of all: whoever was told that a decision is taken must see it carried out.
     const asked = state.approvals.pending.filter(({ kind }) => kind === 'outcome').map(({ callId }) => callId);
     for (const decision of await settleDecisions(state, ports)) carryOut(acting, batch, decision, asked.includes(decision.callId));
-    askAboutOutcomes(acting, ports, batch);
-    if (isToStop(acting, ports)) giveUp(acting, ports, batch, calls);
-    if (batch.inSequence && calls.running === 0) {
-      calls.applyChanges();
-      while (await askAgain(ports, batch, calls.next())) askForDecisions(acting, ports, batch);
+    if (!isToStop(acting, ports)) {
+      askAboutOutcomes(acting, ports, batch);
+      // Where nothing runs: a call that ends meanwhile would not have its changes applied before the next one starts.
+      if (batch.inSequence && calls.running === 0) await askPredicatesAgain(acting, ports, { batch, calls });
     }
+    // Something may have come while they were asked.
+    if (isToStop(acting, ports)) giveUp(acting, ports, batch, calls);
     const isHeldBack = calls.start();
     showWaiting(state, ports);
     if (calls.running === 0) {
@@ -48,8 +50,18 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
     }
     // A cancellation ends every wait at once: what still runs is told of it, and that alone is waited for.
     if (ports.cancelRequested()) await calls.one();
-    else await waitForChange(state, ports, () => calls.ended);
+    else await waitForChange(state, ports, { arrivals, ended: () => calls.ended });
   }
+}
+
+/** Where calls see what the calls before them changed, the predicate of the next one is asked about that. */
+async function askPredicatesAgain(
+  acting: Acting,
+  ports: RunPorts,
+  { batch, calls }: { batch: DecidedBatch; calls: StartedCalls },
+): Promise<void> {
+  calls.applyChanges();
+  while (await askAgain(ports, batch, calls.next())) askForDecisions(acting, ports, batch);
 }
 
 /** Every call that needs a decision begins to wait, but for those that an earlier decision holds for. */

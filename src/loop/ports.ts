@@ -122,7 +122,7 @@ export interface Growth {
 }
 
 /** Behaviour that runs which began without it must not show when they are replayed. */
-export type LoopChange = 'compaction' | 'bounded-fan-out' | 'refused-requests';
+export type LoopChange = 'compaction' | 'bounded-fan-out' | 'refused-requests' | 'late-arrivals';
 
 /** Every effect of the loop. Ports must not reject: what goes wrong is an outcome. */
 export interface RunPorts extends RunClock {

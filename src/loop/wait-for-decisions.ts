@@ -33,12 +33,23 @@ export function showWaiting(state: RunState, ports: RunPorts): void {
   ports.recorded?.(state);
 }
 
+/** What has happened so far, as far as whoever waits has seen it. */
+export interface Seen {
+  /** Of the inbox, before anything was taken from it. */
+  arrivals: number;
+  /** Calls that have ended. */
+  ended: () => number;
+}
+
 /**
  * Waits until something has come from outside, `ended` has grown, the run is cancelled, or the nearest deadline is over:
- * of what waits, or of the run itself.
+ * of what waits, or of the run itself. What has come since `arrivals` were counted is not waited for once more: whoever
+ * decides may have been checked meanwhile, or a predicate been asked.
  */
-export async function waitForChange(state: RunState, ports: RunPorts, ended: () => number): Promise<void> {
+export async function waitForChange(state: RunState, ports: RunPorts, seen: Seen): Promise<void> {
   const { arrivals } = ports.inbox;
+  if (arrivals > seen.arrivals && ports.allows('late-arrivals')) return;
+  const { ended } = seen;
   const before = ended();
   await ports.until(() => ports.inbox.arrivals > arrivals || ended() > before, nearestDeadline(state, ports.now()));
 }

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ContextOperation } from '../../src/domain/context-update.ts';
+import type { ApprovalTerms } from '../../src/domain/approval.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
+import { INTERRUPTED_CALL } from '../../src/domain/tool-text.ts';
 import type { ToolOutcome } from '../../src/loop/ports.ts';
-import { call, called, delivery, type FakeTool, resultsOf, returned, runFake, said } from './fake-ports.ts';
-import { approves } from './people.ts';
+import { call, called, delivery, type FakeTool, type Person, resultsOf, returned, runFake, said } from './fake-ports.ts';
+import { approves, sends } from './people.ts';
 import { testSnapshot, testTool } from './snapshot.ts';
 
 const updating = (...contextUpdate: ContextOperation[]): ToolOutcome => ({
@@ -150,6 +152,50 @@ describe('a predicate of a call behind one that changed the deps', () => {
     });
     expect(asked).toEqual(['c2', 'c3']);
     expect(resultsOf(run, 1)).toEqual(['ok', 'p ran', 'p ran']);
+  });
+
+  describe('while it is asked', () => {
+    const paid = testTool('paid', { approval: { when: 'always' } });
+    const running = { snapshot: { ...snapshot, tools: [...snapshot.tools, paid] } };
+    const model = [called(call('c1', 't'), call('c2', 'p'), call('c3', 'paid')), said('done')];
+    let meanwhile: (() => unknown) | undefined;
+    const meeting = (person: Person): Record<string, FakeTool> => ({
+      t: (_, fake) => {
+        meanwhile = () => person(fake);
+        return updating(append('x'));
+      },
+    });
+    const asking = (terms?: ApprovalTerms) => ({
+      askTerms: async () => {
+        meanwhile?.();
+        return terms;
+      },
+    });
+
+    it('a decision on another call is carried out as soon as it has been', async () => {
+      await runFake({
+        ...running,
+        model,
+        tools: meeting(approves('c3')),
+        ports: asking({ digest: 'd' }),
+        people: [
+          ({ invocations }) => expect(invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c1', 'c3']),
+          approves('c2'),
+        ],
+      });
+    });
+
+    it('a message that says where to go instead keeps its call from starting', async () => {
+      const run = await runFake({ ...running, model, tools: meeting(sends('Stop', 'steer')), ports: asking() });
+      expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c1']);
+      expect(resultsOf(run, 1)).toEqual(['ok', INTERRUPTED_CALL, INTERRUPTED_CALL]);
+    });
+
+    it('a cancellation keeps its call from starting', async () => {
+      const run = await runFake({ ...running, model, tools: meeting((fake) => fake.cancel()), ports: asking() });
+      expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c1']);
+      expect(run.result.status).toBe('cancelled');
+    });
   });
 
   it('is not asked again where nothing changed them', async () => {

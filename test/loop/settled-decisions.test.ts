@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Decision, PendingApproval } from '../../src/domain/approval.ts';
 import type { Authorization } from '../../src/loop/ports.ts';
 import { askingAgent, asks } from './asking.ts';
-import { call, called, returned, runFake, said } from './fake-ports.ts';
+import { call, called, type FakeRun, returned, runFake, said } from './fake-ports.ts';
 import { about, approves, refusal, rejects, responds, sends, signal, together, update } from './people.ts';
 import { story } from './story.ts';
 
@@ -263,6 +263,24 @@ describe('where the worker checks who decides', () => {
     });
     expect(story(run).slice(2)).toEqual(['approve c1 by ann@example.org', 'c1 gave "paid ran"', 'assistant: done']);
     expect(run.inbox.verdictOn('decision on c1')).toMatchObject({ type: 'decided' });
+  });
+
+  it('one that comes while another is checked is checked next, without anything else having to come', async () => {
+    const checks: string[] = [];
+    let one = (): FakeRun => expect.fail('nobody has acted');
+    const run = await runFake({
+      snapshot,
+      model: twice,
+      ports: {
+        authorize: (decision, waiting) => {
+          if (checks.push(decision.callId) === 1) approves('c2')(one());
+          return authorize(decision, waiting);
+        },
+      },
+      people: [(fake) => void ((one = () => fake), rejects('c1')(fake))],
+    });
+    expect(checks).toEqual(['c1', 'c2']);
+    expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c2']);
   });
 
   it('a decision by a deadline, or one that is remembered, is not checked again', async () => {
