@@ -42,6 +42,11 @@ export function pendingOf({ pending }: Approvals, callId: string): PendingApprov
   return pending.find((one) => one.callId === callId);
 }
 
+/** True for a call about whose outcome somebody is asked: it has been started, in this execution or in one before. */
+export function isAskedAbout(pending: readonly PendingApproval[], toolCallId: string): boolean {
+  return pending.some(({ kind, callId }) => kind === 'outcome' && callId === toolCallId);
+}
+
 /** The decision that was taken about a call; the newest, where call ids repeat. */
 export function decidedOf({ decided }: Approvals, callId: string): DecidedCall | undefined {
   return decided.findLast((one) => one.callId === callId);

@@ -1,4 +1,3 @@
-import type { PendingApproval } from '../domain/approval.ts';
 import { deadlineOf } from './approvals.ts';
 import type { RunPorts } from './ports.ts';
 import type { Acting } from './prepare-call.ts';
@@ -30,9 +29,4 @@ export function askAboutOutcomes({ state }: Acting, ports: RunPorts, { prepared,
       reason: REASON,
     });
   }
-}
-
-/** True for a call about whose outcome somebody is asked: it has been started, in this execution or in one before. */
-export function isAskedAbout(pending: readonly PendingApproval[], toolCallId: string): boolean {
-  return pending.some(({ kind, callId }) => kind === 'outcome' && callId === toolCallId);
 }

@@ -7,7 +7,7 @@ import type { RunPorts, ToolOutcome } from './ports.ts';
 import type { Acting, PreparedCall } from './prepare-call.ts';
 import type { RunState } from './run-state.ts';
 import { withChanges } from './apply-changes.ts';
-import { isAskedAbout } from './ask-about-outcomes.ts';
+import { isAskedAbout } from './approvals.ts';
 import { askAgain } from './ask-again.ts';
 import { givenUp, startTool } from './start-tool.ts';
 

@@ -1,5 +1,5 @@
 import type { Decision } from '../domain/approval.ts';
-import { deadlineOf, pendingOf } from './approvals.ts';
+import { deadlineOf, isAskedAbout, pendingOf } from './approvals.ts';
 import { continueBeforeTool } from './continuing.ts';
 import { isOver } from './limits.ts';
 import { takeRequests } from './messages.ts';
@@ -9,7 +9,7 @@ import { recordResults } from './record-results.ts';
 import { settleDecisions, settleRemembered } from './settle-decisions.ts';
 import { type DecidedBatch, StartedCalls } from './started-calls.ts';
 import { askAgain } from './ask-again.ts';
-import { askAboutOutcomes, isAskedAbout } from './ask-about-outcomes.ts';
+import { askAboutOutcomes } from './ask-about-outcomes.ts';
 import { givenUp, unknown } from './start-tool.ts';
 import { beginToWait, showWaiting, tellAgain, waitForChange } from './wait-for-decisions.ts';
 

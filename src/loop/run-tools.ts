@@ -1,6 +1,6 @@
 import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { finish, mayRetryOutput } from './answer.ts';
-import { isAskedAbout } from './ask-about-outcomes.ts';
+import { isAskedAbout } from './approvals.ts';
 import { askAtLimit } from './ask-at-limit.ts';
 import { cancelled, failed, reachedLimit } from './endings.ts';
 import { executeCalls } from './execute-calls.ts';

@@ -4,7 +4,7 @@ import { InFlight } from './in-flight.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import type { Acting, PreparedCall } from './prepare-call.ts';
 import { withChanges } from './apply-changes.ts';
-import { isAskedAbout } from './ask-about-outcomes.ts';
+import { isAskedAbout } from './approvals.ts';
 import { startTool } from './start-tool.ts';
 
 /** The calls of a response of which some need a decision. */
