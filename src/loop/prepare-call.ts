@@ -1,9 +1,9 @@
 import type { ApprovalTerms } from '../domain/approval.ts';
-import type { ToolSnapshot } from '../domain/agent-snapshot.ts';
 import { isToolCall, type ToolCall } from '../domain/content.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
 import { FINAL_ANSWER, INTERRUPTED_CALL, unknownTool } from '../domain/tool-text.ts';
+import { pendingOf } from './approvals.ts';
 import type { ToolInvocation, ToolOutcome } from './ports.ts';
 import type { RunState } from './run-state.ts';
 
@@ -34,18 +34,24 @@ export function prepareCall({ state, response, offset, final }: Acting, call: To
   if (tool === undefined) return { type: 'immediate', outcome: result('error', unknownTool(call.name)) };
   const step = state.context.currentStep + 1;
   const invocation = { step, call, tool, offset, index: response.content.indexOf(call), eventId: response.id };
-  const terms = termsOf(response, invocation, tool);
+  const terms = termsOf(state, response, invocation);
   return { type: 'execute', invocation, ...(terms === undefined ? {} : { terms }) };
 }
 
-/** A tool that always asks is asked about even where nobody recorded the terms. */
+/**
+ * A tool that always asks is asked about even where nobody recorded the terms. So is a call whose predicate was asked
+ * again in the execution before, and that waits since then, or has been approved: it is not asked once more.
+ */
 function termsOf(
-  { approvals }: RecordedResponse,
-  { call, eventId, index }: ToolInvocation,
-  { approval }: ToolSnapshot,
+  { approvals }: RunState,
+  response: RecordedResponse,
+  { call: { toolCallId }, eventId, index, tool }: ToolInvocation,
 ): ApprovalTerms | undefined {
-  if (approvals !== undefined && Object.hasOwn(approvals, call.toolCallId)) return approvals[call.toolCallId];
-  return approval?.when === 'always' ? { digest: `${eventId}/${index}` } : undefined;
+  if (response.approvals !== undefined && Object.hasOwn(response.approvals, toolCallId)) return response.approvals[toolCallId];
+  const waiting = pendingOf(approvals, toolCallId);
+  if (waiting?.kind === 'tool') return { digest: waiting.digest };
+  const isApproved = approvals.approved.some(({ callId }) => callId === toolCallId);
+  return isApproved || tool.approval?.when === 'always' ? { digest: `${eventId}/${index}` } : undefined;
 }
 
 /** True for the call that carries a structured answer. */

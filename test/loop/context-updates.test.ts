@@ -198,6 +198,26 @@ describe('a predicate of a call behind one that changed the deps', () => {
     });
   });
 
+  it.each(['while it waits', 'once it is approved'])('is not asked a third time in the next execution (%s)', async (when) => {
+    let asked = 0;
+    const run = await runFake({
+      snapshot,
+      model: [called(call('c1', 't'), call('c2', 'p'), call('c3', 't')), said('done')],
+      tools: { t: () => updating(append('x')) },
+      // Whatever it would say now: a person has been asked, and has decided on the terms that there were.
+      ports: { askTerms: async () => (++asked === 1 ? { digest: 'd' } : undefined) },
+      switches: ({ state, positions }) =>
+        positions.length === 0 && (when === 'while it waits' ? state.approvals.pending.length > 0 : state.approvals.approved.length > 0),
+      people: [approves('c2', { arguments: { edited: true } })],
+    });
+    expect(run.positions).toHaveLength(1);
+    expect(asked).toBe(1);
+    expect(run.invocations.find(({ call: { toolCallId } }) => toolCallId === 'c2')).toMatchObject({
+      call: { arguments: { edited: true } },
+      edited: true,
+    });
+  });
+
   it('is not asked again where nothing changed them', async () => {
     const run = await runFake({
       snapshot,
