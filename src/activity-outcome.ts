@@ -107,10 +107,17 @@ function errorOutcome(message: string): ToolOutcome {
   return { type: 'result', status: 'error', content: [message], durationMs: null };
 }
 
-/** An activity reports a failure of its own only before the tool is called; and what no worker took was never started. */
+/** What the SDK fails an activity with that it has not called, or that was still waiting for its turn. */
+const NOT_CALLED: readonly unknown[] = ['NotFoundError', 'WorkerShutdown'];
+
+/**
+ * An activity of ours reports a failure with a code only before the tool is called; and what no worker took was never
+ * started. Any other failure may be about the result: that it could not be encoded, or was too large to be sent.
+ */
 function hasNotBegun(error: unknown): boolean {
   const cause = error instanceof ActivityFailure ? error.cause : error;
-  return cause instanceof ApplicationFailure || (cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START');
+  if (cause instanceof ApplicationFailure) return isErrorCode(cause.type) || NOT_CALLED.includes(cause.type);
+  return cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START';
 }
 
 /** What comes of asking whether a decision is by somebody who may decide, where the activity failed: without an answer nobody may. */

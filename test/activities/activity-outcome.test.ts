@@ -1,6 +1,7 @@
 import { ActivityFailure, ApplicationFailure, CancelledFailure, RetryState, TimeoutFailure, TimeoutType } from '@temporalio/common';
-import { expect, test } from 'vitest';
-import { modelFailure, modelOutcome, summaryFailure, summaryOutcome } from '../../src/activity-outcome.ts';
+import { describe, expect, test } from 'vitest';
+import { modelFailure, modelOutcome, summaryFailure, summaryOutcome, toolFailure } from '../../src/activity-outcome.ts';
+import type { ToolSnapshot } from '../../src/domain/agent-snapshot.ts';
 import type { RecordedResponse } from '../../src/domain/recorded-response.ts';
 
 const spent = { reported: { promptTokens: 3, completionTokens: 2, totalTokens: 5 } };
@@ -39,4 +40,29 @@ test('a summary is told from one that was cancelled', () => {
   const summary = { id: 'e1', text: 'short', usage: null };
   expect(summaryOutcome(summary)).toEqual({ type: 'summary', ...summary });
   expect(summaryOutcome({ type: 'aborted', partial })).toEqual({ type: 'cancelled', partial });
+});
+
+describe('the failure of a call that happens once', () => {
+  const schema = { type: 'object' };
+  const pay: ToolSnapshot = {
+    name: 'pay',
+    description: '',
+    parameters: schema,
+    strict: false,
+    schema,
+    parallel: true,
+    timeoutMs: 1_000,
+    maxAttempts: 1,
+    effect: 'once',
+  };
+
+  test.each(['secret_missing', 'NotFoundError', 'WorkerShutdown'])('says that it has not begun where it is %s', (type) => {
+    const failure = failedActivity(ApplicationFailure.create({ type, message: 'not now' }));
+    expect(toolFailure(pay, failure)).toMatchObject({ type: 'result', status: 'error', content: ['not now'] });
+  });
+
+  test.each(['Error', 'LonghaulError', 'PayloadsTooLarge'])('does not say so where it may be about the result (%s)', (type) => {
+    const failure = failedActivity(ApplicationFailure.create({ type, message: 'the result could not be encoded' }));
+    expect(toolFailure(pay, failure)).toEqual({ type: 'lost' });
+  });
 });
