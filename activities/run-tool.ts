@@ -3,7 +3,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import { randomBytes } from 'node:crypto';
 import type { Resources } from '../src/define/run-context.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
+import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
 import type { SpilledContent, ToolResult } from '../src/domain/content.ts';
+import { cutText } from '../src/domain/cut-content.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import type { JsonObject, JsonValue } from '../src/domain/json.ts';
 import { MAX_LOCAL_TIMEOUT_MS } from '../src/domain/tool-policy.ts';
@@ -45,13 +47,14 @@ export interface Call {
 async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<RunToolOutput> {
   const name = activityInfo().activityType;
   const tool = calledTool(runtime, input, name);
-  const args = await argumentsOf(runtime, input);
-  const { deps, state } = await dataFor(input);
   const output = await attempt(
     runtime.aborts,
     { heartbeatMs: runtime.heartbeatMs, details: () => activityInfo().heartbeatDetails as unknown },
     async (own) => {
-      // Heartbeats go on meanwhile: opening again what was lost may take longer than the server waits for one.
+      // Heartbeats go on meanwhile: a run that is slow to answer, or opening again what was lost, may take longer than the
+      // server waits for one, and a call that it has given up must not begin.
+      const args = await argumentsOf(runtime, input);
+      const { deps, state } = await dataFor(input);
       const resources = await runtime.resourcePool.use(tool?.resources);
       return runAttempt(runtime, { input, name, tool, args, deps, state, resources }, own);
     },
@@ -122,8 +125,9 @@ function retryable(runtime: ActivityRuntime, { content }: Executed, error: unkno
   const wait = typeof asked === 'number' && activityInfo().isLocal ? Math.min(asked, MAX_LOCAL_TIMEOUT_MS) : asked;
   return ApplicationFailure.create({
     type: 'tool_failed',
-    message: runtime.secrets.redact(resultText(content)),
-    ...(typeof wait === 'number' && wait > 0 ? { nextRetryDelay: wait } : {}),
+    // Without secrets before it is cut: a part of one would not be found.
+    message: cutText(runtime.secrets.redact(resultText(content)), BYTE_BUDGETS.errorMessage),
+    ...(typeof wait === 'number' && wait > 0 && Number.isFinite(wait) ? { nextRetryDelay: wait } : {}),
   });
 }
 

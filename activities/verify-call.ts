@@ -20,8 +20,8 @@ export function verifyCallActivity(runtime: ActivityRuntime): (input: VerifyCall
 async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Promise<VerifyCallOutput> {
   const { tool: name, agentName } = input;
   const tool = calledTool(runtime, input, name);
-  const { deps, state } = await dataFor(input);
   return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async ({ signal, beat }) => {
+    const { deps, state } = await dataFor(input);
     const limit = timeLimit(name, input.timeoutMs ?? 60_000, signal);
     try {
       const parts = {
@@ -33,7 +33,7 @@ async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Pro
       };
       const context = toolContext(runtime, input, { ...parts, signal: limit.signal });
       const verify = verifierOf(tool, name);
-      const found: VerifiedOutcome = await limit.race(Promise.resolve(verify(context.idempotencyKey, context as never)));
+      const found = clearly(name, await limit.race(Promise.resolve(verify(context.idempotencyKey, context as never))));
       if (!found.happened || tool === undefined) return { happened: false, tool: name };
       const executed = { ...(await toOutcome(tool, found.result)), durationMs: 0 };
       return {
@@ -44,6 +44,15 @@ async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Pro
       limit.clear();
     }
   });
+}
+
+/** What says neither is not taken for a no: the call may have happened. */
+function clearly(name: string, found: VerifiedOutcome | undefined | null): VerifiedOutcome {
+  if (typeof found?.happened === 'boolean') return found;
+  throw new LonghaulError(
+    'verification_failed',
+    `"verify" of tool "${name}" returned neither {happened: true, result} nor {happened: false}`,
+  );
 }
 
 function verifierOf(tool: AnyTool | undefined, name: string): NonNullable<AnyTool['verify']> {

@@ -1,9 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { runToolActivity } from '../../activities/run-tool.ts';
 import { verifyCallActivity } from '../../activities/verify-call.ts';
 import { defineAgent, defineTool, type ToolOptions } from '../../src/index.ts';
-import type { RunToolInput, RunToolOutput } from '../../src/protocol.ts';
+import { BYTE_BUDGETS } from '../../src/domain/byte-budget.ts';
+import { jsonBytes } from '../../src/domain/payload-limit.ts';
+import { QUERIES, type RunToolInput, type RunToolOutput } from '../../src/protocol.ts';
 import { activityWorld, EXECUTION, type World } from './activity-world.ts';
 
 type Options = Partial<ToolOptions<z.ZodObject, Record<string, unknown>, unknown>>;
@@ -38,6 +40,16 @@ describe('what a tool throws', () => {
   test('is the result at once where the tool says so', async () => {
     expect(await attemptOf({ execute: fails, retryOn: 'none' }).act()).toMatchObject({ content: ['down'], isError: true });
     expect(await attemptOf({ execute: fails, retryOn: () => false }).act()).toMatchObject({ content: ['down'], isError: true });
+  });
+
+  test('is cut where it is too long to be reported', async () => {
+    const shout = (): never => {
+      throw new Error('x'.repeat(5_000_000));
+    };
+    const failure = await attemptOf({ execute: shout })
+      .act()
+      .catch((error: unknown) => error as Error);
+    expect(jsonBytes((failure as Error).message)).toBeLessThanOrEqual(BYTE_BUDGETS.errorMessage);
   });
 
   test('says by itself how long to wait', async () => {
@@ -103,6 +115,13 @@ describe('asking what became of a call', () => {
     expect(await ask(() => ({ happened: false }))).toEqual({ happened: false, tool: 'act' });
   });
 
+  test.each([undefined, null, {}, { happened: 'no' }])('is tried again where the answer is %j, which says neither', async (answer) => {
+    await expect(ask(() => answer as never)).rejects.toMatchObject({
+      type: 'verification_failed',
+      message: expect.stringContaining('neither {happened: true, result} nor {happened: false}'),
+    });
+  });
+
   test('is tried again where nobody can tell', async () => {
     await expect(ask(fails)).rejects.toMatchObject({ type: 'verification_failed', nonRetryable: false });
     await expect(ask(undefined)).rejects.toMatchObject({ message: expect.stringContaining('has no "verify" of tool "act"') });
@@ -113,6 +132,27 @@ test('progress is what the next attempt begins with, also where that says nothin
   const world = attemptOf({ execute: (_, { heartbeat }) => heartbeat({ done: 3 }) });
   await world.act();
   expect(world.beats).toEqual([{ done: 3 }]);
+});
+
+test('heartbeats go on while a call waits for its data', async () => {
+  const { promise, resolve } = Promise.withResolvers<object>();
+  const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), execute: () => 'acted' });
+  const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
+  const info = { activityType: 'act', heartbeatTimeoutMs: 15 };
+  const world = activityWorld({ agents, info, answers: { [QUERIES.data]: promise } });
+  const input: RunToolInput = {
+    agentName: 'clerk',
+    callId: 'c1',
+    step: 1,
+    at: [1, 0],
+    eventId: 'e1',
+    arguments: {},
+    dataByReference: true,
+  };
+  const output = world.run(runToolActivity(world.runtime), input);
+  await vi.waitFor(() => expect(world.beats.length).toBeGreaterThan(1));
+  resolve({ deps: {}, state: {} });
+  expect(await output).toMatchObject({ content: ['acted'] });
 });
 
 test('a local call has no heartbeats, and says where it is', async () => {
