@@ -32,7 +32,7 @@ export interface Ground {
  * Signs of life come often where the worker dies, so that it is noticed soon. Where the server dies, the worker lives,
  * and a call that it has made is to be reported; so it is, if the server is back in time.
  */
-const TIMING = { worker: { heartbeatMs: 400, onceTimeoutMs: 2_500 }, server: { heartbeatMs: 1_500, onceTimeoutMs: 20_000 } } as const;
+const TIMING = { worker: { heartbeatMs: 400, onceTimeoutMs: 5_000 }, server: { heartbeatMs: 1_500, onceTimeoutMs: 20_000 } } as const;
 
 /** So many events an execution may have: the run goes on in a second one in its middle. */
 const EVENTS_OF_EXECUTION = 75;

@@ -3,7 +3,7 @@ import { judgedRun } from './judged-run.ts';
 import type { Ground, Lane } from './lane.ts';
 import type { Outcome } from './outcome.ts';
 import type { Pass } from './pass.ts';
-import { activityPoint } from './points.ts';
+import { activityPoint, queryPoint } from './points.ts';
 import { pointProblems } from './run-problems.ts';
 import { playUndisturbed } from './undisturbed.ts';
 import { workOff } from './work-off.ts';
@@ -39,7 +39,7 @@ export async function playPass(ground: Ground, pass: Pass, { parallel, wanted, r
   });
 }
 
-/** These have no heartbeats: it takes up to a minute until a dead attempt is given up. */
+/** These have no heartbeats: it takes up to a minute until a dead attempt is given up. The second asks the run for its data. */
 const WITHOUT_HEARTBEATS = ['resolveAgent', 'notifyWaiting s6', 'authorizeDecision s6'];
 
 /** Lanes that begin with those who wait so long. The others have enough to do meanwhile. */
@@ -57,5 +57,6 @@ function* inTurn<Item>(...queues: Iterable<Item>[]): Generator<Item> {
 }
 
 function isSlow(point: string): boolean {
+  if (point === queryPoint('data')) return true;
   return WITHOUT_HEARTBEATS.some((name) => point === activityPoint('before', name) || point === activityPoint('after', name));
 }

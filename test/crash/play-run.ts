@@ -15,7 +15,7 @@ import type { RunRecord } from './run-record.ts';
 const PATIENCE_MS = 150_000;
 
 /** A task whose worker has died is given to another one after this time. */
-const TASK_TIMEOUT_MS = 1_500;
+const TASK_TIMEOUT_MS = 2_000;
 
 const LOOK_EVERY_MS = 20;
 
