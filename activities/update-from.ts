@@ -1,6 +1,8 @@
 import type { ContextOperation } from '../src/domain/context-update.ts';
+import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
 import { depsProblem } from '../src/domain/deps-problem.ts';
 import { isJsonObject } from '../src/domain/json.ts';
+import { jsonBytes } from '../src/domain/payload-limit.ts';
 import { cleanJson } from '../src/model/clean-json.ts';
 
 /** The operations of an update that a tool returned; or why they are none. */
@@ -10,15 +12,27 @@ export type ReturnedUpdate = { ok: true; operations: ContextOperation[] } | { ok
 const LEGACY_KEY = '__update_context__';
 
 /** Checks what a tool returned as an update: what is not JSON, and what must not be in deps, is refused with its path. */
-export function updateFrom(toolName: string, update: { readonly operations: readonly ContextOperation[] }): ReturnedUpdate {
+export function updateFrom(toolName: string, update: unknown): ReturnedUpdate {
+  const refused = (problem: string): ReturnedUpdate => ({
+    ok: false,
+    problem: `The update of the deps by tool '${toolName}' was refused, and changed nothing: ${problem}`,
+  });
+  if (!hasOperations(update)) return refused('it has no list of operations: write contextUpdate().set(key, value)');
   const operations: ContextOperation[] = [];
   for (const operation of update.operations) {
-    const problem = problemOf(operation);
-    if (problem !== undefined)
-      return { ok: false, problem: `The update of the deps by tool '${toolName}' was refused, and changed nothing: ${problem}` };
+    const problem = problemOf(operation as ContextOperation | null);
+    if (problem !== undefined) return refused(problem);
     operations.push(cleanJson(operation) as ContextOperation);
   }
-  return { ok: true, operations };
+  // All of them are recorded, whatever they leave.
+  const bytes = jsonBytes(operations);
+  return bytes <= BYTE_BUDGETS.deps
+    ? { ok: true, operations }
+    : refused(`its operations are ${bytes} bytes of JSON, over ${BYTE_BUDGETS.deps}`);
+}
+
+function hasOperations(update: unknown): update is { operations: readonly unknown[] } {
+  return typeof update === 'object' && update !== null && 'operations' in update && Array.isArray(update.operations);
 }
 
 /** A result without the changes that it names in the way of seed 002: fields to set. */
@@ -30,7 +44,12 @@ export function withoutLegacyUpdate(returned: unknown): { value: unknown; update
   return { value, update: { operations } };
 }
 
-function problemOf(operation: ContextOperation): string | undefined {
+const OPERATIONS: readonly string[] = ['set', 'merge', 'append', 'delete'] satisfies ContextOperation['op'][];
+
+function problemOf(operation: ContextOperation | null): string | undefined {
+  if (operation === null || !OPERATIONS.includes(operation.op)) {
+    return `there is no operation ${JSON.stringify(operation?.op ?? null)}: write ${OPERATIONS.slice(0, -1).join(', ')} or ${OPERATIONS.at(-1)}`;
+  }
   const { op, key } = operation;
   if (typeof key !== 'string' || key === '') return `the key of "${op}" is ${JSON.stringify(key)}: write the name of a field`;
   if (op === 'delete') return undefined;

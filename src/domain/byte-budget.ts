@@ -13,7 +13,7 @@ export const BYTE_BUDGETS = {
   snapshot: 400_000,
   /** The input of a run, text or parts: its first message, kept for ever. */
   startInput: 400_000,
-  /** The deps of a run, as given and after every change. */
+  /** The deps of a run, as given and after every change; the operations of one change, too. */
   deps: 150_000,
   /** The state of a run, after every change. */
   state: 150_000,
