@@ -11,15 +11,23 @@ const SHOWN_BYTES = 20_000;
 export function approvalViews({ approvals, window, snapshot }: Pick<RunState, 'approvals' | 'window' | 'snapshot'>): ApprovalView[] {
   return approvals.pending.map((waiting) => {
     const answer = waiting.kind === 'question' ? snapshot.tools.find(({ name }) => name === waiting.toolName)?.answer : undefined;
-    return { ...waiting, ...shown(argumentsOf(window, waiting)), ...(answer === undefined ? {} : { answer }) };
+    return { ...waiting, ...shown(argumentsOf({ approvals, window }, waiting)), ...(answer === undefined ? {} : { answer }) };
   });
 }
 
-/** What is proposed, for a limit; else the arguments of the call, which is in the window for as long as it has no result. */
-function argumentsOf({ events }: RunState['window'], { kind, proposal, key }: PendingApproval): JsonObject {
+/**
+ * What is proposed, for a limit; else the arguments of the call, which is in the window for as long as it has no result.
+ * One that has been started already may have been approved with others.
+ */
+function argumentsOf(
+  { approvals, window }: Pick<RunState, 'approvals' | 'window'>,
+  { kind, callId, proposal, key }: PendingApproval,
+): JsonObject {
   if (kind === 'limit') return { ...proposal };
+  const approved = approvals.approved.find((one) => one.callId === callId);
+  if (approved?.arguments !== undefined) return approved.arguments;
   const [eventId, index] = key.split('/');
-  const event = events.findLast(({ id }) => id === eventId);
+  const event = window.events.findLast(({ id }) => id === eventId);
   const call = event?.content[Number(index)];
   return call?.type === 'tool_call' ? call.arguments : {};
 }

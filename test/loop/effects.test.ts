@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { INTERRUPTED_CALL, notHappened, unknownOutcome } from '../../src/domain/tool-text.ts';
+import { approvalViews } from '../../src/loop/approval-view.ts';
 import type { ToolOutcome } from '../../src/loop/ports.ts';
 import { call, called, type FakeScript, resultsOf, returned, runFake, said } from './fake-ports.ts';
 import { approves, rejects, refusal, about, responds, sends, together } from './people.ts';
@@ -156,6 +157,21 @@ describe('a person who is asked what became of a call', () => {
     const run = await runFake(paying({ snapshot: approved, people: [approves('c1'), responds('c1', 'paid', { id: 'second' })] }));
     expect(resultsOf(run, 1)).toEqual(['paid']);
     expect(run.invocations).toHaveLength(1);
+  });
+
+  it('sees the arguments that the call was started with', async () => {
+    const approved = testSnapshot({ tools: [{ ...pay, approval: { when: 'always' } }], onUnknownOutcome: 'ask' });
+    await runFake(
+      paying({
+        snapshot: approved,
+        model: [called(call('c1', 'pay', { amount: 1_000 })), said('done')],
+        people: [
+          approves('c1', { arguments: { amount: 10 } }),
+          ({ state }) => expect(approvalViews(state)).toMatchObject([{ kind: 'outcome', arguments: { amount: 10 } }]),
+          responds('c1', 'paid', { id: 'second' }),
+        ],
+      }),
+    );
   });
 
   it('is not waited for once a message says where to go instead', async () => {
