@@ -14,6 +14,7 @@ const MATRICES = {
     'test/server/byte-budgets.test.ts',
     'test/server/cancel-matrix.test.ts',
     'test/server/crowd.test.ts',
+    'test/server/demo-interrupted.test.ts',
     'test/server/package-installed.test.ts',
   ],
 };

@@ -1,57 +1,12 @@
-import { spawn } from 'node:child_process';
-import { createConnection } from 'node:net';
 import { connect as connectClient } from 'longhaul/client';
 import { expect, inject, test } from 'vitest';
 import { startScriptedModel } from '../../examples/kipchoge/scripted-model.ts';
-
-interface EndedDemo {
-  text: string;
-  exitCode: number | null;
-}
-
-/** Runs the demo as a process of its own, and sends it a SIGINT as soon as its output matches. */
-async function demo(
-  env: Record<string, string>,
-  { flags = [], interruptAt }: { flags?: string[]; interruptAt?: RegExp },
-): Promise<EndedDemo> {
-  const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(OPENAI|TEMPORAL)_/.test(name)));
-  const child = spawn(process.execPath, ['examples/kipchoge/demo.ts', ...flags], {
-    env: { ...clean, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let text = '';
-  let interrupted = false;
-  const read = (chunk: Buffer): void => {
-    text += chunk.toString();
-    if (interrupted || interruptAt === undefined || !interruptAt.test(text)) return;
-    interrupted = true;
-    child.kill('SIGINT');
-  };
-  child.stdout.on('data', read);
-  child.stderr.on('data', read);
-  const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { text, exitCode };
-}
-
-/** What makes the demo start a server of its own: the CLI of the tests. */
-function ownServer(): Record<string, string> {
-  const cliPath = inject('temporalCliPath');
-  return cliPath === undefined ? {} : { TEMPORAL_CLI_PATH: cliPath };
-}
+import { demo, isOpen, ownServer } from './demo-process.ts';
 
 function found(text: string, pattern: RegExp): string {
   const match = pattern.exec(text)?.[1];
   if (match === undefined) throw new Error(`No ${String(pattern)} in:\n${text}`);
   return match;
-}
-
-async function isOpen(address: string): Promise<boolean> {
-  const [host, port] = address.split(':');
-  return await new Promise((resolve) => {
-    const socket = createConnection({ host: host ?? '', port: Number(port) });
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
 }
 
 test('the demo says which model answers, prints the events as they happen, the answer, the summary and a link, and leaves nothing running', async () => {
@@ -81,20 +36,6 @@ test('the demo says which model answers, prints the events as they happen, the a
   }
   expect(await isOpen(found(text, /server is at ([\d.]+:\d+)/))).toBe(false);
   expect(await isOpen(found(text, /scripted model on http:\/\/([\d.]+:\d+)/))).toBe(false);
-});
-
-test.each([
-  ['while the server is looked for', /No OPENAI_API_KEY.*\n/, 130],
-  ['while the worker starts', /starting a worker/, 130],
-  ['during the run', /→ search_web/, 130],
-  ['after a completed run', /Ctrl-C ends them/, 0],
-])('Ctrl-C %s ends all that was started', async (_moment, interruptAt, expected) => {
-  const { text, exitCode } = await demo(ownServer(), { interruptAt });
-
-  expect({ text, exitCode }).toMatchObject({ exitCode: expected });
-  expect(text).not.toMatch(/error|warn/i);
-  const address = /server is at ([\d.]+:\d+)/.exec(text)?.[1];
-  expect(address !== undefined && (await isOpen(address))).toBe(false);
 });
 
 test('with a key it asks that model, on a server that runs already, where Ctrl-C cancels the run and leaves the server', async () => {
