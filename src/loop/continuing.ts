@@ -1,6 +1,7 @@
 import { jsonBytes } from '../domain/payload-limit.ts';
 import type { NextStep, Position, ToolsPosition } from './next-step.ts';
 import type { Growth, RunPorts, ToolInvocation } from './ports.ts';
+import { withoutRecorded } from './recorded-results.ts';
 import type { RunState } from './run-state.ts';
 import { isCarriable } from './window-limit.ts';
 
@@ -26,8 +27,7 @@ export function continueBeforeTool(state: RunState, ports: RunPorts, batch: Pick
   let bytes = jsonBytes({ ...response, content: [], providerItems: [] });
   for (const outcome of outcomes) {
     if (bytes > CARRIED_TOOLS_BYTES) return false;
-    // The content of what is recorded is in the window already.
-    bytes += jsonBytes(outcome?.type === 'result' && outcome.recordedAt !== undefined ? { ...outcome, content: [] } : outcome);
+    bytes += jsonBytes(outcome?.type === 'result' && outcome.recordedAt !== undefined ? withoutRecorded(outcome) : outcome);
   }
   return bytes <= CARRIED_TOOLS_BYTES && isCarriable(state, bytes);
 }

@@ -1,5 +1,6 @@
 import type { ToolResult } from '../domain/content.ts';
 import type { Window } from '../domain/window.ts';
+import type { ToolOutcome } from './ports.ts';
 
 /** The results of calls of a response that are in the window already, by the id of the call. */
 export function recordedResults({ events }: Pick<Window, 'events'>, responseId: string): Map<string, ToolResult> {
@@ -8,4 +9,11 @@ export function recordedResults({ events }: Pick<Window, 'events'>, responseId: 
   return new Map(
     after.flatMap(({ content }) => content.filter((item) => item.type === 'tool_result').map((item) => [item.toolCallId, item] as const)),
   );
+}
+
+type Result = ToolOutcome & { type: 'result' };
+
+/** A result that is in the record, as it is carried: its content is in the window, and of its update no more is needed than that there was one. */
+export function withoutRecorded(result: Result): Result {
+  return { ...result, content: [], ...(result.contextUpdate === undefined ? {} : { contextUpdate: [] }) };
 }

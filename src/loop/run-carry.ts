@@ -9,7 +9,7 @@ import type { Window } from '../domain/window.ts';
 import { type Approvals, noApprovals } from './approvals.ts';
 import type { Position, ToolsPosition } from './next-step.ts';
 import type { CarriedInbox } from './inbox.ts';
-import { recordedResults } from './recorded-results.ts';
+import { recordedResults, withoutRecorded } from './recorded-results.ts';
 import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
 
 /** The version of the carry that this code writes. */
@@ -109,7 +109,7 @@ function carriedPosition(position: Position, window: Window): CarriedPosition {
   const recorded = recordedResults(window, position.response.id);
   const calls = content.filter(isToolCall);
   const outcomes = position.outcomes.map((outcome, place) =>
-    outcome?.type === 'result' && recorded.has(calls[place]?.toolCallId ?? '') ? { ...outcome, content: [] } : outcome,
+    outcome?.type === 'result' && recorded.has(calls[place]?.toolCallId ?? '') ? withoutRecorded(outcome) : outcome,
   );
   return { ...position, response, outcomes };
 }

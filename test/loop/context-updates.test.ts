@@ -119,6 +119,21 @@ describe('an update of the deps', () => {
     expect(run.state.deps).toEqual({});
   });
 
+  it('that is large and recorded keeps no run from waiting in the next execution', async () => {
+    const paid = testTool('paid', { approval: { when: 'always' } });
+    const run = await runFake({
+      snapshot: testSnapshot({ tools: [...tools, paid] }),
+      model: [called(call('c1', 't'), call('c2', 'paid')), said('done')],
+      tools: { t: () => updating({ op: 'set', key: 'large', value: 'x'.repeat(120_000) }) },
+      switches: ({ positions, events, state }) =>
+        positions.length === 0 && [...events, ...state.context.events].some(({ contextUpdates }) => contextUpdates !== undefined),
+      people: [approves('c2')],
+    });
+    expect(run.positions).toMatchObject([{ type: 'run_tools' }]);
+    expect(run.state.deps).toEqual({ large: 'x'.repeat(120_000) });
+    expect(run.events.filter(({ contextUpdates }) => contextUpdates !== undefined)).toHaveLength(1);
+  });
+
   it('goes along into the next execution, and is applied once', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ parallel: false, tools }),
