@@ -82,7 +82,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
     hasBegun = true;
     const executed = await limit.race(executeTool({ tool, name, args: call.args, context }));
     if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);
-    if (executed.thrown !== undefined && isTriedAgain(tool, executed.thrown.error))
+    if (executed.thrown !== undefined && isTriedAgain(call, executed.thrown.error))
       throw retryable(runtime, executed, executed.thrown.error);
     return await toolOutput(runtime, call, executed, Object.fromEntries(changes));
   } catch (error) {
@@ -96,12 +96,10 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
 
 /** An attempt that did not come to its end although the tool was called: given up by the run, out of time, or on a worker that shuts down. */
 async function endOfAttempt(runtime: ActivityRuntime, call: Call, { isGivenUp }: Attempt, error: unknown): Promise<RunToolOutput> {
-  const { tool } = call;
-  const isOnce = tool?.policy.effect === 'once';
   // Whatever ended it from outside: it may go on acting, or have acted.
-  if (isOnce && !isGivenUp()) return lost(call);
+  if (happensOnce(call) && !isGivenUp()) return lost(call);
   if (!(error instanceof ToolTimeout)) throw error;
-  if (isTriedAgain(tool, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
+  if (isTriedAgain(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
   return toolOutput(runtime, call, {
     content: [`${error.message} (${attemptsText(activityInfo().attempt)})`],
     isError: true,
@@ -109,11 +107,17 @@ async function endOfAttempt(runtime: ActivityRuntime, call: Call, { isGivenUp }:
   });
 }
 
+/** By what is pinned for the run, or by what the tool says now: whichever is stricter. */
+function happensOnce({ tool, input }: Call): boolean {
+  return input.once === true || tool?.policy.effect === 'once';
+}
+
 /** What is thrown is tried again as long as there are attempts left, and the tool does not say otherwise. */
-function isTriedAgain(tool: AnyTool | undefined, error: unknown): boolean {
+function isTriedAgain(call: Call, error: unknown): boolean {
+  const { tool } = call;
   const { attempt: number, retryPolicy } = activityInfo();
   const attempts = retryPolicy?.maximumAttempts ?? tool?.policy.maxAttempts ?? 1;
-  if (tool === undefined || tool.policy.effect === 'once' || number >= attempts) return false;
+  if (tool === undefined || happensOnce(call) || number >= attempts) return false;
   if (error instanceof ToolTimeout || tool.retryOn === 'any') return true;
   return tool.retryOn !== 'none' && tool.retryOn(error);
 }

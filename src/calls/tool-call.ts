@@ -102,6 +102,7 @@ function placeInput(run: CallingRun, { call, tool, step, offset, index, eventId 
     at: [offset, index],
     eventId,
     timeoutMs: tool.timeoutMs,
+    ...(tool.effect === 'once' ? { once: true as const } : {}),
     ...(tool.mcp === undefined ? {} : { mcp: { ...tool.mcp, ...(tool.effect === 'once' ? { once: true as const } : {}) } }),
     ...usageOf(run),
   };

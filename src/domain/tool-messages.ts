@@ -30,6 +30,8 @@ export interface RunToolInput extends OfRun, GivenData {
   arguments?: JsonObject;
   /** Milliseconds that one attempt may take. Absent in what older workflows scheduled: what the server was told. */
   timeoutMs?: number;
+  /** The call happens once, as it is pinned for its run: the tool of a later build may say otherwise. */
+  once?: true;
   /** The tool is one of an MCP server. `once`: its calls happen once. */
   mcp?: { server: string; tool: string; once?: true };
   /** What the run has used up to the response that asks for the call. */

@@ -91,6 +91,10 @@ describe('a tool that acts once', () => {
     await expect(cancelled).rejects.toMatchObject({ name: 'AbortError', message: 'The run was cancelled' });
   });
 
+  test('is lost, too, where it acts once for its run and a later build of the worker has it otherwise', async () => {
+    expect(await attemptOf({ execute: hangs }, { maximumAttempts: 1 }).act({ once: true })).toMatchObject({ lost: true });
+  });
+
   test('has not begun where what it needs is not there', async () => {
     let began = false;
     const world = attemptOf({ ...once, execute: () => (began = true) }, { maximumAttempts: 1 });
