@@ -4,10 +4,16 @@ import type { JsonObject, JsonValue } from '../domain/json.ts';
 /** The fields of deps, where their type is known. */
 type KeyOf<Deps> = Extract<keyof Deps, string>;
 
-/** What is appended to a field: an element of its list. */
-type ElementOf<Field> = NonNullable<Field> extends readonly (infer Element)[] ? Element : JsonValue;
+type Scalar = string | number | boolean;
 
-/** What is merged into a field: part of an object, as deep as it goes. */
+/** What is appended to a field: an element of its list. Nothing to what cannot be one. */
+type ElementOf<Field> =
+  NonNullable<Field> extends readonly (infer Element)[] ? Element : NonNullable<Field> extends Scalar ? never : JsonValue;
+
+/** What is merged into a field: an object. Nothing into what cannot be one. */
+type MergedInto<Field> = NonNullable<Field> extends Scalar ? never : PartOf<Field>;
+
+/** Part of an object, as deep as it goes. */
 type PartOf<Field> =
   NonNullable<Field> extends readonly unknown[]
     ? JsonObject
@@ -25,7 +31,7 @@ export interface ContextUpdate<Deps = JsonObject> {
   /** Puts a value in the place of whatever the key has. */
   set<Key extends KeyOf<Deps>>(key: Key, value: Deps[Key]): ContextUpdate<Deps>;
   /** Merges an object into the object of the key, as deep as both sides are objects; everything else gives way. */
-  merge<Key extends KeyOf<Deps>>(key: Key, value: PartOf<Deps[Key]>): ContextUpdate<Deps>;
+  merge<Key extends KeyOf<Deps>>(key: Key, value: MergedInto<Deps[Key]>): ContextUpdate<Deps>;
   /** Adds one element at the end of the key's list; a missing key begins one. Anything else than a list is an error result. */
   append<Key extends KeyOf<Deps>>(key: Key, value: ElementOf<Deps[Key]>): ContextUpdate<Deps>;
   /** Takes the key out. */

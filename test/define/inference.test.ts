@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { AnyAgent, DepsOf, OutputOf } from '../../src/define/agent-definition.ts';
 import type { ApprovalContext } from '../../src/define/approval-options.ts';
 import { askHuman } from '../../src/define/ask-human.ts';
+import { contextUpdate } from '../../src/define/context-update.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
 import type { RunContext } from '../../src/define/run-context.ts';
@@ -174,5 +175,41 @@ describe('an agent', () => {
   test('refuses what is no option', () => {
     // @ts-expect-error It is called maxIterations.
     expect(() => defineAgent({ ...MODEL, maxSteps: 3 })).toThrow(UsageError);
+  });
+});
+
+describe('an update of the deps', () => {
+  interface Deps {
+    userId: string;
+    notes?: string[];
+    stats?: { total: number; deep?: { depth: number } };
+  }
+  const update = contextUpdate<Deps>();
+
+  test('takes for each key what goes there', () => {
+    expect(
+      update
+        .set('notes', [])
+        .append('notes', 'n')
+        .merge('stats', { deep: { depth: 1 } })
+        .delete('notes').operations,
+    ).toHaveLength(4);
+    expect(contextUpdate().append('any', { a: 1 }).merge('any', { a: 1 }).operations).toHaveLength(2);
+  });
+
+  test('takes nothing else', () => {
+    // @ts-expect-error It is a text.
+    update.set('userId', 1);
+    // @ts-expect-error Its elements are texts.
+    update.append('notes', 1);
+    // @ts-expect-error It is no list.
+    update.append('userId', 'x');
+    // @ts-expect-error It is no object.
+    update.merge('userId', 'x');
+    // @ts-expect-error A part of it is a number.
+    update.merge('stats', { total: 'x' });
+    // @ts-expect-error There is no such key.
+    update.delete('nothing');
+    expect(update.operations).toEqual([]);
   });
 });
