@@ -15,6 +15,7 @@ const MATRICES = {
     'test/server/cancel-matrix.test.ts',
     'test/server/crowd.test.ts',
     'test/server/demo-interrupted.test.ts',
+    'test/server/kits.test.ts',
     'test/server/many-messages.test.ts',
     'test/server/package-installed.test.ts',
   ],

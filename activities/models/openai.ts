@@ -1,5 +1,6 @@
 import { ModelCallError, UsageError } from '../../src/domain/error.ts';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../src/domain/model.ts';
+import { requireRealModelsAllowed } from '../../src/model/real-models.ts';
 import { type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
 import { ChatAnswer } from './chat-answer.ts';
 import { chatRequest } from './chat-request.ts';
@@ -64,6 +65,7 @@ class OpenAIModelClient implements ModelClient {
 
   async call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
     context.signal.throwIfAborted();
+    requireRealModelsAllowed(request.model, this.#url.host);
     try {
       return await (this.#api === 'chat' ? this.#callChat(request, context) : this.#callResponses(request, context));
     } catch (error) {

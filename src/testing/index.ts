@@ -1,4 +1,22 @@
+/** `longhaul/testing`: agents in tests, in memory and on a server. Importing it does nothing. */
 export { callTool, failWith, hang, malformed, say, structured, together } from './script-entry.ts';
 export type { ScriptedCall, ScriptedDetails, ScriptedReply, ScriptEntry } from './script-entry.ts';
 export { scriptedModel } from './scripted-model.ts';
 export type { ScriptedModel, ScriptedModelOptions } from './scripted-model.ts';
+export { durableTest, startTestServer } from './durable-test.ts';
+export type { TestServer } from './durable-test.ts';
+export type { DurableTestOptions } from './durable-test-options.ts';
+export { testAgent } from './test-agent.ts';
+export type { TestedRun, TestOptions } from './tested-run.ts';
+export { approve, reject, respond } from './decisions.ts';
+export type { Decide, TestDecision, Waiting } from './decisions.ts';
+export { cancelRun, raiseLimits, sendMessage } from './meanwhile.ts';
+export type { Moment, Occurrence } from './meanwhile.ts';
+export { delay, disconnect, dropCompletion, killWorker, rateLimit, slowQueries } from './faults.ts';
+export type { CallPlace, Fault } from './faults.ts';
+export { effectsLedger } from './effects-ledger.ts';
+export type { Effect, EffectsLedger } from './effects-ledger.ts';
+export { assertRequest, assertSameRun, assertStory, type ExpectedLine } from './assertions.ts';
+export { storyOf } from './story.ts';
+export { withoutIdsAndTimes, type ComparableRun } from './comparable.ts';
+export { forbidRealModels, type ForbidOptions } from '../model/real-models.ts';

@@ -15,7 +15,7 @@ export interface ScriptedModelOptions {
 export interface ScriptedModel extends ModelClient {
   /** Every request so far, in order. Retries of a failed call are requests of their own. */
   readonly requests: readonly ModelRequest[];
-  /** Throws unless every entry of the script has answered a call. */
+  /** Throws unless every entry of the script has answered a call, and none was called for beyond the script. */
   assertUsedUp(): void;
 }
 
@@ -43,8 +43,10 @@ export function scriptedModel(script: readonly ScriptEntry[], options: ScriptedM
       return play(entry, request, context, position);
     },
     assertUsedUp: () => {
-      if (requests.length >= script.length) return;
-      throw new Error(`The scripted model was called ${requests.length} times, but its script has ${script.length} entries.`);
+      if (requests.length === script.length || (requests.length > script.length && options.repeatLast)) return;
+      const times = requests.length === 1 ? 'once' : `${requests.length} times`;
+      const entries = script.length === 1 ? '1 entry' : `${script.length} entries`;
+      throw new Error(`The scripted model was called ${times}, but its script has ${entries}.`);
     },
   };
 }

@@ -46,7 +46,6 @@ const ZONES: readonly Zone[] = [
 
   // What users write agents with.
   { files: 'src/define/', may: ['src/domain/', 'src/schema/', 'src/protocol.ts'], packages: ['zod'] },
-  { files: 'src/testing/', may: ['src/domain/'] },
   { files: 'src/index.ts', may: ['src/domain/', 'src/define/', 'src/schema/', 'src/protocol.ts'] },
 
   // What an activity makes of a model's answer.
@@ -131,6 +130,34 @@ const ZONES: readonly Zone[] = [
     mayTypes: ['workflows/'],
     packages: ['node:*', '@temporalio/worker', '@temporalio/client', '@temporalio/common', '@temporalio/plugin'],
   },
+
+  // The kit for tests: what is loaded with it is light, and what runs agents is loaded by a test that does.
+  {
+    files: 'src/testing/memory/',
+    may: [...PURE, 'src/define/', 'src/testing/', 'src/client/run-input.ts', 'activities/'],
+    packages: ['node:*', '@temporalio/common', '@temporalio/testing', '@temporalio/worker'],
+    packageTypes: ['@temporalio/client'],
+  },
+  {
+    files: 'src/testing/durable/',
+    may: [...PURE, 'src/define/', 'src/testing/', 'src/client/', 'src/dev-server/', 'worker/'],
+    packages: ['node:*', '@temporalio/common', '@temporalio/worker'],
+    packageTypes: ['@temporalio/client'],
+  },
+  {
+    files: 'src/testing/stage/',
+    may: ['src/domain/', 'src/protocol.ts', 'src/testing/'],
+    mayTypes: ['src/define/', 'src/client/', 'src/secrets/'],
+    packages: ['node:*', '@temporalio/common'],
+    packageTypes: ['@temporalio/activity', '@temporalio/worker'],
+  },
+  {
+    files: 'src/testing/',
+    may: ['src/domain/', 'src/model/real-models.ts'],
+    mayTypes: ['src/define/', 'src/client/', 'src/secrets/', 'src/payload-store/', 'worker/'],
+    mayLazily: ['src/dev-server/'],
+    packages: ['node:*'],
+  },
 ];
 
 /** What must not be loaded together with a file, by whatever way. */
@@ -140,7 +167,19 @@ const CLOSURES: readonly { entries: string; mustNotLoad: readonly string[] }[] =
     mustNotLoad: ['zod', 'openai', 'node:*', '@temporalio/activity', '@temporalio/client', '@temporalio/worker', '@temporalio/testing'],
   },
   { entries: 'src/index.ts', mustNotLoad: ['openai', '@temporalio/client', '@temporalio/worker', '@temporalio/testing'] },
-  { entries: 'src/testing/index.ts', mustNotLoad: ['openai', '@temporalio/client', '@temporalio/worker', '@temporalio/testing'] },
+  {
+    entries: 'src/testing/index.ts',
+    mustNotLoad: [
+      'openai',
+      'zod',
+      '@temporalio/activity',
+      '@temporalio/client',
+      '@temporalio/common',
+      '@temporalio/testing',
+      '@temporalio/worker',
+    ],
+  },
+  { entries: 'src/testing/', mustNotLoad: ['openai', '@temporalio/workflow'] },
   // Most workers have no MCP servers.
   { entries: 'worker/index.ts', mustNotLoad: ['@modelcontextprotocol/client'] },
   { entries: 'src/client/index.ts', mustNotLoad: ['openai', '@temporalio/worker', '@temporalio/activity', '@temporalio/testing'] },

@@ -56,6 +56,12 @@ describe('a scripted model', () => {
     expect(() => model.assertUsedUp()).toThrow('called 0 times, but its script has 1');
     await model.call(request, listening());
     expect(() => model.assertUsedUp()).not.toThrow();
+    await model.call(request, listening()).catch(() => undefined);
+    expect(() => model.assertUsedUp()).toThrow('called 2 times, but its script has 1 entry');
+    const repeating = scriptedModel([say('x')], { repeatLast: true });
+    await repeating.call(request, listening());
+    await repeating.call(request, listening());
+    expect(() => repeating.assertUsedUp()).not.toThrow();
   });
 
   it('calls tools in parallel, with text and with the ids given', async () => {

@@ -1,0 +1,42 @@
+import type { Event } from '../domain/event.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { RunResult, RunResultFields } from '../domain/run-result.ts';
+import type { StepResult } from '../domain/step.ts';
+import type { TestedRun } from './tested-run.ts';
+
+/** A run without what differs between two runs of the same: plain JSON, to be compared. */
+export interface ComparableRun {
+  result: JsonValue;
+  events: JsonValue;
+  steps: JsonValue;
+  deps: JsonValue;
+}
+
+type Told = Pick<TestedRun, 'events' | 'steps' | 'deps'> & { result: RunResult<unknown> };
+
+/** The same for two runs that went the same way: without ids, times, durations, and digests that are made of ids. */
+export function withoutIdsAndTimes({ result, events, steps, deps }: Told): ComparableRun {
+  const { runId } = result;
+  const plain = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value ?? null).replaceAll(runId, 'the run')) as JsonValue;
+  return { result: plain(timeless(result)), events: plain(events.map(bareEvent)), steps: plain(steps.map(bareStep)), deps: plain(deps) };
+}
+
+function timeless(result: RunResult<unknown>): Partial<RunResultFields<unknown>> {
+  const { steps: _, runId: __, ...rest } = result.toJSON();
+  return { ...rest, startTime: null, endTime: null, durationSeconds: null };
+}
+
+function bareEvent({ id: _, executionId: __, timestamp: ___, decision, refused, raised, ...event }: Event): object {
+  return {
+    ...event,
+    ...(decision === undefined ? {} : { decision: { ...decision, id: '', at: '', digest: '' } }),
+    ...(refused === undefined ? {} : { refused: { ...refused, id: '' } }),
+    ...(raised === undefined ? {} : { raised: { ...raised, id: '', at: '' } }),
+  };
+}
+
+/** Whether a tool has started shows in its duration, whatever that is. */
+function bareStep({ toolCalls, ...step }: StepResult): object {
+  const bare = toolCalls.map(({ timestamp: _, durationMs, ...call }) => ({ ...call, durationMs: durationMs === null ? null : 0 }));
+  return { ...step, toolCalls: bare };
+}

@@ -1,0 +1,13 @@
+import type { CreateWorkerOptions } from '../../worker/create-worker.ts';
+import type { TestOptions } from './tested-run.ts';
+
+/** What a test says about a run on a server, beside what it says about any. */
+export interface DurableTestOptions<Deps = unknown> extends TestOptions<Deps> {
+  /** `host:port` of a Temporal server. Default: `TEMPORAL_ADDRESS`, else a server that is started for this test. */
+  address?: string;
+  namespace?: string;
+  /** Milliseconds between two heartbeats: three missed ones, and a call is taken for lost. Default 1,000 where faults lose calls, else 5,000. */
+  heartbeatMs?: number;
+  /** Options of the Temporal Worker. */
+  worker?: NonNullable<CreateWorkerOptions['worker']>;
+}

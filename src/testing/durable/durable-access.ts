@@ -1,0 +1,29 @@
+import type { RunHandle } from '../../client/run-handle.ts';
+import type { RunAccess } from '../stage/run-access.ts';
+
+/** How what is said comes to a run on a server: as from any client. */
+export function durableAccess(run: RunHandle<unknown>): RunAccess {
+  return {
+    send: (id, content, mode) => run.send(content, { id, mode }),
+    cancel: (reason) => run.cancel(reason),
+    raise: (id, limits) => run.raise(limits, { id }),
+    decide: (id, { callId, digest }, decision) => {
+      const by = decision.by === undefined ? {} : { by: decision.by };
+      const options = { id, digest, ...by };
+      switch (decision.type) {
+        case 'approve': {
+          const { arguments: edited, remember } = decision;
+          const more = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
+          return run.approve(callId, { ...options, ...more });
+        }
+        case 'reject': {
+          const { reason, remember } = decision;
+          const more = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
+          return run.reject(callId, { ...options, ...more });
+        }
+        case 'respond':
+          return run.respond(callId, decision.content, options);
+      }
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { randomUUID } from 'node:crypto';
+import { connect } from '../../client/connect.ts';
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import type { RunHandle } from '../../client/run-handle.ts';
+import type { StartOptions } from '../../client/start-run.ts';
+import type { AgentDefinition } from '../../define/agent-definition.ts';
+import type { Event } from '../../domain/event.ts';
+import { RunResult, type RunResultFields } from '../../domain/run-result.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import type { StepResult } from '../../domain/step.ts';
+import { type DataView, QUERIES } from '../../protocol.ts';
+import { type DevServer, startDevServer } from '../../dev-server/index.ts';
+import type { DurableTestOptions } from '../durable-test-options.ts';
+import { effectsLedger } from '../effects-ledger.ts';
+import { assertPlayed } from '../stage/assert-played.ts';
+import { Attendant } from '../stage/attendant.ts';
+import { Stage } from '../stage/stage.ts';
+import { withinTime } from '../stage/within-time.ts';
+import { workerParts } from '../stage/worker-parts.ts';
+import type { TestedRun } from '../tested-run.ts';
+import { durableAccess } from './durable-access.ts';
+import { attendRun } from './durable-waiting.ts';
+import { CleanUp } from './clean-up.ts';
+import { DurableWorkers } from './durable-workers.ts';
+import { workerOptions } from './worker-options.ts';
+
+/** Runs an agent on a server, with everything around it that the test says. */
+export async function runDurably<Output, Deps>(
+  agent: AgentDefinition<Output, Deps>,
+  options: DurableTestOptions<Deps>,
+): Promise<TestedRun<Output>> {
+  installQuietRuntime();
+  const ledger = options.ledger ?? effectsLedger();
+  const stage = new Stage(`${agent.name}-${randomUUID()}`, agent, options);
+  const parts = workerParts(stage, agent, options, ledger);
+  const cleanUp = new CleanUp();
+  try {
+    const server = await serverFor(options);
+    cleanUp.add(() => server.stop());
+    const { address, namespace } = server;
+    const taskQueue = `test-${randomUUID()}`;
+    const client = await connect({ address, namespace, taskQueue });
+    cleanUp.add(() => client.close());
+    const workers = await DurableWorkers.start(await workerOptions(stage, { address, namespace, taskQueue, parts, options }));
+    cleanUp.add(() => workers.stop());
+    cleanUp.add(async () => stage.end());
+    stage.worker = workers;
+    const run = await client.start(agent, startOptions(stage, options));
+    cleanUp.add(() => terminate(client, run));
+    const result = await withinTime(options.timeout, [attended(stage, run, options), workers.failure, stage.failure]);
+    const record = await recordOf(client, run);
+    assertPlayed(stage, options.model, result);
+    const fields: RunResultFields<Output> = { ...result.toJSON(), steps: record.steps };
+    return { ...record, result: new RunResult(fields), requests: stage.requests, ledger };
+  } finally {
+    await cleanUp.run();
+  }
+}
+
+function startOptions<Deps>({ runId }: Stage, { input, deps, maxIterations, limits }: DurableTestOptions<Deps>): StartOptions<never> {
+  return {
+    input,
+    runId,
+    ...(deps === undefined ? {} : { deps: deps as never }),
+    ...(maxIterations === undefined ? {} : { maxIterations }),
+    ...(limits === undefined ? {} : { limits }),
+  };
+}
+
+/** The result of the run, with people around it until then. */
+async function attended<Output, Deps>(
+  stage: Stage,
+  run: RunHandle<Output>,
+  { decide }: DurableTestOptions<Deps>,
+): Promise<RunResult<Output>> {
+  const access = durableAccess(run);
+  stage.run = access;
+  const over = new AbortController();
+  const attending = attendRun(run, new Attendant(stage, access, decide), over.signal);
+  attending.catch((error: unknown) => stage.fail(error));
+  try {
+    return await run.result();
+  } finally {
+    stage.end();
+    over.abort();
+    await attending.catch(() => undefined);
+  }
+}
+
+/** What a run has recorded. */
+interface RunRecord {
+  events: Event[];
+  steps: StepResult[];
+  deps: JsonObject;
+}
+
+/** From the run itself, as long as its worker is there. */
+async function recordOf(client: LonghaulClient, run: RunHandle<unknown>): Promise<RunRecord> {
+  const events: Event[] = [];
+  for await (const event of run.events()) events.push(event);
+  const { deps } = await client.temporal.workflow.getHandle(run.runId).query<DataView>(QUERIES.data);
+  return { events, steps: await run.steps(), deps };
+}
+
+/** A run that has ended is beyond that. */
+async function terminate(client: LonghaulClient, { runId }: RunHandle<unknown>): Promise<void> {
+  await client.temporal.workflow
+    .getHandle(runId)
+    .terminate('the test has ended')
+    .catch(() => undefined);
+}
+
+/** The server that the test names, else the one of the environment, else one of its own. */
+async function serverFor({ address, namespace }: DurableTestOptions): Promise<Pick<DevServer, 'address' | 'namespace' | 'stop'>> {
+  if (address !== undefined) return { address, namespace: namespace ?? 'default', stop: async () => undefined };
+  const server = await startDevServer();
+  return namespace === undefined ? server : { ...server, namespace };
+}
+
+/** Failing attempts are what many tests are about. A process that has chosen what the SDK says keeps it. */
+function installQuietRuntime(): void {
+  try {
+    Runtime.install({
+      logger: new DefaultLogger('ERROR'),
+      telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' }, forward: {} } },
+    });
+  } catch {
+    // There is one.
+  }
+}

@@ -1,0 +1,15 @@
+import { bundleWorkflowCode, DefaultLogger, type WorkflowBundle } from '@temporalio/worker';
+import { AGENT_RUN_MODULE } from '../../../worker/combined-workflows.ts';
+import { LonghaulPlugin } from '../../../worker/plugin.ts';
+
+let bundled: Promise<WorkflowBundle> | undefined;
+
+/** The workflow of runs as a worker loads it: made once in a process, because that takes seconds. */
+export function workflowBundle(): Promise<WorkflowBundle> {
+  bundled ??= bundleWorkflowCode({
+    workflowsPath: AGENT_RUN_MODULE,
+    plugins: [new LonghaulPlugin({ agents: [], providers: {} })],
+    logger: new DefaultLogger('ERROR'),
+  });
+  return bundled;
+}

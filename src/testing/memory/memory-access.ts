@@ -1,0 +1,38 @@
+import { type ErrorCode, LonghaulError } from '../../domain/error.ts';
+import { plainLimits } from '../../domain/limit-options.ts';
+import type { RaiseInput, SendInput, UPDATES } from '../../protocol.ts';
+import { refuseUpdate, takeUpdate } from '../../receive/requests.ts';
+import type { RunAccess } from '../stage/run-access.ts';
+import { asSent } from './as-sent.ts';
+import type { MemoryRun } from './memory-run.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** How what is said comes to a run in memory: by the rules by which its workflow takes it. */
+export function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
+  const update = (name: keyof typeof UPDATES, input: object): void => {
+    const sent = asSent(input);
+    const refused = refuseUpdate(run, name, sent);
+    if (refused !== undefined) throw new LonghaulError(refused.code, refused.message);
+    takeUpdate(run, name, sent, time.now());
+    run.received();
+  };
+  return {
+    send: async (id, content, mode) => update('send', { id, content, mode } satisfies SendInput),
+    cancel: async (reason) => run.cancel(reason),
+    raise: async (id, { maxIterations, ...others }) => {
+      const limits = { ...(maxIterations === undefined ? {} : { maxIterations }), ...plainLimits('raise', others) };
+      update('raise', { id, limits } satisfies RaiseInput);
+    },
+    decide: async (id, { callId, digest }, { type, ...content }) => {
+      update(type, { id, callId, digest, ...content });
+      if (run.snapshot?.authorize) await verdict(run, time, id);
+    },
+  };
+}
+
+/** Whoever decides waits for whether they may. */
+async function verdict({ inbox }: MemoryRun, time: VirtualTime, id: string): Promise<void> {
+  await time.until(() => inbox.closed || inbox.verdictOn(id) !== undefined);
+  const found = inbox.verdictOn(id);
+  if (found?.type === 'refused') throw new LonghaulError(found.code as ErrorCode, found.message);
+}

@@ -1,0 +1,29 @@
+import type { Client } from '@temporalio/client';
+import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AskedRun } from '../../answers/asked-run.ts';
+import { answerQuery } from '../../answers/queries.ts';
+import { QUERIES } from '../../protocol.ts';
+import { asSent } from './as-sent.ts';
+
+/** The client that activities ask their run with. `slowMs`: how long it takes to answer. */
+export function memoryClient(run: () => AskedRun, slowMs: () => number): Client {
+  const query = async (name: string, question: unknown): Promise<unknown> => {
+    const delayMs = slowMs();
+    if (delayMs > 0) await sleep(delayMs);
+    const known = Object.entries(QUERIES).find(([, one]) => one === name);
+    if (known === undefined) throw new Error(`The run has no query "${name}"`);
+    return asSent(answerQuery(run(), known[0] as keyof typeof QUERIES, asSent(question)));
+  };
+  const unbounded = (_: unknown, work: () => unknown): unknown => work();
+  // The only parts of a client that activities use.
+  const parts: object = {
+    withDeadline: unbounded,
+    withAbortSignal: unbounded,
+    workflow: { getHandle: () => ({ query }) },
+    options: {
+      loadedDataConverter: { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] },
+    },
+  };
+  return parts as Client;
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { callingPorts } from '../../calls/calling-ports.ts';
+import { modelCall } from '../../calls/model-call.ts';
+import { resolveCall } from '../../calls/resolve-call.ts';
+import type { AgentSnapshot } from '../../domain/agent-snapshot.ts';
+import type { Decision } from '../../domain/approval.ts';
+import { errorMessage } from '../../domain/error.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import type { RunResultFields } from '../../domain/run-result.ts';
+import { closeRun, closeUnstarted } from '../../loop/close-run.ts';
+import { Inbox } from '../../loop/inbox.ts';
+import type { Ending } from '../../loop/next-step.ts';
+import type { ModelCall, ModelCallOutcome, RunPorts } from '../../loop/ports.ts';
+import { runLoop } from '../../loop/run-loop.ts';
+import { newRunState, type RunState } from '../../loop/run-state.ts';
+import type { RunInput } from '../../protocol.ts';
+import type { MemoryActivities } from './memory-activities.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** What a run in memory runs on. */
+export interface MemoryRunParts {
+  time: VirtualTime;
+  activities: MemoryActivities;
+  /** Aborts the model call in flight where it runs, as the sink of a workflow does. */
+  interrupt: () => void;
+  /** Aborts everything where it runs. */
+  abort: () => void;
+}
+
+/** One run of the loop in memory: what its workflow would be, with the same activities, answers and ports. */
+export class MemoryRun {
+  readonly runId: string;
+  readonly agentName: string;
+  readonly deps: JsonObject;
+  readonly startedAt: number;
+  readonly executions = 1;
+  readonly inbox = new Inbox();
+  readonly authorizing = new Map<string, Decision>();
+  snapshot?: AgentSnapshot;
+  state?: RunState;
+  readonly #input: RunInput;
+  readonly #parts: MemoryRunParts;
+  #isCancelled = false;
+  #modelCall: { cancel: () => void } | undefined;
+
+  constructor(runId: string, input: RunInput, parts: MemoryRunParts) {
+    this.runId = runId;
+    this.agentName = input.agent;
+    this.deps = input.deps ?? {};
+    this.startedAt = parts.time.now();
+    this.#input = input;
+    this.#parts = parts;
+  }
+
+  /** Runs to the end, whatever that is. Throws nothing. */
+  async execute(): Promise<RunResultFields> {
+    try {
+      return this.#withReason(await this.#begin());
+    } catch (error) {
+      return this.#failed('internal', errorMessage(error));
+    } finally {
+      this.inbox.closed = true;
+    }
+  }
+
+  /** Somebody cancels the run. */
+  cancel(reason: string): void {
+    this.inbox.cancelReason = reason;
+    this.#isCancelled = true;
+    this.#parts.abort();
+    this.#parts.activities.cancel();
+    this.#parts.time.changed();
+  }
+
+  /** Something has come to the inbox: it may be what the model call in flight is to be given up for. */
+  received(): void {
+    if (this.#modelCall !== undefined && this.inbox.isInterrupted) {
+      this.#parts.interrupt();
+      this.#modelCall.cancel();
+    }
+    this.#parts.time.changed();
+  }
+
+  /** Why it was cancelled, as a workflow says it where it closes. */
+  #withReason(result: RunResultFields): RunResultFields {
+    const { cancelReason } = this.inbox;
+    return result.status === 'cancelled' && cancelReason !== undefined ? { ...result, cancelReason } : result;
+  }
+
+  async #begin(): Promise<RunResultFields> {
+    const resolved = await this.#parts.activities.perform(resolveCall({}, this.#input));
+    if (resolved.type === 'cancelled') return this.#ended({ status: 'cancelled', stopReason: 'cancelled', output: '' });
+    if (resolved.type === 'failed') return this.#failed(resolved.code, resolved.message);
+    const { snapshot } = resolved;
+    const run = Object.assign(this, { snapshot });
+    const ports = run.#ports(snapshot);
+    const { runId, deps, startedAt } = run;
+    run.state = newRunState({ runId, snapshot, input: run.#input.input, deps, startedAt }, ports);
+    const end = await runLoop(run.state, ports);
+    if (end.type === 'finished') return end.result;
+    throw new Error('A run in memory has no next execution to go on in');
+  }
+
+  #ports(snapshot: AgentSnapshot): RunPorts {
+    const { time, activities } = this.#parts;
+    const isCancelled = (): boolean => this.#isCancelled;
+    return {
+      ...callingPorts(Object.assign(this, { snapshot }), activities.perform),
+      inbox: this.inbox,
+      now: () => time.now(),
+      uuid: () => randomUUID(),
+      callModel: (call) => this.#callModel(snapshot, call),
+      cancelRequested: isCancelled,
+      until: async (isMet, deadline) => {
+        if (deadline === undefined || deadline.at > time.now()) await time.until(() => isCancelled() || isMet(), deadline?.at);
+      },
+      continueDue: () => false,
+      allows: () => true,
+    };
+  }
+
+  /** What ends a call that was given up while the run goes on is not a cancellation of the run. */
+  async #callModel(snapshot: AgentSnapshot, call: ModelCall): Promise<ModelCallOutcome> {
+    const { ended, cancel } = this.#parts.activities.begin(modelCall(Object.assign(this, { snapshot }), call));
+    this.#modelCall = { cancel };
+    const outcome = await ended;
+    this.#modelCall = undefined;
+    return outcome.type === 'cancelled' && !this.#isCancelled ? { ...outcome, type: 'interrupted' } : outcome;
+  }
+
+  #failed(code: string, message: string): RunResultFields {
+    return this.#ended({ status: 'error', stopReason: 'error', output: '', error: { code, message } });
+  }
+
+  #ended(ending: Ending): RunResultFields {
+    const { time } = this.#parts;
+    return this.state === undefined
+      ? closeUnstarted(this, time, ending)
+      : closeRun(this.state, time, { ...ending, output: this.state.thought });
+  }
+}

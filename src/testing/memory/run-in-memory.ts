@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import { runInput } from '../../client/run-input.ts';
+import type { AgentDefinition } from '../../define/agent-definition.ts';
+import { UsageError } from '../../domain/error.ts';
+import { RunResult, type RunResultFields } from '../../domain/run-result.ts';
+import { effectsLedger } from '../effects-ledger.ts';
+import { faultText } from '../faults.ts';
+import { assertPlayed } from '../stage/assert-played.ts';
+import { Stage } from '../stage/stage.ts';
+import { withinTime } from '../stage/within-time.ts';
+import { workerParts } from '../stage/worker-parts.ts';
+import type { TestedRun, TestOptions } from '../tested-run.ts';
+import { MemoryWorld } from './memory-world.ts';
+
+/** Runs an agent in memory, with everything around it that the test says. */
+export async function runInMemory<Output, Deps>(
+  agent: AgentDefinition<Output, Deps>,
+  options: TestOptions<Deps>,
+): Promise<TestedRun<Output>> {
+  const input = runInput(agent, options);
+  const ledger = options.ledger ?? effectsLedger();
+  const stage = new Stage(`${agent.name}-${randomUUID()}`, agent, options);
+  const [cut] = stage.plan.of('disconnect');
+  if (cut !== undefined) throw new UsageError(`${faultText(cut)}: a run in memory has no server to be cut off from: use durableTest`);
+  const worker = workerParts(stage, agent, options, ledger);
+  const world = await MemoryWorld.open(stage, { input, worker, decide: options.decide });
+  try {
+    const fields = await withinTime(options.timeout, [world.execute(), stage.failure]);
+    const { state } = world.run;
+    const steps = state?.steps ?? [];
+    const result = new RunResult({ ...fields, steps } as RunResultFields<Output>);
+    assertPlayed(stage, options.model, fields);
+    return { result, events: state?.context.events ?? [], steps, deps: state?.deps ?? world.run.deps, requests: stage.requests, ledger };
+  } finally {
+    await world.close();
+  }
+}

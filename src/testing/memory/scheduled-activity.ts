@@ -1,0 +1,179 @@
+import {
+  ActivityCancellationDetails,
+  ActivityCancellationType,
+  ActivityFailure,
+  CancelledFailure,
+  CompleteAsyncError,
+  type RetryState,
+  type TemporalFailure,
+  TimeoutFailure,
+} from '@temporalio/common';
+import { msToNumber } from '@temporalio/common/lib/time.js';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { setTimeout as realDelay } from 'node:timers/promises';
+import type { ActivityCall } from '../../calls/activity-call.ts';
+import { asSent, failureAsSent, type SentFailure } from './as-sent.ts';
+import type { MemoryWorker } from './memory-worker.ts';
+import { retryAfter } from './retry-policy.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+type EnvironmentArguments = ConstructorParameters<typeof MockActivityEnvironment>;
+
+/** Where activities run. */
+export interface ActivitySurroundings {
+  time: VirtualTime;
+  /** The one that takes what is to be done now. */
+  worker: () => MemoryWorker;
+  /** What is the same for all activities of the run. */
+  info: NonNullable<EnvironmentArguments[0]>;
+  environment: NonNullable<EnvironmentArguments[1]>;
+}
+
+/** What is asked for, without what its end means. */
+export type ScheduledCall<Input> = Pick<ActivityCall<Input, never, never>, 'name' | 'tier' | 'options' | 'input'>;
+
+/** How one attempt has ended. `lost`: nobody says how. */
+type AttemptEnd =
+  | { type: 'completed'; output: unknown }
+  | ({ type: 'failed' | 'cancelled' } & SentFailure)
+  | { type: 'lost' | 'timed_out' };
+
+/**
+ * One activity from its first attempt to its end, by the rules of Temporal: attempts take real time, the waits between
+ * them virtual time, and a failure is as a workflow gets it.
+ */
+export class ScheduledActivity<Input, Output> {
+  readonly #call: ScheduledCall<Input>;
+  readonly #around: ActivitySurroundings;
+  readonly #id: string;
+  readonly #givenUp = Promise.withResolvers<never>();
+  readonly #cancelled = new AbortController();
+  #environment: MockActivityEnvironment | undefined;
+  #dies: (() => void) | undefined;
+  #heartbeat: unknown;
+
+  constructor(id: string, call: ScheduledCall<Input>, around: ActivitySurroundings) {
+    this.#id = id;
+    this.#call = call;
+    this.#around = around;
+    this.#givenUp.promise.catch(() => undefined);
+  }
+
+  /**
+   * Runs it to its end. `outcome` rejects with an ActivityFailure; `attempts` ends later where it was given up and does
+   * not listen.
+   */
+  run(): { outcome: Promise<Output>; attempts: Promise<unknown> } {
+    const attempts = this.#attempts();
+    return { outcome: Promise.race([attempts, this.#givenUp.promise]), attempts };
+  }
+
+  /** The run gives it up: at once, or once it has ended, as it was asked for. */
+  cancel(): void {
+    this.#cancelled.abort();
+    this.#environment?.cancel('CANCELLED');
+    const isWaitedFor = this.#call.options.cancellationType === ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
+    if (this.#environment === undefined || !isWaitedFor) this.#givenUp.reject(this.#failure(new CancelledFailure('CANCELLED')));
+  }
+
+  /** The worker that runs it is gone. */
+  workerDied(): void {
+    this.#dies?.();
+    this.#environment?.cancel('WORKER_SHUTDOWN', new ActivityCancellationDetails({ workerShutdown: true }));
+  }
+
+  async #attempts(): Promise<Output> {
+    const { retry = {} } = this.#call.options;
+    for (let attempt = 1; ; attempt += 1) {
+      if (this.#cancelled.signal.aborted) throw this.#failure(new CancelledFailure('CANCELLED'));
+      const end = await this.#attempt(attempt);
+      if (end.type === 'completed') return end.output as Output;
+      const failed = 'failure' in end ? end : { failure: await this.#timeOut(end.type) };
+      if (end.type === 'cancelled' || this.#cancelled.signal.aborted) throw this.#failure(failed.failure);
+      const next = retryAfter(retry, attempt, failed);
+      if (next.type === 'end') throw this.#failure(failed.failure, next.state);
+      await this.#around.time.sleepUntil(this.#around.time.now() + next.afterMs, this.#cancelled.signal);
+    }
+  }
+
+  async #attempt(attempt: number): Promise<AttemptEnd> {
+    const { time, worker, info, environment: surroundings } = this.#around;
+    const { name, options, tier } = this.#call;
+    const environment = new MockActivityEnvironment(
+      {
+        ...info,
+        activityId: this.#id,
+        activityType: name,
+        attempt,
+        isLocal: tier === 'local',
+        startToCloseTimeoutMs: this.#startToCloseMs,
+        ...(this.#heartbeatMs === undefined ? {} : { heartbeatTimeoutMs: this.#heartbeatMs }),
+        heartbeatDetails: this.#heartbeat,
+        ...(options.retry === undefined ? {} : { retryPolicy: options.retry }),
+      },
+      surroundings,
+    );
+    environment.on('heartbeat', (details: unknown) => (this.#heartbeat = asSent(details)));
+    this.#environment = environment;
+    const died = Promise.withResolvers<AttemptEnd>();
+    this.#dies = () => died.resolve({ type: 'lost' });
+    const over = new AbortController();
+    const ends = [this.#executed(environment, worker()), died.promise, this.#timeUp(over.signal)];
+    try {
+      return await time.during(Promise.race(ends));
+    } finally {
+      over.abort();
+      this.#environment = undefined;
+      this.#dies = undefined;
+    }
+  }
+
+  async #executed(environment: MockActivityEnvironment, worker: MemoryWorker): Promise<AttemptEnd> {
+    const { name, input } = this.#call;
+    const execute = (sent: unknown): Promise<unknown> => worker.activity(name)(sent);
+    try {
+      return { type: 'completed', output: asSent(await environment.run(execute, asSent(input))) };
+    } catch (error) {
+      if (error instanceof CompleteAsyncError) return { type: 'lost' };
+      const isAbort = error instanceof CancelledFailure || (error instanceof Error && error.name === 'AbortError');
+      return isAbort && this.#cancelled.signal.aborted
+        ? { type: 'cancelled', failure: new CancelledFailure('CANCELLED') }
+        : { type: 'failed', ...failureAsSent(error) };
+    }
+  }
+
+  /** The server ends an attempt that takes too long, and its worker hears of it. */
+  async #timeUp(signal: AbortSignal): Promise<AttemptEnd> {
+    await realDelay(Math.min(this.#startToCloseMs, MAX_TIMER_MS), undefined, { signal, ref: false }).catch(() => undefined);
+    if (!signal.aborted) this.#environment?.cancel('TIMED_OUT', new ActivityCancellationDetails({ timedOut: true }));
+    return { type: 'timed_out' };
+  }
+
+  /** Of an attempt that is lost, the server hears nothing: it waits for a sign of life. */
+  async #timeOut(end: 'lost' | 'timed_out'): Promise<TimeoutFailure> {
+    const isSilent = end === 'lost' && this.#heartbeatMs !== undefined && this.#heartbeatMs < this.#startToCloseMs;
+    const { time } = this.#around;
+    if (end === 'lost') await time.sleepUntil(time.now() + (isSilent ? (this.#heartbeatMs ?? 0) : this.#startToCloseMs));
+    return isSilent
+      ? new TimeoutFailure('activity Heartbeat timeout', this.#heartbeat, 'HEARTBEAT')
+      : new TimeoutFailure('activity StartToClose timeout', this.#heartbeat, 'START_TO_CLOSE');
+  }
+
+  get #startToCloseMs(): number {
+    const { startToCloseTimeout, scheduleToCloseTimeout } = this.#call.options;
+    return msToNumber(startToCloseTimeout ?? scheduleToCloseTimeout ?? Infinity);
+  }
+
+  get #heartbeatMs(): number | undefined {
+    const { heartbeatTimeout } = this.#call.options;
+    return heartbeatTimeout === undefined ? undefined : msToNumber(heartbeatTimeout);
+  }
+
+  #failure(cause: TemporalFailure, state: RetryState = 'CANCEL_REQUESTED'): ActivityFailure {
+    const message = cause instanceof TimeoutFailure ? 'Activity task timed out' : 'Activity task failed';
+    return new ActivityFailure(message, this.#call.name, this.#id, state, 'memory', cause);
+  }
+}
+
+/** The longest that a timer of Node can run. */
+const MAX_TIMER_MS = 2_147_483_647;

@@ -1,0 +1,41 @@
+import { decider } from '../domain/approval.ts';
+import type { ContentItem } from '../domain/content.ts';
+import type { Event } from '../domain/event.ts';
+import { outputText } from '../domain/output-text.ts';
+import { resultText } from '../domain/tool-text.ts';
+
+/**
+ * The record of a run, a line for each thing that happened: `user: Where is order 42?`, `clerk calls look_up {"order":42}`,
+ * `look_up: on its way`, `look_up failed: no such order`, `ann approves refund`.
+ */
+export function storyOf({ events }: { events: readonly Event[] }): string[] {
+  return events.flatMap((event) => [...event.content.map((item) => itemLine(event, item)), ...happenings(event)]);
+}
+
+function itemLine({ author, interrupted, compaction }: Event, item: ContentItem): string {
+  switch (item.type) {
+    case 'message':
+      return `${author}: ${outputText(item.content)}${interrupted ? ' (interrupted)' : ''}${compaction === undefined ? '' : ' (a summary)'}`;
+    case 'tool_call':
+      return `${author} calls ${item.name} ${JSON.stringify(item.arguments)}`;
+    case 'tool_result':
+      return `${item.name}${item.status === 'error' ? ' failed' : ''}: ${resultText(item.content)}`;
+  }
+}
+
+function happenings({ author, content, decision, refused, raised, failed, interrupted, compaction, contextUpdates }: Event): string[] {
+  const lines: string[] = [];
+  if (decision !== undefined) {
+    const { type, toolName, reason } = decision;
+    lines.push(`${decider(decision)} ${VERBS[type]} ${toolName}${reason === undefined ? '' : `: ${reason}`}`);
+  }
+  if (refused !== undefined) lines.push(`${refused.request} of ${author} is refused: ${refused.message}`);
+  if (raised !== undefined) lines.push(`${author} raises ${JSON.stringify(raised.limits)}`);
+  if (failed !== undefined) lines.push(`a model call failed: ${failed.code}`);
+  if (interrupted && content.length === 0) lines.push(`${author}: (interrupted)`);
+  if (compaction?.evicted !== undefined) lines.push(`${compaction.evicted.length} old results are taken out`);
+  for (const { operations } of contextUpdates ?? []) for (const { op, key } of operations) lines.push(`deps: ${op} ${key}`);
+  return lines;
+}
+
+const VERBS = { approve: 'approves', reject: 'rejects', respond: 'answers' } as const;

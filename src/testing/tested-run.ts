@@ -1,0 +1,64 @@
+import type { AuthorizeDecision, NotifyWaiting } from '../define/decision-hooks.ts';
+import type { Resources } from '../define/run-context.ts';
+import type { ContentPart } from '../domain/content.ts';
+import type { Duration } from '../domain/duration.ts';
+import type { Event } from '../domain/event.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { LimitOptions } from '../domain/limit-options.ts';
+import type { ModelClient, ModelRequest } from '../domain/model.ts';
+import type { ModelPrice } from '../domain/price.ts';
+import type { DefaultOutput, RunResult } from '../domain/run-result.ts';
+import type { StepResult } from '../domain/step.ts';
+import type { PayloadStore } from '../payload-store/payload-store.ts';
+import type { SecretSource } from '../secrets/secret-source.ts';
+import type { Decide } from './decisions.ts';
+import type { EffectsLedger } from './effects-ledger.ts';
+import type { Fault } from './faults.ts';
+import type { Occurrence } from './meanwhile.ts';
+
+/** What a test says about a run, in memory and on a server alike. */
+export interface TestOptions<Deps = unknown> {
+  input: string | ContentPart[];
+  deps?: Deps;
+  /** Answers every call of the agent's models: a `scriptedModel`, whose script has to be used up, or any other client. */
+  model: ModelClient;
+  /** What tools find in `context.resources`; `resource()`s are opened and closed. The ledger is there too, as `ledger`. */
+  resources?: Resources;
+  /** The values of secrets by name, or where a worker would read them. Default: the environment. */
+  secrets?: Readonly<Record<string, string>> | SecretSource | readonly SecretSource[];
+  /** Where tools spill what is too large. */
+  payloadStore?: PayloadStore;
+  prices?: Readonly<Record<string, ModelPrice>>;
+  /** Who may decide, as the worker is told. */
+  authorize?: AuthorizeDecision;
+  /** Told what waits, as by the worker. */
+  notify?: NotifyWaiting;
+  /** Overrides the agent's step limit. */
+  maxIterations?: number;
+  /** Overrides other limits of the agent. */
+  limits?: LimitOptions;
+  /** Decides what waits. Without it nobody does. */
+  decide?: Decide;
+  /** What is said to the run while it goes on. */
+  meanwhile?: readonly Occurrence[];
+  /** What goes wrong. */
+  faults?: readonly Fault[];
+  /** Where effects are written down. Default: a new one. */
+  ledger?: EffectsLedger;
+  /** How long the run may take in real time. Default 30 seconds. */
+  timeout?: Duration;
+}
+
+/** What came of a run in a test. */
+export interface TestedRun<Output = DefaultOutput> {
+  /** As a client is given it, with its steps. */
+  readonly result: RunResult<Output>;
+  /** The whole record. */
+  readonly events: readonly Event[];
+  readonly steps: readonly StepResult[];
+  /** As the run has left them. */
+  readonly deps: JsonObject;
+  /** Every request to the model, in its order: each attempt is one. */
+  readonly requests: readonly ModelRequest[];
+  readonly ledger: EffectsLedger;
+}

@@ -1,0 +1,19 @@
+import { ANSWERS } from './answers.ts';
+import { DECISIONS } from './decisions.ts';
+import { EFFECTS } from './effects.ts';
+import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
+import type { Scenario } from './scenario.ts';
+import { TOOLS } from './tools.ts';
+import { UPDATES } from './updates.ts';
+
+/** All that both kits play: what they do in these is what "the same" means. */
+export const SCENARIOS: readonly Scenario[] = [
+  ...ANSWERS,
+  ...TOOLS,
+  ...EFFECTS,
+  ...UPDATES,
+  ...DECISIONS,
+  ...LIMITS,
+  ...MESSAGES,
+  ...WINDOWS,
+];

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { contextUpdate, defineAgent, defineTool, withUpdate } from '../../../src/index.ts';
+import { approve, callTool, delay, say, together } from '../../../src/testing/index.ts';
+import { scenario } from './scenario.ts';
+
+const deps = z.object({ rank: z.string(), visits: z.array(z.string()).default([]) });
+type Deps = z.infer<typeof deps>;
+
+const note = defineTool({
+  name: 'note',
+  description: 'Notes a visit',
+  parameters: z.object({ where: z.string() }),
+  execute: ({ where }, context: { readonly deps: Readonly<Deps> }) =>
+    withUpdate(`${context.deps.visits.length} before`, contextUpdate().append('visits', where)),
+});
+const promote = defineTool({
+  name: 'promote',
+  description: 'Sets the rank',
+  parameters: z.object({ rank: z.unknown() }),
+  execute: ({ rank }) => withUpdate('promoted', contextUpdate().set('rank', rank as never)),
+});
+const rank = defineTool({
+  name: 'rank',
+  description: 'Tells the rank',
+  parameters: z.object({}),
+  execute: (_, context: { readonly deps: Readonly<Deps> }) => context.deps.rank,
+});
+const leak = defineTool({
+  name: 'leak',
+  description: 'Tells a secret',
+  parameters: z.object({ into: z.enum(['result', 'deps']) }),
+  execute: async ({ into }, { secret }) => {
+    const token = await secret('crm-token');
+    return into === 'result' ? `the token is ${token}` : withUpdate('noted', contextUpdate().set('rank', token));
+  },
+});
+const spend = defineTool({
+  name: 'spend',
+  description: 'Spends money',
+  parameters: z.object({}),
+  approval: (_, context: { readonly deps: Readonly<Deps> }) => context.deps.rank !== 'gold' && { reason: 'not gold' },
+  execute: () => 'spent',
+});
+
+const agent = defineAgent({ name: 'agent', model: 'scripted/m', deps, tools: [note, promote, rank, leak, spend] });
+const inSequence = defineAgent({ name: 'agent', model: 'scripted/m', deps, tools: [note, promote, rank, spend], parallel: false });
+const started = { deps: { rank: 'gold', visits: ['home'] } };
+
+/** What tools change of the data of a run. */
+export const UPDATES = [
+  scenario('calls in sequence see what those before have changed', inSequence, {
+    ...started,
+    script: [together(callTool('note', { where: 'a' }), callTool('note', { where: 'b' })), say('Done.')],
+    story: [/calls/, /calls/, 'note: 1 before', 'note: 2 before', 'deps: append visits', 'deps: append visits', 'agent: Done.'],
+  }),
+  scenario('what calls that overlap change is applied in the order of the calls', agent, {
+    ...started,
+    script: [together(callTool('note', { where: 'slow' }), callTool('promote', { rank: 'silver' })), callTool('rank'), say('Done.')],
+    faults: [delay('note', 40)],
+    story: [
+      /calls/,
+      /calls/,
+      'note: 1 before',
+      'promote: promoted',
+      'deps: append visits',
+      'deps: set rank',
+      /calls/,
+      'rank: silver',
+      'agent: Done.',
+    ],
+  }),
+  scenario('an update that breaks the schema changes nothing', agent, {
+    ...started,
+    script: [callTool('promote', { rank: 7 }), callTool('rank'), say('Done.')],
+    story: [/calls/, /^promote failed: The update of the deps by tool 'promote' was refused/, /calls/, 'rank: gold', 'agent: Done.'],
+  }),
+  scenario('secrets get neither into results nor into deps', agent, {
+    ...started,
+    secrets: { 'crm-token': 'a-very-secret-token' },
+    script: [callTool('leak', { into: 'result' }), callTool('leak', { into: 'deps' }), say('Done.')],
+    story: [/calls/, 'leak: the token is [secret "crm-token"]', /calls/, /^leak failed: The update of the deps/, 'agent: Done.'],
+  }),
+  scenario('a predicate is asked again once the deps are others', inSequence, {
+    ...started,
+    script: [together(callTool('spend'), callTool('promote', { rank: 'silver' }), callTool('spend')), say('Done.')],
+    decide: ({ reason }) => (reason === 'not gold' ? approve({ by: 'ann' }) : undefined),
+    story: [
+      /calls spend/,
+      /calls promote/,
+      /calls spend/,
+      'spend: spent',
+      'promote: promoted',
+      'deps: set rank',
+      'ann approves spend',
+      'spend: spent',
+      'agent: Done.',
+    ],
+  }),
+];

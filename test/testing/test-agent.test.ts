@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, defineTool, resource } from '../../src/index.ts';
+import {
+  approve,
+  callTool,
+  cancelRun,
+  disconnect,
+  dropCompletion,
+  effectsLedger,
+  failWith,
+  hang,
+  killWorker,
+  raiseLimits,
+  rateLimit,
+  say,
+  scriptedModel,
+  sendMessage,
+  testAgent,
+} from '../../src/testing/index.ts';
+import { act, agentWith, toolThat } from './scenarios/scenario.ts';
+
+const refund = defineTool({
+  name: 'refund',
+  description: 'Pays back',
+  parameters: z.object({ amount: z.number() }),
+  approval: 'always',
+  execute: ({ amount }) => `refunded ${amount}`,
+});
+const quick = toolThat('quick', () => 'quick', { tier: 'local' });
+const look = toolThat('look', (_, context) => (act(context, 'look') ? 'seen' : 'seen again'));
+const agent = agentWith([refund, quick, look]);
+
+describe('a test of an agent fails', () => {
+  test('where the script runs out, with the reason', async () => {
+    const testing = testAgent(agent, { input: 'Go', model: scriptedModel([callTool('look')]) });
+    await expect(testing).rejects.toThrow(
+      /called 2 times, but its script has 1 entry\. The run ended with status "error": .*Add an entry/s,
+    );
+  });
+
+  test('where the script is not used up', async () => {
+    const testing = testAgent(agent, { input: 'Go', model: scriptedModel([say('Hello.'), say('More.')]) });
+    await expect(testing).rejects.toThrow('called once, but its script has 2 entries. The run ended with status "completed"');
+  });
+
+  test('where something planned does not happen', async () => {
+    const model = scriptedModel([say('Hello.')]);
+    const testing = testAgent(agent, {
+      input: 'Go',
+      model,
+      meanwhile: [sendMessage('More', { step: 3 })],
+      faults: [killWorker({ afterStep: 7 }), dropCompletion('look', { step: 2 }), rateLimit(1, { step: 2 })],
+    });
+    await expect(testing).rejects.toThrow(
+      'The run never came to where this was to happen: killWorker({afterStep: 7}), dropCompletion("look", {step: 2}), rateLimit(1, {step: 2}), sendMessage("More", {step: 3}).',
+    );
+  });
+
+  test('where it waits and nobody decides', async () => {
+    const testing = testAgent(agent, { input: 'Go', model: scriptedModel([callTool('refund', { amount: 1 }, 'c1'), say('Done.')]) });
+    await expect(testing).rejects.toThrow('The run waits for a decision on "refund" (call "c1"), nobody decides, and there is no deadline');
+  });
+
+  test('where a decision is refused again and again', async () => {
+    const model = scriptedModel([callTool('refund', { amount: 1 }), say('Done.')]);
+    const testing = testAgent(agent, { input: 'Go', model, decide: () => approve({ arguments: { amount: 'much' } }) });
+    await expect(testing).rejects.toMatchObject({ code: 'invalid_arguments' });
+  });
+
+  test('where what is said meanwhile is refused', async () => {
+    const model = scriptedModel([say('Hello.')]);
+    const testing = testAgent(agent, { input: 'Go', model, meanwhile: [raiseLimits({ totalTokens: 5 }, { step: 1 })] });
+    await expect(testing).rejects.toThrow('the run has no limit "totalTokens" to raise');
+  });
+
+  test('where what decides throws', async () => {
+    const model = scriptedModel([callTool('refund', { amount: 1 }), say('Done.')]);
+    const decide = (): never => {
+      throw new Error('this test is broken');
+    };
+    await expect(testAgent(agent, { input: 'Go', model, decide })).rejects.toThrow('this test is broken');
+  });
+
+  test('where the run takes too long in real time', async () => {
+    const testing = testAgent(agent, { input: 'Go', model: scriptedModel([hang()]), timeout: 50 });
+    await expect(testing).rejects.toThrow('The run has not ended within 0.05 s');
+  });
+
+  test('for what cannot be planned, before anything runs', async () => {
+    const model = scriptedModel([]);
+    const planned = (options: object): Promise<unknown> => testAgent(agent, { input: 'Go', model, ...options });
+    await expect(planned({ faults: [disconnect({ afterStep: 1, for: '1s' })] })).rejects.toThrow('use durableTest');
+    await expect(planned({ faults: [dropCompletion('quick')] })).rejects.toThrow('"quick" is a local tool');
+    await expect(planned({ faults: [dropCompletion('gone')] })).rejects.toThrow(
+      'agent "agent" has no tool "gone" (it has: "refund", "quick", "look")',
+    );
+    await expect(planned({ meanwhile: [cancelRun('x', { step: 1, tool: 'quick' })] })).rejects.toThrow('"quick" is a local tool');
+    await expect(planned({ model: undefined })).rejects.toThrow('the test of agent "agent" has no "model"');
+    await expect(planned({ deps: { pool: () => 1 } })).rejects.toMatchObject({ code: 'invalid_input' });
+    expect(model.requests).toEqual([]);
+  });
+});
+
+describe('a run in memory', () => {
+  test('waits for days in no time', async () => {
+    const patient = defineTool({ ...toolOptions('patient'), approval: { deadline: '3d' } });
+    const model = scriptedModel([failWith('model_rate_limited', 'later', { retryAfterMs: 3_600_000 }), callTool('patient'), say('Done.')]);
+    const { result, steps } = await testAgent(agentWith([patient]), { input: 'Go', model });
+    expect(result.success).toBe(true);
+    expect(result.durationSeconds).toBeGreaterThan(3 * 24 * 3_600 + 3_600);
+    expect(steps[0]?.toolCalls[0]?.isError).toBe(true);
+  });
+
+  test('opens and closes resources, those of a worker that dies too', async () => {
+    const seen: string[] = [];
+    const pool = resource({
+      open: () => {
+        seen.push('open');
+        return { find: () => 'found' };
+      },
+      close: () => {
+        seen.push('close');
+      },
+    });
+    const search = toolThat('search', (_, { resources }) => (resources['pool'] as { find(): string }).find());
+    const { steps } = await testAgent(agentWith([search]), {
+      input: 'Go',
+      resources: { pool },
+      model: scriptedModel([callTool('search'), say('Done.')]),
+      faults: [killWorker({ afterStep: 1 })],
+    });
+    expect(steps[0]?.toolCalls[0]?.result).toBe('found');
+    expect(seen).toEqual(['open', 'open', 'close', 'close']);
+  });
+
+  test('asks each model request of the client that the test gives, and keeps what was asked', async () => {
+    const model = scriptedModel([callTool('look'), say('Done.')]);
+    const { requests, ledger } = await testAgent(agent, { input: 'Go', model, ledger: effectsLedger() });
+    expect(requests).toEqual(model.requests);
+    expect(requests[1]?.conversation.map(({ author }) => author)).toEqual(['user', 'agent', 'agent']);
+    ledger.assertEffects(['look']);
+  });
+
+  test('has the output and the deps that the agent is typed with', async () => {
+    const typed = defineAgent({
+      name: 'typed',
+      model: 'scripted/m',
+      deps: z.object({ language: z.string() }),
+      instructions: ({ language }) => `Answer in ${language}.`,
+      output: z.object({ answer: z.number() }),
+    });
+    const { result, requests, deps } = await testAgent(typed, {
+      input: 'Go',
+      deps: { language: 'Latin' },
+      model: scriptedModel([say('{"answer": 4}')]),
+    });
+    expect(result.output.answer).toBe(4);
+    expect(requests[0]?.instructions).toEqual(['Answer in Latin.']);
+    expect(deps).toEqual({ language: 'Latin' });
+  });
+
+  test('goes beside others', async () => {
+    const runs = Array.from({ length: 20 }, (_, place) =>
+      testAgent(agent, { input: `${place}`, model: scriptedModel([callTool('look'), say(`${place}`)]) }),
+    );
+    expect((await Promise.all(runs)).map(({ result }) => result.outputText)).toEqual(runs.map((_, place) => `${place}`));
+  });
+});
+
+function toolOptions(name: string): { name: string; description: string; parameters: z.ZodObject; execute: () => string } {
+  return { name, description: 'd', parameters: z.object({}), execute: () => 'done' };
+}

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { VirtualTime } from '../../src/testing/memory/virtual-time.ts';
+
+const DAY = 24 * 3_600_000;
+let acts: (() => boolean)[] = [];
+let stuck = 0;
+let time = begin();
+
+function begin(): VirtualTime {
+  acts = [];
+  stuck = 0;
+  return new VirtualTime({
+    act: async () => acts.shift()?.() ?? false,
+    stuck: () => {
+      stuck += 1;
+    },
+  });
+}
+
+afterEach(() => {
+  time.end();
+  time = begin();
+});
+
+test('time jumps to the nearest timer, and from there to the next', async () => {
+  const start = time.now();
+  const order: string[] = [];
+  await Promise.all([
+    time.sleepUntil(start + 2 * DAY).then(() => order.push('second')),
+    time.sleepUntil(start + DAY).then(() => order.push(time.now() < start + DAY + 1_000 ? 'first' : 'late')),
+  ]);
+  expect(order).toEqual(['first', 'second']);
+});
+
+test('time does not jump while something real goes on, and passes meanwhile', async () => {
+  const start = time.now();
+  let isOver = false;
+  const soon = time.sleepUntil(start + 20);
+  void time.sleepUntil(start + DAY).then(() => (isOver = true));
+  await time.during(
+    (async () => {
+      await soon;
+      await sleep(20);
+      expect(isOver).toBe(false);
+    })(),
+  );
+  expect(time.now()).toBeLessThan(start + DAY);
+});
+
+test('people act before time jumps, as long as they have something to do', async () => {
+  const start = time.now();
+  let met = false;
+  acts = [() => true, () => (met = true)];
+  await time.until(() => met, start + DAY);
+  expect(time.now()).toBeLessThan(start + DAY);
+});
+
+test('a wait ends at its deadline, when nothing else happens', async () => {
+  const start = time.now();
+  await time.until(() => false, start + DAY);
+  expect(time.now()).toBeGreaterThanOrEqual(start + DAY);
+});
+
+test('a wait that was given up is no reason to jump', async () => {
+  const over = new AbortController();
+  const start = time.now();
+  const wait = time.sleepUntil(start + DAY, over.signal);
+  over.abort();
+  await wait;
+  expect(time.now()).toBeLessThan(start + DAY);
+});
+
+test('where nothing will ever happen it says so', async () => {
+  void time.until(() => false);
+  await sleep(10);
+  expect(stuck).toBeGreaterThan(0);
+});
