@@ -30,9 +30,9 @@ export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: Aut
     if (authorize === undefined) {
       throw new LonghaulError('authorization_failed', 'This worker has no "authorize", and the run was begun by one that has');
     }
-    const decision = await readDecision(runtime, input);
-    const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
     return attempt(aborts, { heartbeatMs }, async ({ signal }) => {
+      const decision = await readDecision(runtime, input);
+      const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
       const runId = runIdOf(input);
       const resources = await runtime.resourcePool.use();
       const answer = await ask(authorize, decision, { deps: Object.freeze(deps), resources, signal, runId, agent: input.agentName });

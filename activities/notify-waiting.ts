@@ -15,9 +15,9 @@ export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyW
     if (notify === undefined) {
       throw new LonghaulError('notification_failed', 'This worker has no "notify", and the run was begun by one that has');
     }
-    const notice = noticeOf(input, await argumentsOf(runtime, input));
-    const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
     await attempt(aborts, { heartbeatMs }, async ({ signal }) => {
+      const notice = noticeOf(input, await argumentsOf(runtime, input));
+      const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
       try {
         await notify(notice, { deps: Object.freeze(deps), resources: await resourcePool.use(), signal });
       } catch (error) {

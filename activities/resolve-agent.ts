@@ -1,4 +1,3 @@
-import { cancellationSignal } from '@temporalio/activity';
 import type { AgentSnapshot, ToolSnapshot } from '../src/domain/agent-snapshot.ts';
 import { depsProblem } from '../src/domain/deps-problem.ts';
 import { errorMessage, LonghaulError } from '../src/domain/error.ts';
@@ -6,6 +5,7 @@ import type { AnyAgent } from '../src/define/agent-definition.ts';
 import { parseDeps } from '../src/define/parse-deps.ts';
 import { RESERVED_NAMES } from '../src/define/reserved-names.ts';
 import { type DataView, QUERIES, type ResolveAgentInput } from '../src/protocol.ts';
+import { attempt } from './attempt.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import { checkSnapshotSize } from './check-snapshot-size.ts';
 import { failingAs } from './failure.ts';
@@ -15,41 +15,45 @@ import type { ActivityRuntime } from './runtime.ts';
 
 /** The run's first activity: the agent by name, its instructions for these deps, as the snapshot that the run is pinned to. */
 export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveAgentInput) => Promise<AgentSnapshot> {
-  return failingAs('invalid_agent', async (input) => {
-    const agent = runtime.registry.agent(input.agent);
-    const given = input.depsByReference ? (await queryRun<DataView>(input, QUERIES.data, null)).deps : (input.deps ?? {});
-    // The client refuses these before the start; runs that start another way come here.
-    const problem = depsProblem(given);
-    if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
-    const searchAttributes = await runtime.searchAttributes();
-    const mcpTools = await toolsOfServers(runtime, agent);
-    const snapshot = buildSnapshot(agent, {
-      instructions: await resolveInstructions(agent, parseDeps(agent, given)),
-      capabilities: runtime.registry.provider(agent.model).capabilities,
-      heartbeatMs: runtime.heartbeatMs,
-      searchAttributes: searchAttributes.agentAndStatus,
-      waitingForAttribute: searchAttributes.waitingFor,
-      maxIterations: input.maxIterations,
-      ...(input.limits === undefined ? {} : { limits: input.limits }),
-      authorize: runtime.authorize !== undefined,
-      notify: runtime.notify !== undefined,
-      prices: runtime.prices,
-      mcpTools,
-      continueAsNew: runtime.continueAsNew,
-      archive: runtime.archive !== undefined,
-      upgradeOnContinueAsNew: runtime.upgradeOnContinueAsNew,
-    });
-    checkSnapshotSize(snapshot);
-    runtime.snapshots.add(snapshot);
-    return snapshot;
+  return failingAs('invalid_agent', (input) =>
+    attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, ({ signal }) => resolveAgent(runtime, input, signal)),
+  );
+}
+
+async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, signal: AbortSignal): Promise<AgentSnapshot> {
+  const agent = runtime.registry.agent(input.agent);
+  const given = input.depsByReference ? (await queryRun<DataView>(input, QUERIES.data, null)).deps : (input.deps ?? {});
+  // The client refuses these before the start; runs that start another way come here.
+  const problem = depsProblem(given);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
+  const searchAttributes = await runtime.searchAttributes();
+  const mcpTools = await toolsOfServers(runtime, agent, signal);
+  const snapshot = buildSnapshot(agent, {
+    instructions: await resolveInstructions(agent, parseDeps(agent, given)),
+    capabilities: runtime.registry.provider(agent.model).capabilities,
+    heartbeatMs: runtime.heartbeatMs,
+    searchAttributes: searchAttributes.agentAndStatus,
+    waitingForAttribute: searchAttributes.waitingFor,
+    maxIterations: input.maxIterations,
+    ...(input.limits === undefined ? {} : { limits: input.limits }),
+    authorize: runtime.authorize !== undefined,
+    notify: runtime.notify !== undefined,
+    prices: runtime.prices,
+    mcpTools,
+    continueAsNew: runtime.continueAsNew,
+    archive: runtime.archive !== undefined,
+    upgradeOnContinueAsNew: runtime.upgradeOnContinueAsNew,
   });
+  checkSnapshotSize(snapshot);
+  runtime.snapshots.add(snapshot);
+  return snapshot;
 }
 
 /** The tools of the agent's MCP servers: what these say goes into history, and so without secrets. */
-async function toolsOfServers(runtime: ActivityRuntime, { tools, mcp = [] }: AnyAgent): Promise<ToolSnapshot[]> {
+async function toolsOfServers(runtime: ActivityRuntime, { tools, mcp = [] }: AnyAgent, stop: AbortSignal): Promise<ToolSnapshot[]> {
   if (mcp.length === 0) return [];
   const taken = new Set([...RESERVED_NAMES, ...tools.map(({ name }) => name), ...runtime.otherActivities]);
-  const listed = await listMcpTools({ pool: runtime.mcp, servers: mcp, taken, stop: cancellationSignal() });
+  const listed = await listMcpTools({ pool: runtime.mcp, servers: mcp, taken, stop });
   return listed.map((tool) => ({ ...tool, ...redactedTexts(runtime, tool) }));
 }
 

@@ -32,6 +32,9 @@ export interface CallingRun {
 /** Attempts and the time of one attempt bound the work; this bounds the wait for a worker, and outlasts a long outage. */
 export const SCHEDULE_TO_CLOSE = '7 days';
 
+/** Without a sign of life for that long, an activity around the calls of a run is taken for dead. They beat three times as often. */
+export const SILENCE = '15s';
+
 /** Which run of the workflow an activity works for. */
 export function ofRun({ key }: { key?: string }): OfRun {
   return key === undefined ? {} : { run: key };

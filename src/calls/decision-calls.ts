@@ -12,7 +12,7 @@ import {
   type NotifyWaitingInput,
   type RequestCancelInput,
 } from '../protocol.ts';
-import { type ActivityCall, type CallingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE } from './activity-call.ts';
+import { type ActivityCall, type CallingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, SILENCE } from './activity-call.ts';
 import { toolSummary } from './summaries.ts';
 
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' } as const;
@@ -21,6 +21,7 @@ const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '
 const AUTHORIZE: ActivityOptions = {
   startToCloseTimeout: '30s',
   scheduleToCloseTimeout: '2 minutes',
+  heartbeatTimeout: SILENCE,
   cancellationType: ActivityCancellationType.TRY_CANCEL,
   retry: { ...RETRY, maximumAttempts: 3 },
 };
@@ -29,6 +30,7 @@ const AUTHORIZE: ActivityOptions = {
 const NOTIFY: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+  heartbeatTimeout: SILENCE,
   cancellationType: ActivityCancellationType.TRY_CANCEL,
   retry: { ...RETRY, maximumAttempts: 100 },
 };
@@ -44,6 +46,7 @@ const REQUEST_CANCEL: ActivityOptions = {
 const ASK_TERMS: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+  heartbeatTimeout: SILENCE,
   cancellationType: ActivityCancellationType.TRY_CANCEL,
   retry: { ...RETRY, maximumAttempts: 5 },
 };

@@ -4,12 +4,13 @@ import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { ErrorCode } from '../domain/error.ts';
 import { oneLine } from '../domain/text.ts';
 import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../protocol.ts';
-import { type ActivityCall, fits, ofRun, SCHEDULE_TO_CLOSE } from './activity-call.ts';
+import { type ActivityCall, fits, ofRun, SCHEDULE_TO_CLOSE, SILENCE } from './activity-call.ts';
 
 /** Resolving an agent is quick; a worker that does not know it must not be asked for ever. */
 const RESOLVE: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+  heartbeatTimeout: SILENCE,
   retry: { maximumAttempts: 5, initialInterval: '1s', backoffCoefficient: 2 },
 };
 
