@@ -11,6 +11,8 @@ declare module 'vitest' {
     temporalCliPath: string | undefined;
     /** The workflows of Longhaul and of the tests, bundled once: every worker would otherwise do it again. */
     workflowBundlePath: string;
+    /** The same for workers that encrypt. */
+    encryptedBundlePath: string;
   }
 }
 
@@ -29,10 +31,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('temporalAddress', server.address);
   project.provide('temporalNamespace', server.namespace);
   project.provide('temporalCliPath', server.cliPath);
-  const bundle = await bundleWorkflows();
-  project.provide('workflowBundlePath', bundle.path);
+  const bundles = await bundleWorkflows();
+  project.provide('workflowBundlePath', bundles.path);
+  project.provide('encryptedBundlePath', bundles.encryptedPath);
   return async () => {
-    await bundle.remove();
+    await bundles.remove();
     await server.stop();
   };
 }

@@ -3,17 +3,32 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { LonghaulPlugin } from '../../worker/index.ts';
+import { LonghaulPlugin, type LonghaulPluginOptions } from '../../worker/index.ts';
+import { codecWith } from './codec-agents.ts';
 
-/** Bundles Longhaul's workflows together with those of the tests, into a file of its own. */
-export async function bundleWorkflows(): Promise<{ path: string; remove: () => Promise<void> }> {
+/** Where the bundles of a test run are. */
+export interface WorkflowBundles {
+  readonly path: string;
+  /** For workers that encrypt, which refuse the other one. */
+  readonly encryptedPath: string;
+  remove(): Promise<void>;
+}
+
+/** Bundles Longhaul's workflows together with those of the tests, without encryption and with it, into files of their own. */
+export async function bundleWorkflows(): Promise<WorkflowBundles> {
+  const directory = await mkdtemp(join(tmpdir(), 'longhaul-test-'));
+  const path = await bundle(directory, 'workflow-bundle.js', {});
+  const encryptedPath = await bundle(directory, 'encrypted-workflow-bundle.js', { codec: codecWith('k1', 1) });
+  return { path, encryptedPath, remove: () => rm(directory, { recursive: true }) };
+}
+
+async function bundle(directory: string, name: string, options: Pick<LonghaulPluginOptions, 'codec'>): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('./host-workflows.ts', import.meta.url)),
-    plugins: [new LonghaulPlugin({ agents: [], providers: {} })],
+    plugins: [new LonghaulPlugin({ agents: [], providers: {}, ...options })],
     logger: new DefaultLogger('ERROR'),
   });
-  const directory = await mkdtemp(join(tmpdir(), 'longhaul-test-'));
-  const path = join(directory, 'workflow-bundle.js');
+  const path = join(directory, name);
   await writeFile(path, code);
-  return { path, remove: () => rm(directory, { recursive: true }) };
+  return path;
 }

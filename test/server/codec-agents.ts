@@ -1,10 +1,7 @@
-import { DefaultLogger, bundleWorkflowCode } from '@temporalio/worker';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { CodecOptions } from '../../src/codec/codec-options.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { callTool, failWith, say, type ScriptEntry, together } from '../../src/testing/index.ts';
-import { LonghaulPlugin } from '../../worker/index.ts';
 
 /** A text for each place where a user's data goes: none may be read without the key. */
 export const SECRETS = {
@@ -68,15 +65,4 @@ export function codecWith(activeKeyId: string, byte: number): CodecOptions & { e
 /** The keys of `codecWith` as the environment holds them. */
 export function keysVariable(keyId: string, byte: number): string {
   return `${keyId}:${Buffer.alloc(32, byte).toString('base64')}`;
-}
-
-/** The workflows, bundled with encryption. */
-export async function encryptedBundle(): Promise<{ code: string }> {
-  const plugin = new LonghaulPlugin({ agents: [], providers: {}, codec: codecWith('k1', 1) });
-  const { code } = await bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('./host-workflows.ts', import.meta.url)),
-    plugins: [plugin],
-    logger: new DefaultLogger('ERROR'),
-  });
-  return { code };
 }

@@ -8,8 +8,8 @@ import { startDevServer } from '../../src/dev-server/index.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from '../../src/protocol.ts';
 import { failWith, hang, scriptedModel } from '../../src/testing/index.ts';
 import { createWorker } from '../../worker/index.ts';
-import { codecWith, DISCREET_SCRIPT, encryptedBundle, keeper, SECRETS } from './codec-agents.ts';
-import { until } from './testbed.ts';
+import { codecWith, DISCREET_SCRIPT, keeper, SECRETS } from './codec-agents.ts';
+import { sharedBundle, until } from './testbed.ts';
 
 const cliPath = inject('temporalCliPath');
 
@@ -56,8 +56,8 @@ async function databaseOf(work: (server: { address: string }) => Promise<void>):
 async function threeRuns(address: string, codec: CodecOptions | undefined): Promise<void> {
   const scripted = scriptedModel([...DISCREET_SCRIPT, failWith('model_bad_request', SECRETS.runFailure), hang(SECRETS.partialAnswer)]);
   const options = { address, taskQueue: CLEAR.taskQueue, ...(codec === undefined ? {} : { codec }) };
-  const workflowBundle = codec === undefined ? { codePath: inject('workflowBundlePath') } : await encryptedBundle();
-  const worker = await createWorker({ ...options, agents: [keeper], providers: { scripted }, worker: { workflowBundle }, heartbeatMs: 50 });
+  const workflowBundle = sharedBundle(codec);
+  const worker = await createWorker({ ...options, agents: [keeper], providers: { scripted }, worker: { workflowBundle }, heartbeatMs: 300 });
   const running = worker.run();
   const client = await connect(options);
   try {

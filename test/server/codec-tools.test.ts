@@ -6,7 +6,7 @@ import { startCodecServer } from '../../src/codec/codec-server.ts';
 import { freePorts } from '../../src/dev-server/free-port.ts';
 import { failWith, scriptedModel } from '../../src/testing/index.ts';
 import { startCli, untilSaid } from '../cli/cli-process.ts';
-import { codecWith, DISCREET_SCRIPT, encryptedBundle, keeper, keysVariable, SECRETS } from './codec-agents.ts';
+import { codecWith, DISCREET_SCRIPT, keeper, keysVariable, SECRETS } from './codec-agents.ts';
 import { Testbed } from './testbed.ts';
 
 const cliPath = inject('temporalCliPath') ?? '';
@@ -19,10 +19,9 @@ let failed: string;
 let endpoint: string;
 
 beforeAll(async () => {
-  const workflowBundle = await encryptedBundle();
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([...DISCREET_SCRIPT, failWith('model_bad_request', SECRETS.runFailure)]);
-  await testbed.work({ agents: [keeper], providers: { scripted }, codec, worker: { workflowBundle } });
+  await testbed.work({ agents: [keeper], providers: { scripted }, codec });
   const client = await connect({ address: testbed.address, taskQueue: testbed.taskQueue, codec });
   const input = { input: SECRETS.prompt, deps: { customer: SECRETS.deps } };
   completed = (await client.run(keeper, input)).runId;

@@ -1,18 +1,14 @@
 import proto from '@temporalio/proto';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runHistory } from '../../src/client/run-history.ts';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { failWith, hang, say, scriptedModel, type ScriptedModel, type ScriptEntry } from '../../src/testing/index.ts';
 import { SIGNALS } from '../../src/protocol.ts';
 import { callCli } from '../cli/call-cli.ts';
-import { codecWith, DISCREET_SCRIPT, encryptedBundle, keeper, keysVariable, SECRETS } from './codec-agents.ts';
-import { Testbed, until } from './testbed.ts';
+import { codecWith, DISCREET_SCRIPT, keeper, keysVariable, SECRETS } from './codec-agents.ts';
+import { sharedBundle, Testbed, until } from './testbed.ts';
 
 const codec = codecWith('k1', 1);
-let workflowBundle: { code: string };
-beforeAll(async () => {
-  workflowBundle = await encryptedBundle();
-});
 
 interface EncryptedBed extends AsyncDisposable {
   testbed: Testbed;
@@ -24,7 +20,7 @@ interface EncryptedBed extends AsyncDisposable {
 async function open(script: readonly ScriptEntry[]): Promise<EncryptedBed> {
   const testbed = await Testbed.open();
   const scripted = scriptedModel(script);
-  await testbed.work({ agents: [keeper], providers: { scripted }, codec, worker: { workflowBundle } });
+  await testbed.work({ agents: [keeper], providers: { scripted }, codec });
   const client = await connect({ address: testbed.address, taskQueue: testbed.taskQueue, codec });
   return {
     testbed,
@@ -130,7 +126,7 @@ describe('with encryption on worker and client', () => {
     const handle = await bed.client.start(keeper, { ...INPUT, taskQueue: bed.taskQueue });
     await until(() => providers.scripted.requests.length === 1, 'the model call');
     await testbed.stopWorkers();
-    await testbed.work({ agents: [keeper], providers, codec, worker: { workflowBundle } });
+    await testbed.work({ agents: [keeper], providers, codec });
     const client = await connect({ address: testbed.address, codec });
     expect(await client.handle(handle.runId).result()).toMatchObject({ status: 'completed', output: SECRETS.answer });
     const stored = await storedHistory(client, handle.runId);
@@ -180,7 +176,11 @@ describe('the command line', () => {
 
 test('a bundle that was made without encryption is refused by a worker that encrypts', async () => {
   await using testbed = await Testbed.open();
-  const worker = testbed.work({ agents: [keeper], providers: { scripted: scriptedModel([]) }, codec });
+  const worker = testbed.work({
+    agents: [keeper],
+    providers: { scripted: scriptedModel([]) },
+    codec,
+    worker: { workflowBundle: sharedBundle(undefined) },
+  });
   await expect(worker).rejects.toThrow('its workflow bundle was made without encryption');
-  expect(inject('workflowBundlePath')).not.toBe('');
 });

@@ -2,7 +2,6 @@ import { ExternalStorage } from '@temporalio/common';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
@@ -78,9 +77,7 @@ test('what is spilled is encrypted like everything else of the run', async () =>
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('export_rows', {}, 'c1'), say('done')]);
   const payloadStore = fileStore({ directory });
-  // A bundle of its own, because the shared one is made without encryption.
-  const workflowsPath = fileURLToPath(new URL('host-workflows.ts', import.meta.url));
-  await testbed.work({ agents: [agent], providers: { scripted }, payloadStore, codec, workflowsPath });
+  await testbed.work({ agents: [agent], providers: { scripted }, payloadStore, codec });
   const { namespace } = testbed.client.temporal.options;
   const client = await connect({ address: testbed.address, namespace, payloadStore, codec });
   const result = await client.run(agent, { input: 'Q', taskQueue: testbed.taskQueue, steps: true });

@@ -1,11 +1,8 @@
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { LimitOptions } from '../../src/index.ts';
 import { callTool, scriptedModel } from '../../src/testing/index.ts';
 import { assistant } from './agents.ts';
 import { Testbed } from './testbed.ts';
-
-const workflowsPath = fileURLToPath(new URL('./host-workflows.ts', import.meta.url));
 
 test('a start limits its run over what the agent says, with a deadline in words', async () => {
   await using testbed = await Testbed.open();
@@ -43,7 +40,7 @@ test('limits that could not hold are refused: by the client where it can tell, e
 test('a workflow limits the agents that it runs, as children and inline', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('search', { query: 'a' }), callTool('search', { query: 'b' })]);
-  await testbed.work({ agents: [assistant], providers: { scripted }, workflowsPath });
+  await testbed.work({ agents: [assistant], providers: { scripted } });
   const { workflow } = testbed.client.temporal;
   const options = { taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue };
   expect(await workflow.execute('limitedTwice', { ...options, args: [{ toolCalls: 0 }] })).toEqual(['tool_call_limit', 'tool_call_limit']);

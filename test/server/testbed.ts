@@ -3,6 +3,7 @@ import { inject } from 'vitest';
 import { connect, type LonghaulClient, type RunHandle } from '../../src/client/index.ts';
 import type { HistoryEvent } from '../../src/client/run-history.ts';
 import { runHistory } from '../../src/client/run-history.ts';
+import type { CodecOptions } from '../../src/codec/codec-options.ts';
 import { createWorker, type CreateWorkerOptions, type LonghaulWorker } from '../../worker/index.ts';
 
 /** A client and its own task queue on the shared server; workers come and go. Everything ends with `await using`. */
@@ -33,7 +34,7 @@ export class Testbed {
         // Workflows run in this thread, as in a replay: a thread of their own takes a third of a second of CPU for every worker.
         // Workers in processes of their own, and those that tests make themselves, have it.
         debugMode: true,
-        ...(options.workflowsPath === undefined ? { workflowBundle: { codePath: inject('workflowBundlePath') } } : {}),
+        ...(options.workflowsPath === undefined ? { workflowBundle: sharedBundle(options.codec) } : {}),
         ...options.worker,
       },
       address: this.address,
@@ -55,6 +56,11 @@ export class Testbed {
     await this.stopWorkers();
     await this.client.close();
   }
+}
+
+/** The workflows of Longhaul and of the tests, as a worker with this codec needs them. */
+export function sharedBundle(codec: CodecOptions | undefined): { codePath: string } {
+  return { codePath: inject(codec?.encryption === undefined ? 'workflowBundlePath' : 'encryptedBundlePath') };
 }
 
 /** The whole history of a run. */
