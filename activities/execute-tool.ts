@@ -80,7 +80,7 @@ export async function toOutcome(tool: AnyTool, returned: unknown): Promise<Outco
 
 async function bareOutcome(tool: AnyTool, returned: unknown): Promise<Outcome> {
   if (isToolOutput(returned)) return blocksOutcome(tool, returned);
-  const { value: bare, update } = withoutLegacyUpdate(returned);
+  const { value: bare, update } = tool.legacyUpdates ? withoutLegacyUpdate(returned) : { value: returned };
   const operations = update === undefined ? undefined : updateFrom(tool.name, update);
   if (operations?.ok === false) return failure(operations.problem);
   const checked = await tool.result?.safeParseAsync(bare);

@@ -119,7 +119,16 @@ function isTriedAgain(call: Call, error: unknown): boolean {
   const attempts = retryPolicy?.maximumAttempts ?? tool?.policy.maxAttempts ?? 1;
   if (tool === undefined || happensOnce(call) || number >= attempts) return false;
   if (error instanceof ToolTimeout || tool.retryOn === 'any') return true;
-  return tool.retryOn !== 'none' && tool.retryOn(error);
+  return tool.retryOn !== 'none' && saysYes(tool.retryOn, error);
+}
+
+/** What cannot say whether an error is to be tried again has not said that it is not. */
+function saysYes(retryOn: (error: unknown) => boolean, error: unknown): boolean {
+  try {
+    return retryOn(error);
+  } catch {
+    return true;
+  }
 }
 
 /** A failure that Temporal tries again, as the policy of the tool says. It is in no history, but in what the server shows of the attempt. */

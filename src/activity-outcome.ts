@@ -82,10 +82,17 @@ export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return { type: 'cancelled' };
   if (tool.effect === 'once' && !hasNotBegun(error)) return { type: 'lost' };
+  return errorOutcome(problem.type === 'timed_out' ? timeoutText(tool, error) : problem.message);
+}
+
+/** A worker that is alive ends a call at its time by itself: what the server ends has often lost its worker. */
+function timeoutText(tool: ToolSnapshot, error: unknown): string {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
   const attempts = attemptsText(attemptsOf(tool));
-  return errorOutcome(
-    problem.type === 'timed_out' ? `Tool '${tool.name}' timed out after ${tool.timeoutMs}ms (${attempts})` : problem.message,
-  );
+  if (cause instanceof TimeoutFailure && cause.timeoutType === 'HEARTBEAT') {
+    return `Tool '${tool.name}' gave no sign of life any more: its worker was lost (${attempts})`;
+  }
+  return `Tool '${tool.name}' timed out after ${tool.timeoutMs}ms (${attempts})`;
 }
 
 /** The outcome of asking what became of a call. */

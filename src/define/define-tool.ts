@@ -44,6 +44,12 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result> exte
    * Default `never`.
    */
   approval?: ApprovalOption<z.output<Parameters>, Deps>;
+  /**
+   * A plain object that `execute` returns may name fields of the deps to set under `__update_context__` (seed 002).
+   * Whoever writes such an object changes the deps, so this is not for objects that come from elsewhere; `withUpdate`
+   * does more. Default false: the key is one like any other.
+   */
+  legacyUpdates?: boolean;
   /** The provider enforces the schema. Default: wherever the schema can be said in the provider's subset. */
   strict?: boolean;
 }
@@ -60,6 +66,7 @@ const OPTIONS = [
   'overflow',
   'approval',
   'strict',
+  'legacyUpdates',
   ...POLICY_OPTIONS,
 ];
 
@@ -100,6 +107,7 @@ export function defineTool<Parameters extends ObjectSchema, Result, Deps = Recor
     policy: toolPolicy(owner, options),
     ...(options.verify === undefined ? {} : { verify: options.verify }),
     retryOn: options.retryOn ?? 'any',
+    ...(options.legacyUpdates === true ? { legacyUpdates: true as const } : {}),
     ...(options.resources === undefined ? {} : { resources: [...options.resources] }),
     ...resultBudget(owner, options),
     ...(approval === undefined ? {} : { approval }),

@@ -32,6 +32,8 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   /** Looks up what became of a call. */
   readonly verify?: Verify<Deps>;
   readonly retryOn: RetryOn;
+  /** Results may change the deps under a key of their own. */
+  readonly legacyUpdates?: true;
   /** The names of the worker's resources that it uses. Absent: whatever is open. */
   readonly resources?: readonly string[];
   /** Bytes of JSON that one result may have in the conversation. */

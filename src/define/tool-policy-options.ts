@@ -120,16 +120,15 @@ function bounds<Deps>(owner: string, options: ToolPolicyOptions<Deps>): Partial<
 }
 
 /** A local call runs again whenever the task of its workflow does, has no heartbeats, and runs where that task does. */
-function requireLocal<Deps>(owner: string, { effect, heartbeatTimeout, taskQueue }: ToolPolicyOptions<Deps>): void {
-  const refused =
-    effect === 'once'
-      ? '"effect": "once": a local call runs again whenever the task of its workflow does'
-      : heartbeatTimeout !== undefined
-        ? '"heartbeatTimeout": a local call has no heartbeats'
-        : taskQueue !== undefined
-          ? '"taskQueue": a local call runs where its workflow does'
-          : undefined;
-  if (refused !== undefined) throw new UsageError(`${owner} has "tier": "local" and ${refused}. Write "tier": "remote", or leave it out`);
+function requireLocal<Deps>(owner: string, { effect, heartbeatTimeout, taskQueue, concurrency }: ToolPolicyOptions<Deps>): void {
+  const refusals: readonly [boolean, string][] = [
+    [effect === 'once', '"effect": "once": a local call runs again whenever the task of its workflow does'],
+    [heartbeatTimeout !== undefined, '"heartbeatTimeout": a local call has no heartbeats'],
+    [taskQueue !== undefined, '"taskQueue": a local call runs where its workflow does'],
+    [concurrency !== undefined, '"concurrency": a local call that waits for its turn holds up the task of its workflow'],
+  ];
+  const [, why] = refusals.find(([isRefused]) => isRefused) ?? [];
+  if (why !== undefined) throw new UsageError(`${owner} has "tier": "local" and ${why}. Write "tier": "remote", or leave it out`);
 }
 
 function checkedBackoff(owner: string, backoff: BackoffOptions | undefined, isLocal: boolean): Backoff | undefined {

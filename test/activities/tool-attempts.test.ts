@@ -52,6 +52,10 @@ describe('what a tool throws', () => {
     expect(jsonBytes((failure as Error).message)).toBeLessThanOrEqual(BYTE_BUDGETS.errorMessage);
   });
 
+  test('is tried again where nobody can say whether it should be', async () => {
+    await expect(attemptOf({ execute: fails, retryOn: () => JSON.parse('{') as boolean }).act()).rejects.toMatchObject({ message: 'down' });
+  });
+
   test('says by itself how long to wait', async () => {
     const wait = (): never => {
       throw Object.assign(new Error('later'), { retryAfterMs: 1_234 });
@@ -163,4 +167,14 @@ test('a local call has no heartbeats, and says where it is', async () => {
   const world = attemptOf({ tier: 'local', execute: (_, { heartbeat }) => heartbeat('half') }, { isLocal: true });
   expect(await world.act()).toMatchObject({ content: [], at: [1, 0] });
   expect(world.beats).toEqual([]);
+});
+
+test('a key in a result changes the deps only where the tool says so: whoever writes the result would', async () => {
+  const execute = (): object => ({ ok: true, __update_context__: { level: 9 } });
+  expect(await attemptOf({ execute }).act()).toMatchObject({ content: [{ ok: true, __update_context__: { level: 9 } }] });
+  expect(await attemptOf({ execute }).act()).not.toHaveProperty('contextUpdate');
+  expect(await attemptOf({ execute, legacyUpdates: true }).act()).toMatchObject({
+    content: [{ ok: true }],
+    contextUpdate: [{ op: 'set', key: 'level', value: 9 }],
+  });
 });

@@ -98,6 +98,7 @@ function operationsOf(call: JsonValue): JsonValue[] {
 async function legacyUpdate({ deps, tool_return }: JsonObject): Promise<JsonObject> {
   const tool = defineTool({
     name: 'legacy',
+    legacyUpdates: true,
     description: 'Returns what it returns.',
     parameters: z.object({}),
     execute: () => tool_return,
