@@ -8,9 +8,9 @@ import type { LiveRun, ResolvedRun } from './live-run.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
-/** One model call, in a scope of its own: a message may interrupt it while the run goes on. */
+/** One model call, in a scope apart from the run: a message may interrupt it while the run goes on. */
 export function callModel(run: ResolvedRun, call: ModelCall): Promise<ModelCallOutcome> {
-  const scope = new CancellationScope({ cancellable: true });
+  const scope = scopeOf(run);
   run.modelCall = scope;
   const { returned, failed, ...activity } = modelCall(run, call);
   return perform<CallModelInput, CallModelOutput, ModelCallOutcome>(
@@ -22,6 +22,12 @@ export function callModel(run: ResolvedRun, call: ModelCall): Promise<ModelCallO
     },
     () => scope.run(() => begin<CallModelInput, CallModelOutput>(activity)),
   );
+}
+
+/** The same for all model calls until one is interrupted: in the sandbox every promise of a new one costs a stack trace. */
+function scopeOf(run: LiveRun): CancellationScope {
+  if (run.modelScope === undefined || run.modelScope.consideredCancelled) run.modelScope = new CancellationScope({ cancellable: true });
+  return run.modelScope;
 }
 
 /** Gives up the model call in flight, for a message that is to be read at once. The run goes on. */

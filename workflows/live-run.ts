@@ -30,6 +30,8 @@ export interface LiveRun {
   authorizing: Map<string, Decision>;
   /** The model call in flight, which a message may interrupt. */
   modelCall?: CancellationScope;
+  /** What model calls run in. */
+  modelScope?: CancellationScope;
   snapshot?: AgentSnapshot;
   state?: RunState;
 }

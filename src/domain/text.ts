@@ -1,11 +1,13 @@
+const ENCODER = new TextEncoder();
+
 /** Number of bytes of `text` in UTF-8. Works in the workflow sandbox, which has no Buffer. */
 export function utf8Length(text: string): number {
-  return new TextEncoder().encode(text).length;
+  return ENCODER.encode(text).length;
 }
 
 /** The longest prefix of `text` that fits `maxBytes` of UTF-8 without splitting a character. */
 export function utf8Prefix(text: string, maxBytes: number): string {
-  const bytes = new TextEncoder().encode(text);
+  const bytes = ENCODER.encode(text);
   if (bytes.length <= maxBytes) return text;
   let end = Math.max(0, maxBytes);
   // A continuation byte (10xxxxxx) at the cut means that the cut is inside a character.

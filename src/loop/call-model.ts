@@ -91,9 +91,16 @@ function modelCall(state: RunState, final: boolean): ModelCall {
     lastEventId: window.lastEventId,
     ...(resultIds === undefined ? {} : { resultIds }),
     ...(earlierIds.length === 0 ? {} : { earlierIds }),
-    newEvents: window.events.filter(({ offset }) => offset >= seenEvents).length,
+    newEvents: newIn(window, seenEvents),
     final,
   };
+}
+
+/** Counted without a call for each event: the window may be large. */
+function newIn({ events }: RunState['window'], seenEvents: number): number {
+  let count = 0;
+  for (const { offset } of events) if (offset >= seenEvents) count += 1;
+  return count;
 }
 
 function recordResponse(state: RunState, ports: RunPorts, recorded: RecordedResponse, final: boolean): NextStep {

@@ -29,9 +29,10 @@ export function isCarriable(state: RunState, bytes = 0): boolean {
 }
 
 function carriableBytes({ snapshot, context, window, approvals, limits, ...state }: RunState): number {
-  const events = window.events.length * (EVENT_BYTES + jsonBytes(snapshot.name));
+  const { whole, name } = sizesOf(snapshot);
+  const events = window.events.length * (EVENT_BYTES + name);
   const numbers = [...state.toolCallsByName, ...state.toolCallsStarted, limits, ...(state.resultIds ?? [])];
-  const counted = sizesOf(snapshot).whole + jsonBytes([context.state, numbers, approvals]) + events;
+  const counted = whole + jsonBytes([context.state, numbers, approvals]) + events;
   return MAX_PAYLOAD_BYTES - CARRIED_BESIDE_BYTES - counted;
 }
 
@@ -52,6 +53,8 @@ interface SnapshotSizes {
   whole: number;
   /** Bytes of what every request repeats of it. */
   request: number;
+  /** Bytes of the name of the agent, as the author of an event. */
+  name: number;
 }
 
 /** Tokens of a request with the window as it is, where no provider has counted them. */
@@ -71,7 +74,8 @@ function sizesOf(snapshot: AgentSnapshot): SnapshotSizes {
   const known = sizes.get(snapshot);
   if (known !== undefined) return known;
   const described = snapshot.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
-  const counted = { whole: jsonBytes(snapshot), request: jsonBytes(snapshot.instructions) + jsonBytes(described) };
+  const request = jsonBytes(snapshot.instructions) + jsonBytes(described);
+  const counted = { whole: jsonBytes(snapshot), request, name: jsonBytes(snapshot.name) };
   sizes.set(snapshot, counted);
   return counted;
 }
