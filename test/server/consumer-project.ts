@@ -62,6 +62,13 @@ export async function runAgents({ path }: ConsumerProject): Promise<unknown> {
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
 }
 
+/** What Node's test runner says of its tests, which run its agents in memory and on the server. */
+export async function runTests({ path }: ConsumerProject): Promise<string> {
+  const env = { ...process.env, TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: inject('temporalNamespace') };
+  const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap', 'agents.test.ts'], { cwd: path, env });
+  return stdout;
+}
+
 /** What the command line that the package brings says of itself. `binary` is its path in the project. */
 export async function help({ path }: ConsumerProject, binary: string): Promise<string> {
   const { stdout } = await run(process.execPath, [join(path, binary), '--help'], { cwd: path });
