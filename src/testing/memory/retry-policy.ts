@@ -7,14 +7,25 @@ const DEFAULTS = { initialInterval: 1_000, backoffCoefficient: 2, maximumAttempt
 const DEFAULT_MAXIMUM_FACTOR = 100;
 
 /** What becomes of an activity after a failed attempt: another one after so many milliseconds, or the end, and why. */
-export type Retry = { type: 'again'; afterMs: number } | { type: 'end'; state: 'NON_RETRYABLE_FAILURE' | 'MAXIMUM_ATTEMPTS_REACHED' };
+export type Retry =
+  | { type: 'again'; afterMs: number }
+  | { type: 'end'; state: 'NON_RETRYABLE_FAILURE' | 'MAXIMUM_ATTEMPTS_REACHED' | 'TIMEOUT' };
 
-/** What Temporal does after the `attempt`-th attempt (1-based) has failed that way, and may have asked for a wait. */
-export function retryAfter(policy: RetryPolicy, attempt: number, { failure, waitMs }: SentFailure): Retry {
+/** An attempt that has failed. */
+export interface FailedAttempt extends SentFailure {
+  /** 1-based. */
+  attempt: number;
+  /** Milliseconds until the activity as a whole has to be over. */
+  leftMs: number;
+}
+
+/** What Temporal does after an attempt has failed. */
+export function retryAfter(policy: RetryPolicy, { attempt, failure, waitMs, leftMs }: FailedAttempt): Retry {
   if (!isRetryable(policy, failure)) return { type: 'end', state: 'NON_RETRYABLE_FAILURE' };
   // Zero means "without end", too.
   if (attempt >= (policy.maximumAttempts || DEFAULTS.maximumAttempts)) return { type: 'end', state: 'MAXIMUM_ATTEMPTS_REACHED' };
-  return { type: 'again', afterMs: waitMs ?? backoff(policy, attempt) };
+  const afterMs = waitMs ?? backoff(policy, attempt);
+  return afterMs < leftMs ? { type: 'again', afterMs } : { type: 'end', state: 'TIMEOUT' };
 }
 
 function isRetryable({ nonRetryableErrorTypes = [] }: RetryPolicy, failure: TemporalFailure): boolean {

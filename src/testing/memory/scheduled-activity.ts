@@ -83,16 +83,18 @@ export class ScheduledActivity<Input, Output> {
   }
 
   async #attempts(): Promise<Output> {
-    const { retry = {} } = this.#call.options;
+    const { retry = {}, scheduleToCloseTimeout } = this.#call.options;
+    const { time } = this.#around;
+    const closeAt = scheduleToCloseTimeout === undefined ? Infinity : time.now() + msToNumber(scheduleToCloseTimeout);
     for (let attempt = 1; ; attempt += 1) {
       if (this.#cancelled.signal.aborted) throw this.#failure(new CancelledFailure('CANCELLED'));
       const end = await this.#attempt(attempt);
       if (end.type === 'completed') return end.output as Output;
       const failed = 'failure' in end ? end : { failure: await this.#timeOut(end.type) };
       if (end.type === 'cancelled' || this.#cancelled.signal.aborted) throw this.#failure(failed.failure);
-      const next = retryAfter(retry, attempt, failed);
+      const next = retryAfter(retry, { ...failed, attempt, leftMs: closeAt - time.now() });
       if (next.type === 'end') throw this.#failure(failed.failure, next.state);
-      await this.#around.time.sleepUntil(this.#around.time.now() + next.afterMs, this.#cancelled.signal);
+      await time.sleepUntil(time.now() + next.afterMs, this.#cancelled.signal);
     }
   }
 

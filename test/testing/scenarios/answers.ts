@@ -67,7 +67,7 @@ export const ANSWERS = [
     story: ['agent: Hello.'],
   }),
   scenario('a model client that gives nothing has said nothing', plain, { script: [malformed(null)], story: ['agent: '] }),
-  scenario('a model that does not answer in time is given up', agentWith([], { modelTimeout: '80ms', modelMaxAttempts: 1 }), {
+  scenario('a model that does not answer in time is given up', agentWith([], { modelTimeout: '1s', modelMaxAttempts: 1 }), {
     script: [{ type: 'hang', text: 'half an ans' }],
     story: [/^a model call failed|^$/],
     status: 'error',

@@ -45,7 +45,7 @@ export const LIMITS = [
   }),
   scenario('time has a limit, for a run that waits as well', agentWith([asking]), {
     script: [callTool('asking')],
-    limits: { deadline: '1.5s' },
+    limits: { deadline: '3s' },
     story: [/calls/, /^asking failed: Tool call was interrupted/],
     status: 'max_iterations_reached',
   }),
