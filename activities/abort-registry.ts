@@ -2,6 +2,18 @@
 interface Abortable {
   controller: AbortController;
   interruptibleBy: string | undefined;
+  /** By its run, whatever else may have aborted it before. */
+  isGivenUp: boolean;
+}
+
+/** One activity, as it is registered. */
+export interface Registered {
+  /** Aborted with the run, or with a message that interrupts it; whoever registers may abort it as well. */
+  controller: AbortController;
+  /** True once the run has given it up. */
+  isGivenUp: () => boolean;
+  /** Forgets it. */
+  release: () => void;
 }
 
 /**
@@ -12,13 +24,14 @@ interface Abortable {
 export class AbortRegistry {
   readonly #activities = new Map<string, Set<Abortable>>();
 
-  /** A signal for one activity of an execution. `release` forgets it. A model call says which run's messages interrupt it. */
-  register(execution: string, interruptibleBy?: string): { signal: AbortSignal; release: () => void } {
-    const activity: Abortable = { controller: new AbortController(), interruptibleBy };
+  /** Registers one activity of an execution. A model call says which run's messages interrupt it. */
+  register(execution: string, interruptibleBy?: string): Registered {
+    const activity: Abortable = { controller: new AbortController(), interruptibleBy, isGivenUp: false };
     const activities = this.#activities.get(execution) ?? new Set();
     this.#activities.set(execution, activities.add(activity));
     return {
-      signal: activity.controller.signal,
+      controller: activity.controller,
+      isGivenUp: () => activity.isGivenUp,
       release: () => {
         activities.delete(activity);
         if (activities.size === 0) this.#activities.delete(execution);
@@ -28,15 +41,20 @@ export class AbortRegistry {
 
   /** Aborts every activity of the execution in this process. Calling it again changes nothing: a redone workflow task does. */
   abort(execution: string): void {
-    for (const { controller } of this.#activities.get(execution) ?? []) controller.abort(new RunCancelled());
+    for (const activity of this.#activities.get(execution) ?? []) giveUp(activity, new RunCancelled());
   }
 
   /** Aborts the model call of one run of the execution; `run` is its key, empty for a run that is a workflow of its own. */
   interrupt(execution: string, run: string): void {
-    for (const { controller, interruptibleBy } of this.#activities.get(execution) ?? []) {
-      if (interruptibleBy === run) controller.abort(new RunInterrupted());
+    for (const activity of this.#activities.get(execution) ?? []) {
+      if (activity.interruptibleBy === run) giveUp(activity, new RunInterrupted());
     }
   }
+}
+
+function giveUp(activity: Abortable, reason: RunCancelled | RunInterrupted): void {
+  activity.isGivenUp = true;
+  activity.controller.abort(reason);
 }
 
 /** The reason of a signal that was aborted because the run was cancelled. */

@@ -1,12 +1,14 @@
 import { activityInfo, cancellationDetails, cancellationSignal, heartbeat } from '@temporalio/activity';
 import { MISSED_HEARTBEATS } from '../src/domain/tool-policy.ts';
-import { type AbortRegistry, RunCancelled, RunInterrupted } from './abort-registry.ts';
+import type { AbortRegistry } from './abort-registry.ts';
 import { executionKey } from './run-access.ts';
 
 /** What one attempt of an activity works with. */
 export interface Attempt {
   /** Aborted by a cancellation, an interruption, a time-out, a worker shutdown. */
   signal: AbortSignal;
+  /** Aborts the signal, unless something else has. */
+  abort: (reason: Error) => void;
   /** True where the workflow has given the activity up, as against a worker that shuts down or an attempt that timed out. */
   isGivenUp: () => boolean;
   /** Beats at once with these details, which every later beat of this attempt repeats. */
@@ -31,7 +33,12 @@ export async function attempt<Result>(
   { heartbeatMs, interruptibleBy, details = () => undefined }: AttemptOptions,
   work: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
-  const { signal, release } = aborts.register(executionKey(), interruptibleBy);
+  const { controller, release, isGivenUp } = aborts.register(executionKey(), interruptibleBy);
+  const { signal } = controller;
+  const byServer = cancellationSignal();
+  const passOn = (): void => controller.abort(byServer.reason);
+  if (byServer.aborted) passOn();
+  else byServer.addEventListener('abort', passOn, { once: true });
   let current = details;
   const { isLocal, heartbeatTimeoutMs } = activityInfo();
   // A local activity has no heartbeats; another may ask for more than the worker sends by itself.
@@ -39,8 +46,9 @@ export async function attempt<Result>(
   const timer = isLocal ? undefined : setInterval(() => heartbeat(current()), everyMs);
   try {
     return await work({
-      signal: AbortSignal.any([signal, cancellationSignal()]),
-      isGivenUp: () => isByRun(signal.reason) || cancellationDetails()?.cancelRequested === true,
+      signal,
+      abort: (reason) => controller.abort(reason),
+      isGivenUp: () => isGivenUp() || cancellationDetails()?.cancelRequested === true,
       beat: (beaten) => {
         current = () => beaten;
         heartbeat(beaten);
@@ -48,10 +56,7 @@ export async function attempt<Result>(
     });
   } finally {
     clearInterval(timer);
+    byServer.removeEventListener('abort', passOn);
     release();
   }
-}
-
-function isByRun(reason: unknown): boolean {
-  return reason instanceof RunCancelled || reason instanceof RunInterrupted;
 }

@@ -67,7 +67,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
   const { name, tool, input } = call;
   const concurrency = tool?.policy.concurrency;
   const turnOver = concurrency === undefined ? undefined : await runtime.turns.take(name, concurrency, own.signal);
-  const limit = timeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, own.signal);
+  const limit = timeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, own.abort);
   const changes = new Map<string, JsonValue>();
   let hasBegun = false;
   try {
@@ -75,10 +75,10 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
       ...call,
       deps: runtime.registry.deps(input.agentName, call.deps),
       changes,
-      signal: limit.signal,
+      signal: own.signal,
       beat: own.beat,
     });
-    limit.signal.throwIfAborted();
+    own.signal.throwIfAborted();
     hasBegun = true;
     const executed = await limit.race(executeTool({ tool, name, args: call.args, context }));
     if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);

@@ -28,7 +28,7 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
   const { agentName, step, callId } = input;
   const runId = runIdOf(input);
   return {
-    deps: Object.freeze(structuredClone(deps)),
+    deps: frozenCopy(deps),
     resources,
     secret: (named) => secrets.resolve(named),
     retry: attempt - 1,
@@ -41,7 +41,7 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
     callId,
     idempotencyKey: idempotencyKey(runId, input),
     signal,
-    state: Object.freeze(structuredClone(state)),
+    state: frozenCopy(state),
     ...(lastHeartbeat === undefined || lastHeartbeat === null ? {} : { lastHeartbeat: lastHeartbeat as JsonValue }),
     log: runLog(runtime, { runId, agent: agentName, step, callId }),
     setState: (key: string, value: JsonValue) => {
@@ -52,6 +52,16 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
     // A local call has no heartbeats: it is over before one would be due.
     heartbeat: (details) => (isLocal ? undefined : beat(redacted(runtime, heartbeatDetails(details)))),
   };
+}
+
+/** A copy of its own for the tool. Most runs have no such data, and copying costs even then. */
+function frozenCopy<Value>(value: Value): Readonly<Value> {
+  return Object.freeze(isEmpty(value) ? { ...value } : structuredClone(value));
+}
+
+/** What a schema makes of deps may be anything: only of a plain object its keys are all there is. */
+function isEmpty(value: unknown): boolean {
+  return isJsonObject(value) && Object.getPrototypeOf(value) === Object.prototype && Object.keys(value).length === 0;
 }
 
 /** The same for every attempt of a call, and for no other call. The call's id is not in it: models choose that, and may choose it again. */

@@ -11,24 +11,20 @@ export class ToolTimeout extends Error {
 
 /** The time that one attempt has. */
 export interface TimeLimit {
-  /** Aborted with a `ToolTimeout` when the time is up, or with whatever aborts the attempt before. */
-  signal: AbortSignal;
   /** The work; or rejects when the time is up, whether or not the work listens. */
   race: <Result>(work: Promise<Result>) => Promise<Result>;
   clear: () => void;
 }
 
-/** Begins the time of an attempt. */
-export function timeLimit(toolName: string, limitMs: number, outer: AbortSignal): TimeLimit {
-  const own = new AbortController();
+/** Begins the time of an attempt, which `abort` ends with a `ToolTimeout`. */
+export function timeLimit(toolName: string, limitMs: number, abort: (reason: ToolTimeout) => void): TimeLimit {
   let giveUp: ((reason: ToolTimeout) => void) | undefined;
   const timer = setTimeout(() => {
     const reason = new ToolTimeout(toolName, limitMs);
-    own.abort(reason);
+    abort(reason);
     giveUp?.(reason);
   }, limitMs);
   return {
-    signal: AbortSignal.any([outer, own.signal]),
     race: (work) => {
       const timeUp = new Promise<never>((_, reject) => {
         giveUp = reject;

@@ -20,9 +20,9 @@ export function verifyCallActivity(runtime: ActivityRuntime): (input: VerifyCall
 async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Promise<VerifyCallOutput> {
   const { tool: name, agentName } = input;
   const tool = calledTool(runtime, input, name);
-  return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async ({ signal, beat }) => {
+  return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async ({ signal, abort, beat }) => {
     const { deps, state } = await dataFor(input);
-    const limit = timeLimit(name, input.timeoutMs ?? 60_000, signal);
+    const limit = timeLimit(name, input.timeoutMs ?? 60_000, abort);
     try {
       const parts = {
         deps: runtime.registry.deps(agentName, deps),
@@ -31,7 +31,7 @@ async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Pro
         changes: new Map(),
         beat,
       };
-      const context = toolContext(runtime, input, { ...parts, signal: limit.signal });
+      const context = toolContext(runtime, input, { ...parts, signal });
       const verify = verifierOf(tool, name);
       const found = clearly(name, await limit.race(Promise.resolve(verify(context.idempotencyKey, context as never))));
       if (!found.happened || tool === undefined) return { happened: false, tool: name };

@@ -27,6 +27,7 @@ export function wellFormed(value: JsonValue): JsonValue {
 
 /** Anything as well-formed JSON; undefined for what JSON cannot hold (cycles, bigints, functions) and what is too deep. */
 export function cleanJson(value: unknown): JsonValue | undefined {
+  if (typeof value === 'string') return value.toWellFormed();
   let text: string | undefined;
   try {
     text = JSON.stringify(value);

@@ -7,9 +7,9 @@ test('a cancellation aborts every activity of its execution, and no other', () =
   const tool = aborts.register('e1');
   const other = aborts.register('e2', '');
   aborts.abort('e1');
-  expect(model.signal.reason).toBeInstanceOf(RunCancelled);
-  expect(tool.signal.reason).toBeInstanceOf(RunCancelled);
-  expect(other.signal.aborted).toBe(false);
+  expect(model.controller.signal.reason).toBeInstanceOf(RunCancelled);
+  expect(tool.controller.signal.reason).toBeInstanceOf(RunCancelled);
+  expect(other.controller.signal.aborted).toBe(false);
 });
 
 test('an interruption aborts the model call of its run alone: tools and other runs of the workflow go on', () => {
@@ -19,10 +19,10 @@ test('an interruption aborts the model call of its run alone: tools and other ru
   const second = aborts.register('e1', 'second');
   const outer = aborts.register('e1', '');
   aborts.interrupt('e1', 'first');
-  expect(model.signal.reason).toBeInstanceOf(RunInterrupted);
-  expect([tool, second, outer].map(({ signal }) => signal.aborted)).toEqual([false, false, false]);
+  expect(model.controller.signal.reason).toBeInstanceOf(RunInterrupted);
+  expect([tool, second, outer].map(({ controller }) => controller.signal.aborted)).toEqual([false, false, false]);
   aborts.interrupt('e1', '');
-  expect(outer.signal.aborted).toBe(true);
+  expect(outer.controller.signal.aborted).toBe(true);
 });
 
 test('an activity that has ended is forgotten, and whoever came first gave the reason', () => {
@@ -32,6 +32,17 @@ test('an activity that has ended is forgotten, and whoever came first gave the r
   const model = aborts.register('e1', '');
   aborts.interrupt('e1', '');
   aborts.abort('e1');
-  expect(ended.signal.aborted).toBe(false);
-  expect(model.signal.reason).toBeInstanceOf(RunInterrupted);
+  expect(ended.controller.signal.aborted).toBe(false);
+  expect(model.controller.signal.reason).toBeInstanceOf(RunInterrupted);
+});
+
+test('an activity that was aborted for another reason still hears that its run has given it up', () => {
+  const aborts = new AbortRegistry();
+  const { controller, isGivenUp } = aborts.register('e1');
+  const reason = new Error('out of time');
+  controller.abort(reason);
+  expect(isGivenUp()).toBe(false);
+  aborts.abort('e1');
+  expect(isGivenUp()).toBe(true);
+  expect(controller.signal.reason).toBe(reason);
 });
