@@ -21,10 +21,6 @@ import type { VirtualTime } from './virtual-time.ts';
 export interface MemoryRunParts {
   time: VirtualTime;
   activities: MemoryActivities;
-  /** Aborts the model call in flight where it runs, as the sink of a workflow does. */
-  interrupt: () => void;
-  /** Aborts everything where it runs. */
-  abort: () => void;
 }
 
 /** One run of the loop in memory: what its workflow would be, with the same activities, answers and ports. */
@@ -67,17 +63,13 @@ export class MemoryRun {
   cancel(reason: string): void {
     this.inbox.cancelReason = reason;
     this.#isCancelled = true;
-    this.#parts.abort();
     this.#parts.activities.cancel();
     this.#parts.time.changed();
   }
 
   /** Something has come to the inbox: it may be what the model call in flight is to be given up for. */
   received(): void {
-    if (this.#modelCall !== undefined && this.inbox.isInterrupted) {
-      this.#parts.interrupt();
-      this.#modelCall.cancel();
-    }
+    if (this.inbox.isInterrupted) this.#modelCall?.cancel();
     this.#parts.time.changed();
   }
 

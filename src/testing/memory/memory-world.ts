@@ -33,7 +33,6 @@ export class MemoryWorld {
   readonly #time: VirtualTime;
   readonly #activities: MemoryActivities;
   readonly #attendant: Attendant;
-  readonly #executionId = randomUUID();
   readonly #dead: MemoryWorker[] = [];
   #worker: MemoryWorker;
 
@@ -43,13 +42,7 @@ export class MemoryWorld {
     this.#worker = worker;
     this.#time = new VirtualTime({ act: () => this.#attend(), stuck: () => stage.fail(waitsForNobody(this.#pending())) });
     this.#activities = new MemoryActivities(this.#surroundings());
-    const execution = `${NAMESPACE}/${stage.runId}/${this.#executionId}`;
-    this.run = new MemoryRun(stage.runId, parts.input, {
-      time: this.#time,
-      activities: this.#activities,
-      interrupt: () => this.#worker.runtime.aborts.interrupt(execution, ''),
-      abort: () => this.#worker.runtime.aborts.abort(execution),
-    });
+    this.run = new MemoryRun(stage.runId, parts.input, { time: this.#time, activities: this.#activities });
     const access = memoryAccess(this.run, this.#time);
     stage.run = access;
     stage.worker = { kill: () => this.#kill(), disconnect: () => undefined };
@@ -85,7 +78,7 @@ export class MemoryWorld {
       for (const fault of slow) this.#stage.plan.happened(fault);
       return slow.reduce((sum, { ms }) => sum + ms, 0);
     };
-    const workflowExecution = { workflowId: this.#stage.runId, runId: this.#executionId };
+    const workflowExecution = { workflowId: this.#stage.runId, runId: randomUUID() };
     return {
       time: this.#time,
       worker: () => this.#worker,

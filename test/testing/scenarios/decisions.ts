@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { askHuman, defineTool, type AnyTool } from '../../../src/index.ts';
 import type { ApprovalOption } from '../../../src/define/approval-options.ts';
-import { approve, callTool, cancelRun, reject, respond, say, sendMessage, together } from '../../../src/testing/index.ts';
+import { approve, callTool, cancelRun, delay, reject, respond, say, sendMessage, together } from '../../../src/testing/index.ts';
 import { agentWith, scenario, toolThat } from './scenario.ts';
 
 type Arguments = { amount: number; note?: string | undefined };
@@ -93,6 +93,7 @@ export const DECISIONS = [
   }),
   scenario('other calls go ahead while one waits', agentWith([refund, look]), {
     script: [together(call, callTool('look'), call), say('Done.')],
+    faults: [delay('look', 80)],
     decide: () => approve({ by: 'ann' }),
     story: [
       calls,

@@ -28,9 +28,10 @@ const look = toolThat('look', (_, context) => (act(context, 'look') ? 'seen' : '
 const quick = toolThat('quick', ({ text }) => `quick${text ?? ''}`, { tier: 'local' });
 const limping = toolThat(
   'limping',
-  (_, { retry }) => {
+  (_, { retry, heartbeat, lastHeartbeat }) => {
+    heartbeat({ page: 7 });
     if (retry < 1) throw new Error('not yet');
-    return `worked at retry ${retry}`;
+    return `worked at retry ${retry}, after ${lastHeartbeat === undefined ? 'no heartbeat' : 'a heartbeat'}`;
   },
   { tier: 'local' },
 );
@@ -86,9 +87,15 @@ export const EFFECTS = [
     script: [callTool('quick', { text: ' as a flash' }), say('Done.')],
     story: [/^agent calls quick/, 'quick: quick as a flash', 'agent: Done.'],
   }),
-  scenario('a local tool is tried again', agentWith([limping, lame]), {
+  scenario('a local tool is tried again, and has no heartbeats', agentWith([limping, lame]), {
     script: [together(callTool('limping'), callTool('lame')), say('Done.')],
-    story: [/calls limping/, /calls lame/, 'limping: worked at retry 1', 'lame failed: never (2 attempts)', 'agent: Done.'],
+    story: [
+      /calls limping/,
+      /calls lame/,
+      'limping: worked at retry 1, after no heartbeat',
+      'lame failed: never (2 attempts)',
+      'agent: Done.',
+    ],
   }),
   scenario('a local tool beside a remote one', agentWith([quick, look]), {
     script: [together(callTool('look'), callTool('quick')), say('Done.')],

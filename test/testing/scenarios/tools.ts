@@ -51,6 +51,7 @@ const resuming = toolThat('resuming', (_, { lastHeartbeat, heartbeat }) => {
   return lastHeartbeat === undefined ? 'from the start' : `from ${JSON.stringify(lastHeartbeat)}`;
 });
 const acting = toolThat('acting', (_, context) => (act(context, 'an effect') ? 'done' : 'had been done'));
+const last = toolThat('last', () => 'done', { maxAttempts: 1 });
 const keeping = toolThat('keeping', ({ text }, { state, setState }) => {
   setState('last', text ?? '');
   return `before: ${JSON.stringify(state)}`;
@@ -136,6 +137,11 @@ export const TOOLS = [
     script: [callTool('acting'), say('Done.')],
     faults: [dropCompletion('acting')],
     story: ['agent calls acting {}', 'acting: had been done', 'agent: Done.'],
+  }),
+  scenario('a call that is lost in its last attempt is an error', agentWith([last]), {
+    script: [callTool('last'), say('Done.')],
+    faults: [dropCompletion('last')],
+    story: ['agent calls last {}', /^last failed: .*its worker was lost \(1 attempt\)/, 'agent: Done.'],
   }),
   scenario('a call that runs again goes on from its last heartbeat', agentWith([resuming]), {
     script: [callTool('resuming'), say('Done.')],
