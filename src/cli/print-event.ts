@@ -1,4 +1,5 @@
 import type { ContentItem, ToolCall, ToolResult } from '../domain/content.ts';
+import type { ContextOperation } from '../domain/context-update.ts';
 import type { Event } from '../domain/event.ts';
 import type { JsonValue } from '../domain/json.ts';
 import { outputText } from '../domain/output-text.ts';
@@ -58,10 +59,12 @@ export function eventLines(event: Event, options: EventPrintOptions): string[] {
 }
 
 function entriesOf(event: Event): Entry[] {
-  const { author, content, usage, estimated, failedAttempts } = event;
+  const { author, content, usage, estimated, failedAttempts, contextUpdates = [] } = event;
   const entries = content.map((item) => entryOf(item, author));
   const happening = happeningText(event);
   if (happening !== undefined) entries.push({ who: author, ...happening });
+  const changes = contextUpdates.flatMap(({ operations }) => operations.map(changeText));
+  if (changes.length > 0) entries.push({ who: author, text: `deps: ${changes.join(', ')}`, look: 'dim' });
   if (entries.length === 0) entries.push({ who: author, text: '(an empty answer)', look: 'dim' });
   if (usage !== undefined) entries.push({ who: author, text: usageText(usage, estimated), look: 'dim' });
   if (failedAttempts !== undefined)
@@ -84,6 +87,12 @@ function resultEntry({ name, status, content }: ToolResult): Entry {
   const text = resultText(content);
   if (status === 'error') return { who: name, text: `← error: ${text}`, look: 'red' };
   return { who: name, text: `← ${text === '' ? '(nothing)' : text}` };
+}
+
+/** `append cart "table"`: a change of the deps as its tool wrote it. */
+function changeText(operation: ContextOperation): string {
+  const { op, key } = operation;
+  return op === 'delete' ? `${op} ${key}` : `${op} ${key} ${JSON.stringify(operation.value)}`;
 }
 
 /** `name(key: value, …)`, with the values as JSON. */

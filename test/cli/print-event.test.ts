@@ -52,6 +52,23 @@ test('results are from their tools, and an error says so', () => {
   ]);
 });
 
+test('changes of the deps are told behind the results that they came with', () => {
+  const result: ContentItem = { type: 'tool_result', toolCallId: 'c1', name: 'add', status: 'success', content: ['ok'] };
+  const contextUpdates: Event['contextUpdates'] = [
+    {
+      callId: 'c1',
+      operations: [
+        { op: 'append', key: 'cart', value: 'table' },
+        { op: 'delete', key: 'draft' },
+      ],
+    },
+  ];
+  expect(lines(event('clerk', [result], { contextUpdates }))).toEqual([
+    '  1.23s  add               ← ok',
+    '         clerk             deps: append cart "table", delete draft',
+  ]);
+});
+
 test('an interrupted response and one without usage say so', () => {
   const cut = event('bot', [{ type: 'message', role: 'assistant', content: 'Well' }], { interrupted: true, usage: null });
   expect(
