@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { UsageError } from '../domain/error.ts';
 import type { CodecOptions } from './codec-options.ts';
-import { encodingOf, packPayload, unpackPayload } from './payload-bytes.ts';
+import { codedWhere, isEncodedAs, packPayload, unpackPayload } from './payload-bytes.ts';
 
 /** How a compressed payload names itself. */
 export const ZSTD_ENCODING = 'binary/zstd';
@@ -31,11 +31,12 @@ export class CompressionCodec implements PayloadCodec {
   }
 
   async encode(payloads: Payload[]): Promise<Payload[]> {
-    return Promise.all(payloads.map(async (payload) => ((payload.data?.length ?? 0) < this.#threshold ? payload : compressed(payload))));
+    const isLarge = ({ data }: Payload): boolean => (data?.length ?? 0) >= this.#threshold;
+    return codedWhere(payloads, isLarge, compressed);
   }
 
   async decode(payloads: Payload[]): Promise<Payload[]> {
-    return Promise.all(payloads.map(async (payload) => (encodingOf(payload) === ZSTD_ENCODING ? restored(payload) : payload)));
+    return codedWhere(payloads, (payload) => isEncodedAs(payload, ZSTD_ENCODING), restored);
   }
 }
 

@@ -2,7 +2,7 @@ import type { Payload, PayloadCodec } from '@temporalio/common';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { LonghaulError } from '../domain/error.ts';
 import { type Keyring, keyMissing } from './keyring.ts';
-import { encodingOf, metadataText, packPayload, unpackPayload } from './payload-bytes.ts';
+import { codedWhere, isEncodedAs, metadataText, packPayload, unpackPayload } from './payload-bytes.ts';
 
 /** How an encrypted payload names itself. */
 export const ENCRYPTED_ENCODING = 'binary/aes-256-gcm';
@@ -35,9 +35,8 @@ export class EncryptionCodec implements PayloadCodec {
 
   /** Throws `encryption_key_missing` and `decryption_failed` with the key's id. */
   async decode(payloads: Payload[]): Promise<Payload[]> {
-    return Promise.all(
-      payloads.map(async (payload) => (encodingOf(payload) === ENCRYPTED_ENCODING ? decrypted(payload, this.#keyring) : payload)),
-    );
+    const isEncrypted = (payload: Payload): boolean => isEncodedAs(payload, ENCRYPTED_ENCODING);
+    return codedWhere(payloads, isEncrypted, (payload) => decrypted(payload, this.#keyring));
   }
 }
 

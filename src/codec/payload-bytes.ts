@@ -13,9 +13,20 @@ export function unpackPayload(bytes: Uint8Array): Payload {
   return message.decode(bytes);
 }
 
-/** How a payload says what its data is; undefined where it says nothing. */
-export function encodingOf({ metadata }: Payload): string | undefined {
-  return metadataText(metadata?.['encoding']);
+/** True where a payload says that its data is so encoded. Most payloads of a run are not: the length alone tells them apart. */
+export function isEncodedAs({ metadata }: Payload, encoding: string): boolean {
+  const named = metadata?.['encoding'];
+  return named?.length === encoding.length && metadataText(named) === encoding;
+}
+
+/** Payloads in their order, with what `code` makes of those that need it. Every payload of a run passes here: where none does, it costs nothing. */
+export async function codedWhere(
+  payloads: Payload[],
+  needsIt: (payload: Payload) => boolean,
+  code: (payload: Payload) => Promise<Payload>,
+): Promise<Payload[]> {
+  if (!payloads.some(needsIt)) return payloads;
+  return Promise.all(payloads.map((payload) => (needsIt(payload) ? code(payload) : Promise.resolve(payload))));
 }
 
 /** A value of a payload's metadata as text. */
