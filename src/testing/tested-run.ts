@@ -45,7 +45,7 @@ export interface TestOptions<Deps = unknown> {
   faults?: readonly Fault[];
   /** Where effects are written down. Default: a new one. */
   ledger?: EffectsLedger;
-  /** How long the run may take in real time. Default 30 seconds. */
+  /** How long the run may take in real time. Default 30 seconds in memory, 60 on a server. */
   timeout?: Duration;
 }
 

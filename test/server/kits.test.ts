@@ -11,13 +11,14 @@ afterAll(() => {
 });
 
 describe.concurrent('a run in memory and a run on a server are the same', () => {
-  test.each(SCENARIOS)('$name', async ({ agent, options }) => {
+  test.each(SCENARIOS)('$name', { timeout: 120_000 }, async ({ agent, options }) => {
     const inMemory = await testAgent(agent, options());
     const onServer = await durableTest(agent, {
       ...options(),
       address: inject('temporalAddress'),
       namespace: inject('temporalNamespace'),
       worker,
+      timeout: '90s',
     });
     assertSameRun(onServer, inMemory);
     expect(onServer.requests).toEqual(inMemory.requests);

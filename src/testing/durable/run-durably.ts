@@ -48,7 +48,7 @@ export async function runDurably<Output, Deps>(
     stage.worker = workers;
     const run = await client.start(agent, startOptions(stage, options));
     cleanUp.add(() => terminate(client, run));
-    const result = await withinTime(options.timeout, [attended(stage, run, options), workers.failure, stage.failure]);
+    const result = await withinTime(options.timeout ?? '60s', [attended(stage, run, options), workers.failure, stage.failure]);
     const record = await recordOf(client, run);
     assertPlayed(stage, options.model, result);
     const fields: RunResultFields<Output> = { ...result.toJSON(), steps: record.steps };

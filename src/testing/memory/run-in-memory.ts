@@ -25,7 +25,7 @@ export async function runInMemory<Output, Deps>(
   const worker = workerParts(stage, agent, options, ledger);
   const world = await MemoryWorld.open(stage, { input, worker, decide: options.decide });
   try {
-    const fields = await withinTime(options.timeout, [world.execute(), stage.failure]);
+    const fields = await withinTime(options.timeout ?? '30s', [world.execute(), stage.failure]);
     const { state } = world.run;
     const steps = state?.steps ?? [];
     const result = new RunResult({ ...fields, steps } as RunResultFields<Output>);

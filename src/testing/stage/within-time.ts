@@ -1,7 +1,7 @@
 import { type Duration, milliseconds } from '../../domain/duration.ts';
 
 /** The first of these to settle. Rejects once the time of a test is over: nothing in it may go on for ever. */
-export async function withinTime<Result>(timeout: Duration = '30s', settling: readonly Promise<Result>[]): Promise<Result> {
+export async function withinTime<Result>(timeout: Duration, settling: readonly Promise<Result>[]): Promise<Result> {
   const ms = milliseconds(timeout, 'the test: "timeout"');
   const timeUp = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
