@@ -57,7 +57,13 @@ async function threeRuns(address: string, codec: CodecOptions | undefined): Prom
   const scripted = scriptedModel([...DISCREET_SCRIPT, failWith('model_bad_request', SECRETS.runFailure), hang(SECRETS.partialAnswer)]);
   const options = { address, taskQueue: CLEAR.taskQueue, ...(codec === undefined ? {} : { codec }) };
   const workflowBundle = sharedBundle(codec);
-  const worker = await createWorker({ ...options, agents: [keeper], providers: { scripted }, worker: { workflowBundle }, heartbeatMs: 300 });
+  const worker = await createWorker({
+    ...options,
+    agents: [keeper],
+    providers: { scripted },
+    worker: { workflowBundle },
+    heartbeatMs: 300,
+  });
   const running = worker.run();
   const client = await connect(options);
   try {
