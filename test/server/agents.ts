@@ -14,6 +14,7 @@ export const broken = defineTool({
   name: 'broken',
   description: 'Fails',
   parameters: z.object({}),
+  retryOn: 'none',
   execute: () => {
     throw new Error('boom');
   },

@@ -40,6 +40,7 @@ const fetchPage = defineTool({
   description: 'Gives a text of that many characters',
   parameters: z.object({ characters: z.int(), fail: z.boolean().optional() }),
   maxResultBytes: BYTE_BUDGETS.maxToolResult,
+  retryOn: 'none',
   execute: ({ characters, fail }) => {
     if (fail) throw new Error('y'.repeat(characters));
     return 'x'.repeat(characters);
