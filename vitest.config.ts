@@ -41,7 +41,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/server/**', ...MATRICES.unit],
+          // The tests of the consumer run where the package is installed.
+          exclude: ['test/server/**', 'test/package/**', ...MATRICES.unit],
           testTimeout: 20_000,
           // Most files take less time than a process that loads what they import: files share three. What a test changes
           // in its process it changes back.
