@@ -19,7 +19,11 @@ test('progress is printed when it changes, and an error of asking for it is none
   const controller = new AbortController();
   const { io, stdout } = commandIo();
   const answers = [
-    () => standing([{ name: 'copy', attempt: 1, progress: 1 }, { name: 'callModel', attempt: 1 }]),
+    () =>
+      standing([
+        { name: 'copy', attempt: 1, progress: 1 },
+        { name: 'callModel', attempt: 1 },
+      ]),
     () => {
       throw new Error('no answer');
     },
