@@ -39,7 +39,7 @@ export async function measureEndless({ steps, resultChars }: EndlessOptions, say
   const setting = { address, namespace, baseURL: provider.baseURL, resultChars, window, bundlePath: bundle.path };
   const worker = await EndlessWorker.start(setting);
   try {
-    const play = { client, worker, agent: readerAgent(resultChars, window) };
+    const play = { client, worker, agent: readerAgent(resultChars, { window }) };
     for (let run = 0; run < WARM_UP_RUNS; run += 1) await runSteps(play, `endless-warm-up-${randomUUID()}`, WARM_UP_STEPS);
     const runId = `endless-${randomUUID()}`;
     await worker.watch(runId, steps, ({ step, rss }) => {

@@ -33,24 +33,25 @@ export async function measureHistories(
   options: Extract<BenchOptions, { command: 'history' }>,
   say: (line: string) => void,
 ): Promise<{ longhaul: HistoryFigures; loop: HistoryFigures }> {
-  const { longhaul, loop } = surroundings;
-  const rounds = { longhaul: [] as Round[], loop: [] as Round[] };
+  const [longhaul, loop] = surroundings.sides;
+  const rounds: [longhaul: Round[], loop: Round[]] = [[], []];
   for (let round = 1; round <= options.rounds; round += 1) {
-    for (const side of [longhaul, loop]) {
+    for (const [place, side] of [longhaul, loop].entries()) {
       const run = await historyOf(surroundings, side, options.steps);
       const longer = await historyOf(surroundings, side, options.steps + 1);
-      rounds[side.name].push({ run, longer });
+      rounds[place]?.push({ run, longer });
       say(`round ${round} of ${options.rounds}, ${side.name}: ${run.events} events, ${run.bytes} bytes`);
     }
   }
   const content = contentBytes(options.steps, options.resultChars);
-  return { longhaul: figures(rounds.longhaul, content), loop: figures(rounds.loop, content) };
+  return { longhaul: figures(rounds[0], content), loop: figures(rounds[1], content) };
 }
 
-async function historyOf({ client, clock }: Surroundings, side: Side, steps: number): Promise<EncodedHistory> {
+async function historyOf({ client, clock, commands }: Surroundings, side: Side, steps: number): Promise<EncodedHistory> {
   const runId = `history-${side.name}-${randomUUID()}`;
   await side.run(runId, steps);
   clock.take(runId);
+  commands?.take(runId, side.toolActivity);
   const events: HistoryEvent[] = [];
   for await (const event of runHistory(client.temporal, runId)) events.push(event);
   const measured = measureHistory(events, side.modelActivity);

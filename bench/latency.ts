@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { EDGE_STEPS } from './encoded-history.ts';
+import { inTurn } from './in-turn.ts';
+import type { AfterCalls } from './local/command-clock.ts';
 import type { BenchOptions } from './options.ts';
 import type { Side } from './side.ts';
 import { mean, median, percentile, rounded } from './statistics.ts';
@@ -21,38 +23,46 @@ export interface LatencyFigures {
   /** From the start of a model call to the start of the tool call behind it, and the other way round. */
   msModelCallP50: number;
   msToolCallP50: number;
+  /** A step: a model call and its tool call. */
+  msPerStepP50: number;
+  /** From the start of a tool call to the next command of its run, and to the next call where that is one of a tool, too. Where that is measured. */
+  msToNextCommandP50?: number;
+  msToNextCallP50?: number;
 }
+
+type LocalFigure = 'msToNextCommandP50' | 'msToNextCallP50';
 
 /** One run: its time from start to result, and the times between the starts of its calls. */
 export interface TimedRun {
   ms: number;
   gaps: number[];
+  /** Where that is measured. */
+  afterCalls?: AfterCalls;
 }
 
 /** Runs that are not measured: they load and compile code, and open connections. */
 const WARM_UP_RUNS = 4;
 const WARM_UP_STEPS = 50;
 
-/** Measures `runs` runs of each side in every round, the sides in turn, and takes medians over the rounds. */
+/** Measures `runs` runs of each side in every round, the sides in turn, and takes medians over the rounds. By name of the side. */
 export async function measureLatency(
   surroundings: Surroundings,
   options: LatencyOptions,
   say: (line: string) => void,
-): Promise<{ longhaul: LatencyFigures; loop: LatencyFigures }> {
-  const { longhaul, loop } = surroundings;
-  for (const side of [longhaul, loop]) {
+): Promise<Map<Side['name'], LatencyFigures>> {
+  const { sides } = surroundings;
+  for (const side of sides) {
     for (let run = 0; run < WARM_UP_RUNS; run += 1) await timeRun(surroundings, side, Math.min(options.steps, WARM_UP_STEPS));
   }
-  const rounds: Record<Side['name'], LatencyFigures[]> = { longhaul: [], loop: [] };
+  const rounds = new Map<Side['name'], LatencyFigures[]>(sides.map(({ name }) => [name, []]));
   for (let round = 1; round <= options.rounds; round += 1) {
-    const measured = await measureRound(surroundings, options);
-    for (const { name } of [longhaul, loop]) {
-      const figures = roundFigures(measured[name].runs, measured[name].ms);
-      rounds[name].push(figures);
+    for (const [name, { runs, ms }] of await measureRound(surroundings, options)) {
+      const figures = roundFigures(runs, ms);
+      rounds.get(name)?.push(figures);
       say(`round ${round} of ${options.rounds}, ${name}: p50 ${figures.msPerCallP50} ms, mean ${figures.msPerCallMean} ms per call`);
     }
   }
-  return { longhaul: middle(rounds.longhaul), loop: middle(rounds.loop) };
+  return new Map([...rounds].map(([name, figures]) => [name, middle(figures)]));
 }
 
 /** The runs of one side in one round, and the time that its turns took together. */
@@ -63,45 +73,43 @@ interface SideRound {
 
 /**
  * The sides take turns of `concurrency` runs at once: turns are short, so that whatever else the machine does falls
- * on both. Whoever goes second finds the other's garbage and timers: each does so every other time.
+ * on all of them. Whoever goes next finds the garbage and timers of the one before: each turn begins with another side.
  */
 async function measureRound(
   surroundings: Surroundings,
   { steps, runs, concurrency }: LatencyOptions,
-): Promise<Record<Side['name'], SideRound>> {
-  const { longhaul, loop } = surroundings;
-  const round: Record<Side['name'], SideRound> = { longhaul: { runs: [], ms: 0 }, loop: { runs: [], ms: 0 } };
-  for (let done = 0, turn = 0; done < runs; done += concurrency, turn += 1) {
+): Promise<Map<Side['name'], SideRound>> {
+  const { sides } = surroundings;
+  const round = new Map<Side['name'], SideRound>(sides.map(({ name }) => [name, { runs: [], ms: 0 }]));
+  for (let done = 0, turn = 1; done < runs; done += concurrency, turn += 1) {
     const atOnce = Math.min(concurrency, runs - done);
-    for (const side of turn % 2 === 0 ? [longhaul, loop] : [loop, longhaul]) {
+    for (const side of inTurn(sides, turn)) {
       const start = performance.now();
       const timed = await Promise.all(Array.from({ length: atOnce }, () => timeRun(surroundings, side, steps)));
-      round[side.name].ms += performance.now() - start;
-      round[side.name].runs.push(...timed);
+      const measured = round.get(side.name);
+      if (measured === undefined) continue;
+      measured.ms += performance.now() - start;
+      measured.runs.push(...timed);
     }
   }
   return round;
 }
 
-async function timeRun({ clock }: Surroundings, side: Side, steps: number): Promise<TimedRun> {
+async function timeRun({ clock, commands }: Surroundings, side: Side, steps: number): Promise<TimedRun> {
   const runId = `latency-${side.name}-${randomUUID()}`;
   const start = performance.now();
   await side.run(runId, steps);
   const ms = performance.now() - start;
   const starts = clock.take(runId);
-  const calls = callsOf(steps);
+  const calls = side.calls(steps);
   if (starts.length !== calls) throw new Error(`Run "${runId}" made ${starts.length} calls, not ${calls}: one was repeated or left out`);
-  return { ms, gaps: gapsBetween(starts) };
+  const afterCalls = commands?.take(runId, side.toolActivity);
+  return { ms, gaps: gapsBetween(starts), ...(afterCalls === undefined ? {} : { afterCalls }) };
 }
 
 /** The times between the starts of a run's calls. */
 export function gapsBetween(starts: readonly number[]): number[] {
   return starts.slice(1).map((time, index) => time - (starts[index] ?? time));
-}
-
-/** A model call and a tool call for each step, and the model call that gives the final answer. */
-export function callsOf(steps: number): number {
-  return 2 * steps + 1;
 }
 
 /** The figures of one round, from its runs and the time that they took together. */
@@ -118,7 +126,21 @@ export function roundFigures(runs: readonly TimedRun[], totalMs: number): Latenc
     callsPerSecond: rounded((runs.reduce((sum, run) => sum + calls(run), 0) / totalMs) * 1_000, 1),
     msModelCallP50: rounded(percentile(everySecond(runs, 0), 50), 2),
     msToolCallP50: rounded(percentile(everySecond(runs, 1), 50), 2),
+    msPerStepP50: rounded(2 * percentile(steps.flat(), 50), 2),
+    ...ifAny(
+      'msToNextCommandP50',
+      runs.flatMap(({ afterCalls }) => afterCalls?.toNextCommand ?? []),
+    ),
+    ...ifAny(
+      'msToNextCallP50',
+      runs.flatMap(({ afterCalls }) => afterCalls?.toNextCall ?? []),
+    ),
   };
+}
+
+/** The median of values under a name; nothing where there are none. */
+function ifAny(name: LocalFigure, values: readonly number[]): Partial<Record<LocalFigure, number>> {
+  return values.length === 0 ? {} : { [name]: rounded(median(values), 3) };
 }
 
 /** A step is two gaps, its model call's and its tool call's: their mean, so that the two kinds do not mix in a median. */
@@ -132,7 +154,12 @@ function everySecond(runs: readonly TimedRun[], from: 0 | 1): number[] {
 
 /** The median of each figure over the rounds. */
 export function middle(rounds: readonly LatencyFigures[]): LatencyFigures {
-  const value = (key: keyof LatencyFigures): number => median(rounds.map((round) => round[key]));
+  const value = (key: Exclude<keyof LatencyFigures, LocalFigure>): number => median(rounds.map((round) => round[key]));
+  const local = (name: LocalFigure): Partial<LatencyFigures> =>
+    ifAny(
+      name,
+      rounds.flatMap((round) => round[name] ?? []),
+    );
   return {
     msPerCallMean: value('msPerCallMean'),
     msPerCallP50: value('msPerCallP50'),
@@ -142,5 +169,8 @@ export function middle(rounds: readonly LatencyFigures[]): LatencyFigures {
     callsPerSecond: value('callsPerSecond'),
     msModelCallP50: value('msModelCallP50'),
     msToolCallP50: value('msToolCallP50'),
+    msPerStepP50: value('msPerStepP50'),
+    ...local('msToNextCommandP50'),
+    ...local('msToNextCallP50'),
   };
 }

@@ -5,9 +5,10 @@ import { ACTIVITIES } from '../src/protocol.ts';
 import { createWorker } from '../worker/index.ts';
 import type { CallClock } from './call-clock.ts';
 import { codecOptions } from './codec-options.ts';
+import { AS_PUBLISHED } from './as-published.ts';
 import { readerAgent } from './reader-agent.ts';
 import { promptFor, TOOL_NAME } from './scripted-run.ts';
-import type { Side, SideSurroundings } from './side.ts';
+import { callsOf, type Side, type SideSurroundings } from './side.ts';
 
 const TASK_QUEUE = 'bench-longhaul';
 
@@ -16,9 +17,9 @@ export async function longhaulSide(
   connection: NativeConnection,
   client: LonghaulClient,
   clock: CallClock,
-  { address, namespace, baseURL, resultChars, codec }: SideSurroundings,
+  { address, namespace, baseURL, resultChars, codec, tier }: SideSurroundings,
 ): Promise<Side> {
-  const reader = readerAgent(resultChars);
+  const reader = readerAgent(resultChars, { tier });
   const worker = await createWorker({
     agents: [reader],
     providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }) },
@@ -28,13 +29,14 @@ export async function longhaulSide(
     taskQueue: TASK_QUEUE,
     shutdownGraceMs: 1_000,
     ...codecOptions(codec),
-    worker: { interceptors: { activity: [clock.interceptor] } },
+    worker: { bundlerOptions: AS_PUBLISHED, interceptors: { activity: [clock.interceptor] } },
   });
   const running = worker.run();
   return {
     name: 'longhaul',
     modelActivity: ACTIVITIES.callModel,
     toolActivity: TOOL_NAME,
+    calls: callsOf,
     run: async (runId, steps) => {
       const result = await client.run(reader, { runId, input: promptFor(steps), maxIterations: steps + 1, taskQueue: TASK_QUEUE });
       if (result.status !== 'completed') throw new Error(`Run "${runId}" of the agent ended as "${result.status}": ${result.error}`);

@@ -2,6 +2,7 @@ import { measureCrowd } from './crowd.ts';
 import { measureEndless } from './endless.ts';
 import { measureHistories } from './history.ts';
 import { measureLatency } from './latency.ts';
+import { latencyReport } from './latency-report.ts';
 import { type BenchOptions, parseOptions, USAGE } from './options.ts';
 import { comparePeers } from './peers.ts';
 import { type Surroundings, withSurroundings } from './surroundings.ts';
@@ -14,17 +15,14 @@ function say(line: string): void {
 
 /** The object of the last line: first what later work relies on, then what explains it. */
 async function report(surroundings: Surroundings, options: Extract<BenchOptions, { command: 'history' | 'latency' }>): Promise<object> {
-  const { rounds, resultChars, steps } = options;
+  const { rounds, resultChars, steps, tier } = options;
   const { machine, clock } = surroundings;
   const setting = (): object => ({ rounds, resultChars, retries: clock.retries, codec: machine.codec, server: machine.server, machine });
   if (options.command === 'history') {
     const { longhaul, loop } = await measureHistories(surroundings, options, say);
-    return { steps, ...longhaul, loop, ...setting() };
+    return { tier, steps, ...longhaul, loop, ...setting() };
   }
-  const { longhaul, loop } = await measureLatency(surroundings, options, say);
-  const { msModelCallP50, msToolCallP50, ...figures } = longhaul;
-  const { runs, concurrency } = options;
-  return { steps, runs, concurrency, ...figures, loop, msModelCallP50, msToolCallP50, ...setting() };
+  return { ...latencyReport(options, await measureLatency(surroundings, options, say)), ...setting() };
 }
 
 function readOptions(): BenchOptions {
@@ -40,7 +38,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'peers') return comparePeers(asked, say);
   if (asked.command === 'endless') return measureEndless(asked, say);
   if (asked.command === 'crowd') return measureCrowd(asked, say);
-  return withSurroundings(asked.resultChars, say, (surroundings) => report(surroundings, asked));
+  return withSurroundings(asked, say, (surroundings) => report(surroundings, asked));
 }
 
 const options = readOptions();

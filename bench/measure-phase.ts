@@ -2,6 +2,7 @@ import { connect, type LonghaulClient } from '../src/client/index.ts';
 import { startDevServer } from '../src/dev-server/index.ts';
 import { weighChain } from './chain-history.ts';
 import { startFakeProvider } from './fake-provider.ts';
+import { inTurn } from './in-turn.ts';
 import { describeMachine } from './machine.ts';
 import type { Phase } from './peer-phases.ts';
 import type { PhaseSamples } from './peer-samples.ts';
@@ -36,7 +37,15 @@ export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples
   try {
     for (const side of phase.sides) {
       const { resultChars, codec } = phase;
-      const setting = { address, namespace, baseURL: provider.baseURL, resultChars, codec, calls: callsMadeBy(side) };
+      const setting = {
+        address,
+        namespace,
+        baseURL: provider.baseURL,
+        resultChars,
+        codec,
+        tier: 'remote' as const,
+        calls: callsMadeBy(side),
+      };
       handles.set(side, await SideHandle.start(PEER_SIDES[side].program, setting));
     }
     const machine = { ...(await describeMachine(client.temporal)), codec: phase.codec, modelClient: MODEL_CLIENT };
@@ -71,12 +80,6 @@ async function measureRounds(phase: Phase, stage: Stage, say: Say): Promise<Pick
     }
   }
   return { samples, retries };
-}
-
-/** Whoever goes second finds the other's garbage and timers: each round begins with another side. */
-export function inTurn<Item>(items: readonly Item[], round: number): Item[] {
-  const first = (round - 1) % items.length;
-  return [...items.slice(first), ...items.slice(0, first)];
 }
 
 async function turnOf({ client, handles }: Stage, plan: { side: SideName; steps: number; atOnce: number }): Promise<Turn> {

@@ -1,14 +1,27 @@
 import { parseArgs } from 'node:util';
 import { SIDE_NAMES, type SideName } from './peer-sides.ts';
-import { type Codec, CODECS } from './side.ts';
+import { type Codec, CODECS, type Tier, TIERS } from './side.ts';
 
 /** A command line that makes sense. */
 export type BenchOptions =
-  | { command: 'history'; steps: number; resultChars: number; rounds: number; quiet: boolean }
-  | { command: 'latency'; steps: number; runs: number; concurrency: number; resultChars: number; rounds: number; quiet: boolean }
+  | { command: 'history'; tier: Tier; steps: number; resultChars: number; rounds: number; quiet: boolean }
+  | LatencyOptions
   | PeersOptions
   | EndlessOptions
   | CrowdOptions;
+
+/** What `latency` is asked for. */
+export interface LatencyOptions {
+  command: 'latency';
+  tier: Tier;
+  steps: number;
+  runs: number;
+  /** Runs at once. */
+  concurrency: number;
+  resultChars: number;
+  rounds: number;
+  quiet: boolean;
+}
 
 /** What `endless` is asked for. */
 export interface EndlessOptions {
@@ -50,8 +63,8 @@ export interface PeersOptions {
 
 /** What to type. */
 export const USAGE = `Usage:
-  npm run bench -- history [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
-  npm run bench -- latency [--steps 200] [--runs 5] [--concurrency 1] [--result-chars 200] [--rounds 3] [--json]
+  npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
+  npm run bench -- latency [--tier remote|local] [--steps 200] [--runs 5] [--concurrency 1] [--result-chars 200] [--rounds 3] [--json]
   npm run bench -- peers [--steps 200] [--result-chars 2000] [--concurrency 20] [--rounds 3] [--codec none|zstd]
                          [--sides ${SIDE_NAMES.join(',')}] [--resume] [--out DIR] [--json]
   npm run bench -- endless [--steps 10000] [--result-chars 2000] [--json]
@@ -67,6 +80,7 @@ const PARTS_OF_A_RUN = 10;
 
 const FLAGS = {
   steps: { type: 'string' },
+  tier: { type: 'string', default: 'remote' },
   'result-chars': { type: 'string' },
   runs: { type: 'string' },
   cached: { type: 'string', default: '50' },
@@ -94,13 +108,15 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   const steps = (usual: string, least?: number): number => count('steps', values.steps ?? usual, least);
   const resultChars = count('result-chars', values['result-chars'] ?? (command === 'latency' ? '200' : '2000'));
   const rounds = count('rounds', values.rounds, MIN_ROUNDS);
+  const tier = oneOf('tier', values.tier, TIERS);
   switch (command) {
     case 'history':
-      return { command, steps: steps('200'), resultChars, rounds, quiet };
+      return { command, tier, steps: steps('200'), resultChars, rounds, quiet };
     case 'latency': {
       const runs = count('runs', values.runs ?? '5');
       return {
         command,
+        tier,
         steps: steps('200'),
         runs,
         concurrency: count('concurrency', values.concurrency ?? '1'),

@@ -2,11 +2,12 @@ import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { randomUUID } from 'node:crypto';
 import { runHistory } from '../src/client/run-history.ts';
-import { callsOf, gapsBetween, roundFigures, stepTimes, type TimedRun } from './latency.ts';
+import { gapsBetween, roundFigures, stepTimes, type TimedRun } from './latency.ts';
 import type { Ending, Sample } from './peer-samples.ts';
 import type { SideName } from './peer-sides.ts';
 import type { SideHandle } from './side-handle.ts';
 import type { SideRun } from './side-messages.ts';
+import { callsOf } from './side.ts';
 import { rounded, sum } from './statistics.ts';
 
 const { EventType } = proto.temporal.api.enums.v1;

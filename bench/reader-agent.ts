@@ -3,19 +3,32 @@ import type { AnyAgent } from '../src/define/agent-definition.ts';
 import { defineAgent } from '../src/define/define-agent.ts';
 import { defineTool } from '../src/define/define-tool.ts';
 import type { WindowOptions } from '../src/define/window-options.ts';
+import type { Tier } from './side.ts';
 import { INSTRUCTIONS, pageText, TOOL_DESCRIPTION, TOOL_NAME } from './scripted-run.ts';
 
+/** What an agent has that is not as it is by default. */
+interface ReaderOptions {
+  name?: string;
+  model?: string;
+  tier?: Tier;
+  parallel?: boolean;
+  window?: WindowOptions;
+}
+
 /** The agent of every run of Longhaul: one tool, whose results have so many characters; all else as it is by default. */
-export function readerAgent(resultChars: number, window?: WindowOptions): AnyAgent {
+export function readerAgent(resultChars: number, options: ReaderOptions = {}): AnyAgent {
+  const { name = 'reader', model = 'fake/pages', tier = 'remote', parallel = true, window } = options;
   return defineAgent({
-    name: 'reader',
-    model: 'fake/pages',
+    name,
+    model,
+    parallel,
     instructions: INSTRUCTIONS,
     tools: [
       defineTool({
         name: TOOL_NAME,
         description: TOOL_DESCRIPTION,
         parameters: z.object({ page: z.number() }),
+        tier,
         execute: ({ page }) => pageText(page, resultChars),
       }),
     ],

@@ -4,6 +4,12 @@ export const CODECS = ['none', 'zstd'] as const;
 /** One of `CODECS`. */
 export type Codec = (typeof CODECS)[number];
 
+/** How the tool runs: as an activity of its own, or within the task of the workflow. */
+export const TIERS = ['remote', 'local'] as const;
+
+/** One of `TIERS`. */
+export type Tier = (typeof TIERS)[number];
+
 /** What runs the script in one process: a worker, and the client that starts its runs. */
 export interface Runner {
   /** Starts a run of so many steps and a final answer, and waits for its end. Rejects unless it came to that answer. */
@@ -12,9 +18,11 @@ export interface Runner {
   stop(): Promise<void>;
 }
 
-/** Something that runs the script and is measured in this process: Longhaul, or the loop that it is compared with. */
+/** Something that runs the script and is measured in this process: Longhaul, the loop that it is compared with, or what the SDK costs by itself. */
 export interface Side extends Runner {
-  name: 'longhaul' | 'loop';
+  name: 'longhaul' | 'loop' | 'remote' | 'sequence' | 'empty';
+  /** The calls of a run of so many steps. */
+  calls: (steps: number) => number;
   /** The activity types of a model call and of a tool call. */
   modelActivity: string;
   toolActivity: string;
@@ -30,4 +38,11 @@ export interface SideSurroundings {
   resultChars: number;
   /** Of Longhaul alone: what it is compared with has none. */
   codec: Codec;
+  /** Of Longhaul and the loop. */
+  tier: Tier;
+}
+
+/** A model call and a tool call for each step, and the model call that gives the final answer. */
+export function callsOf(steps: number): number {
+  return 2 * steps + 1;
 }

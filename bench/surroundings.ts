@@ -4,18 +4,23 @@ import { connect, type LonghaulClient } from '../src/client/index.ts';
 import { startDevServer } from '../src/dev-server/index.ts';
 import { CallClock } from './call-clock.ts';
 import { startFakeProvider } from './fake-provider.ts';
+import type { CommandClock } from './local/command-clock.ts';
+import { EMPTY_CALL } from './local/protocol.ts';
+import { localSides } from './local/sides.ts';
 import { longhaulSide } from './longhaul-side.ts';
 import { loopSide } from './loop-side.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { TOOL_NAME } from './scripted-run.ts';
-import type { Side } from './side.ts';
+import type { Side, Tier } from './side.ts';
 
 /** All that a measurement needs, started and ready. */
 export interface Surroundings {
   client: LonghaulClient;
   clock: CallClock;
-  longhaul: Side;
-  loop: Side;
+  /** What is compared, Longhaul first and the loop second. */
+  sides: readonly [longhaul: Side, loop: Side, ...others: Side[]];
+  /** Where the tool is local. */
+  commands?: CommandClock;
   machine: Machine;
 }
 
@@ -25,7 +30,7 @@ export interface Surroundings {
  * names is not used: what its flags are nobody here knows.
  */
 export async function withSurroundings<Result>(
-  resultChars: number,
+  { resultChars, tier }: { resultChars: number; tier: Tier },
   say: (line: string) => void,
   measure: (surroundings: Surroundings) => Promise<Result>,
 ): Promise<Result> {
@@ -35,18 +40,20 @@ export async function withSurroundings<Result>(
   const { address, namespace } = server;
   const connection = await NativeConnection.connect({ address });
   const client = await connect({ address, namespace });
-  const clock = new CallClock([ACTIVITIES.callModel, 'askModel', TOOL_NAME]);
-  const sides: Side[] = [];
+  const clock = new CallClock([ACTIVITIES.callModel, 'askModel', TOOL_NAME, EMPTY_CALL]);
+  const started: Side[] = [];
   try {
-    const given = { address, namespace, baseURL: provider.baseURL, resultChars, codec: 'none' as const };
-    const longhaul = await longhaulSide(connection, client, clock, given);
-    sides.push(longhaul);
+    const given = { address, namespace, baseURL: provider.baseURL, resultChars, codec: 'none' as const, tier };
     const loop = await loopSide(connection, client.temporal, clock, given);
-    sides.push(loop);
+    started.push(loop);
+    const local = tier === 'local' ? await localSides(connection, client, clock, given) : undefined;
+    const longhaul = local?.longhaul ?? (await longhaulSide(connection, client, clock, given));
+    started.push(longhaul);
     const machine = await describeMachine(client.temporal);
-    return await measure({ client, clock, longhaul, loop, machine });
+    const others = local === undefined ? {} : { commands: local.commands };
+    return await measure({ client, clock, sides: [longhaul, loop, ...(local?.others ?? [])], ...others, machine });
   } finally {
-    await Promise.all(sides.map((side) => side.stop()));
+    await Promise.all(started.map((side) => side.stop()));
     await client.close();
     await connection.close();
     provider.stop();

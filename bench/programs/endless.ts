@@ -16,7 +16,7 @@ process.on('SIGINT', () => undefined);
 const clock = new EndlessClock();
 clock.sampled = (sample) => reply({ type: 'sampled', ...sample });
 const worker = await createWorker({
-  agents: [readerAgent(resultChars, window)],
+  agents: [readerAgent(resultChars, { window })],
   providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }) },
   connection: await NativeConnection.connect({ address }),
   namespace,

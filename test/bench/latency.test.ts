@@ -29,7 +29,13 @@ describe('the figures of a round', () => {
       callsPerSecond: 125,
       msModelCallP50: 4,
       msToolCallP50: 2,
+      msPerStepP50: 6,
     });
+  });
+
+  it('take in what came after the calls of a local tool, where that was seen', () => {
+    const afterCalls = { toNextCommand: [3, 1, 2], toNextCall: [4] };
+    expect(roundFigures([{ ms: 50, gaps: [4, 2, 8, 4], afterCalls }], 80)).toMatchObject({ msToNextCommandP50: 2, msToNextCallP50: 4 });
   });
 
   it('show a run that slows down', () => {

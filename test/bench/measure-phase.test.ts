@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inTurn } from '../../bench/measure-phase.ts';
+import { inTurn } from '../../bench/in-turn.ts';
 import { parseOptions, type PeersOptions } from '../../bench/options.ts';
 import { needsPlugins, phasesOf } from '../../bench/peer-phases.ts';
 

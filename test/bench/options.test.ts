@@ -3,9 +3,17 @@ import { parseOptions } from '../../bench/options.ts';
 
 describe('the command line of the bench', () => {
   it('has defaults for everything but the command', () => {
-    expect(parseOptions(['history'])).toEqual({ command: 'history', steps: 200, resultChars: 2_000, rounds: 3, quiet: false });
-    expect(parseOptions(['latency', '--steps', '10', '--runs', '20', '--concurrency', '4', '--json'])).toEqual({
+    expect(parseOptions(['history'])).toEqual({
+      command: 'history',
+      tier: 'remote',
+      steps: 200,
+      resultChars: 2_000,
+      rounds: 3,
+      quiet: false,
+    });
+    expect(parseOptions(['latency', '--tier', 'local', '--steps', '10', '--runs', '20', '--concurrency', '4', '--json'])).toEqual({
       command: 'latency',
+      tier: 'local',
       steps: 10,
       runs: 20,
       concurrency: 4,
@@ -21,6 +29,7 @@ describe('the command line of the bench', () => {
     expect(() => parseOptions(['history', '--steps', '0'])).toThrow('--steps is "0": write a whole number of at least 1');
     expect(() => parseOptions(['latency', '--rounds', '2'])).toThrow('at least 3');
     expect(() => parseOptions(['latency', '--step', '2'])).toThrow("'--step'");
+    expect(() => parseOptions(['latency', '--tier', 'near'])).toThrow('--tier has "near": choose of remote, local');
   });
 });
 

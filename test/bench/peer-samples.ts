@@ -6,7 +6,7 @@ import type { SideName } from '../../bench/peer-sides.ts';
 /** Latency figures that are all the same, but for those that are named. */
 export function latencyOf(ms: number, figures: Partial<LatencyFigures> = {}): LatencyFigures {
   const same = { msPerCallMean: ms, msPerCallP50: ms, msPerCallP95: ms, msPerCallFirst20: ms, msPerCallLast20: ms };
-  return { ...same, callsPerSecond: 1_000 / ms, msModelCallP50: ms, msToolCallP50: ms, ...figures };
+  return { ...same, callsPerSecond: 1_000 / ms, msModelCallP50: ms, msToolCallP50: ms, msPerStepP50: 2 * ms, ...figures };
 }
 
 /** A sample of a run of two steps. */

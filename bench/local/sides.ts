@@ -1,0 +1,96 @@
+import type { NativeConnection } from '@temporalio/worker';
+import { fileURLToPath } from 'node:url';
+import { openai } from '../../activities/models/index.ts';
+import type { LonghaulClient } from '../../src/client/index.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import { ACTIVITIES } from '../../src/protocol.ts';
+import { createWorker } from '../../worker/index.ts';
+import type { CallClock } from '../call-clock.ts';
+import { readerAgent } from '../reader-agent.ts';
+import { promptFor, TOOL_NAME } from '../scripted-run.ts';
+import { AS_PUBLISHED } from '../as-published.ts';
+import { callsOf, type Side, type SideSurroundings } from '../side.ts';
+import { CommandClock } from './command-clock.ts';
+import { EMPTY_CALL, EMPTY_CALLS } from './protocol.ts';
+import { sequenceAnswers, sequenceModel } from './sequence-model.ts';
+
+const TASK_QUEUE = 'bench-local';
+
+/** What is compared where tools are local. One worker runs all of it, with the same options. */
+export interface LocalSides {
+  /** Longhaul with a local tool. */
+  longhaul: Side;
+  /** The same with a remote tool; local calls one after the other, without a model call between them; and a workflow of empty local activities. */
+  others: [remote: Side, sequence: Side, empty: Side];
+  commands: CommandClock;
+}
+
+/** Longhaul with the tool in both tiers, and what the SDK costs by itself, on one worker. */
+export async function localSides(
+  connection: NativeConnection,
+  client: LonghaulClient,
+  clock: CallClock,
+  { address, namespace, baseURL, resultChars }: SideSurroundings,
+): Promise<LocalSides> {
+  const commands = new CommandClock();
+  const local = readerAgent(resultChars, { tier: 'local' });
+  const remote = readerAgent(resultChars, { name: 'remote_reader' });
+  const sequence = readerAgent(resultChars, { name: 'sequence_reader', model: 'calls/pages', tier: 'local', parallel: false });
+  const worker = await createWorker({
+    agents: [local, remote, sequence],
+    providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }), calls: sequenceModel() },
+    connection,
+    address,
+    namespace,
+    taskQueue: TASK_QUEUE,
+    shutdownGraceMs: 1_000,
+    workflowsPath: fileURLToPath(new URL('workflow.ts', import.meta.url)),
+    worker: {
+      bundlerOptions: AS_PUBLISHED,
+      activities: { [EMPTY_CALL]: () => Promise.resolve() },
+      interceptors: {
+        activity: [clock.interceptor, commands.interceptor],
+        workflowModules: [fileURLToPath(new URL('command-recorder.ts', import.meta.url))],
+      },
+      sinks: commands.sinks,
+    },
+  });
+  const running = worker.run();
+  const stop = async (): Promise<void> => {
+    if (worker.worker.getState() === 'RUNNING') worker.shutdown();
+    await running;
+  };
+  const agentSide = (name: 'longhaul' | 'remote' | 'sequence', agent: AnyAgent): Side => ({
+    name,
+    modelActivity: ACTIVITIES.callModel,
+    toolActivity: TOOL_NAME,
+    calls: callsOf,
+    run: async (runId, steps) => {
+      const result = await client.run(agent, { runId, input: promptFor(steps), maxIterations: steps + 1, taskQueue: TASK_QUEUE });
+      if (result.status !== 'completed') throw new Error(`Run "${runId}" of the agent ended as "${result.status}": ${result.error}`);
+    },
+    stop,
+  });
+  return {
+    longhaul: agentSide('longhaul', local),
+    others: [
+      agentSide('remote', remote),
+      { ...agentSide('sequence', sequence), calls: (pages) => pages + sequenceAnswers(pages) },
+      emptySide(client, stop),
+    ],
+    commands,
+  };
+}
+
+function emptySide({ temporal }: LonghaulClient, stop: () => Promise<void>): Side {
+  return {
+    name: 'empty',
+    modelActivity: EMPTY_CALL,
+    toolActivity: EMPTY_CALL,
+    calls: (steps) => steps,
+    run: async (workflowId, steps) => {
+      await temporal.workflow.execute<(count: number) => Promise<void>>(EMPTY_CALLS, { workflowId, taskQueue: TASK_QUEUE, args: [steps] });
+    },
+    stop,
+  };
+}

@@ -1,0 +1,32 @@
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { expect, test, vi } from 'vitest';
+import { CommandClock } from '../../bench/local/command-clock.ts';
+
+type Context = Parameters<ActivityInterceptorsFactory>[0];
+type Info = Parameters<CommandClock['sinks']['bench']['commands']['fn']>[0];
+
+test('a call is followed from its start to the next command of its run, and to the next call where nothing comes between', async () => {
+  const clock = new CommandClock();
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+  const command = (at: number): void => {
+    now = at;
+    void clock.sinks.bench.commands.fn({ workflowId: 'r' } as Info, 1);
+  };
+  const start = async (at: number, activityType: string): Promise<void> => {
+    now = at;
+    const info = { workflowExecution: { workflowId: 'r', runId: '1' }, activityType };
+    await clock.interceptor({ info } as Context).inbound?.execute?.({ args: [], headers: {} }, () => Promise.resolve());
+  };
+  command(0);
+  await start(1, 'model');
+  command(5);
+  await start(6, 'tool');
+  command(8);
+  await start(10, 'tool');
+  command(13);
+  await start(20, 'model');
+  expect(clock.take('r', 'tool')).toEqual({ toNextCommand: [2, 3], toNextCall: [4] });
+  expect(clock.take('r', 'tool')).toEqual({ toNextCommand: [], toNextCall: [] });
+  vi.restoreAllMocks();
+});
