@@ -2,7 +2,7 @@ import { activityInfo, log } from '@temporalio/activity';
 import type { Resources, RunContext, RunLog } from '../src/define/run-context.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../src/domain/json.ts';
 import { cleanJson } from '../src/model/clean-json.ts';
-import type { RunToolInput } from '../src/protocol.ts';
+import type { CallUsage, RunToolInput } from '../src/protocol.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
 import { redactedLog } from './redact-log.ts';
 import { runIdOf } from './run-access.ts';
@@ -32,7 +32,7 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
     resources,
     secret: (named) => secrets.resolve(named),
     retry: attempt - 1,
-    usage: input.usage ?? { promptTokens: 0, completionTokens: 0, totalTokens: 0, llmCalls: 0 },
+    usage: usageOf(input),
     agent: agentName,
     userId: principal(deps, 'userId'),
     sessionId: principal(deps, 'sessionId'),
@@ -52,6 +52,10 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
     // A local call has no heartbeats: it is over before one would be due.
     heartbeat: (details) => (isLocal ? undefined : beat(redacted(runtime, heartbeatDetails(details)))),
   };
+}
+
+function usageOf({ usage = { promptTokens: 0, completionTokens: 0, llmCalls: 0 } }: RunToolInput): CallUsage {
+  return { ...usage, totalTokens: usage.totalTokens ?? usage.promptTokens + usage.completionTokens };
 }
 
 /** A copy of its own for the tool. Most runs have no such data, and copying costs even then. */

@@ -111,5 +111,6 @@ function placeInput(run: CallingRun, { call, tool, step, offset, index, eventId 
 function usageOf({ state }: CallingRun): Pick<RunToolInput, 'usage'> {
   if (state === undefined) return {};
   const { promptTokens, completionTokens, totalTokens, llmCalls } = state.usage;
-  return { usage: { promptTokens, completionTokens, totalTokens, llmCalls } };
+  const isSum = totalTokens === promptTokens + completionTokens;
+  return { usage: { promptTokens, completionTokens, ...(isSum ? {} : { totalTokens }), llmCalls } };
 }

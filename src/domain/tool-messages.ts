@@ -35,13 +35,16 @@ export interface RunToolInput extends OfRun, GivenData {
   /** The tool is one of an MCP server. `once`: its calls happen once. */
   mcp?: { server: string; tool: string; once?: true };
   /** What the run has used up to the response that asks for the call. */
-  usage?: CallUsage;
+  usage?: GivenUsage;
   /** The arguments are other than the model's, and too large for the input: ask the run. */
   argumentsByReference?: true;
 }
 
 /** What a tool is told of the tokens that its run has used. */
 export type CallUsage = Pick<AggregatedUsage, 'promptTokens' | 'completionTokens' | 'totalTokens' | 'llmCalls'>;
+
+/** The same in the input of its activity, where every byte is stored once more: the total is left out where it is the sum. */
+export type GivenUsage = Omit<CallUsage, 'totalTokens'> & { totalTokens?: number };
 
 /** Input of `verifyCall`: that of the call, and the name of its tool. */
 export interface VerifyCallInput extends RunToolInput {
