@@ -91,7 +91,6 @@ function checkValues(option: string, values: Readonly<Record<string, McpValue>>,
   for (const [name, value] of Object.entries(values)) {
     if (!pattern.test(name)) throw new UsageError(`${option}" has the name ${JSON.stringify(name)}, which cannot be one`);
     if (isSecretReference(value)) continue;
-    // oxlint-disable-next-line no-control-regex -- these end a header or a variable
     if (typeof value !== 'string' || /[\0\r\n]/.test(value))
       throw new UsageError(`${option}.${name}" must be one line of text, or secret('name')`);
   }
