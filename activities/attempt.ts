@@ -6,7 +6,9 @@ import { executionKey } from './run-access.ts';
 /** What one attempt of an activity works with. */
 export interface Attempt {
   /** Aborted by a cancellation, an interruption, a time-out, a worker shutdown. */
-  signal: AbortSignal;
+  readonly signal: AbortSignal;
+  /** Throws the reason of the signal, where it is aborted. */
+  throwIfAborted: () => void;
   /** Aborts the signal, unless something else has. */
   abort: (reason: Error) => void;
   /** True where the workflow has given the activity up, as against a worker that shuts down or an attempt that timed out. */
@@ -33,6 +35,8 @@ export async function attempt<Result>(
   { heartbeatMs, interruptibleBy, details = () => undefined }: AttemptOptions,
   work: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
+  const { isLocal, heartbeatTimeoutMs } = activityInfo();
+  if (isLocal) return work(localAttempt());
   const { controller, release, isGivenUp } = aborts.register(executionKey(), interruptibleBy);
   const { signal } = controller;
   const byServer = cancellationSignal();
@@ -40,13 +44,13 @@ export async function attempt<Result>(
   if (byServer.aborted) passOn();
   else byServer.addEventListener('abort', passOn, { once: true });
   let current = details;
-  const { isLocal, heartbeatTimeoutMs } = activityInfo();
-  // A local activity has no heartbeats; another may ask for more than the worker sends by itself.
+  // A tool may ask for more than the worker sends by itself.
   const everyMs = Math.max(1, Math.min(heartbeatMs, (heartbeatTimeoutMs ?? Infinity) / MISSED_HEARTBEATS));
-  const timer = isLocal ? undefined : setInterval(() => heartbeat(current()), everyMs);
+  const timer = setInterval(() => heartbeat(current()), everyMs);
   try {
     return await work({
       signal,
+      throwIfAborted: () => signal.throwIfAborted(),
       abort: (reason) => controller.abort(reason),
       isGivenUp: () => isGivenUp() || cancellationDetails()?.cancelRequested === true,
       beat: (beaten) => {
@@ -59,4 +63,35 @@ export async function attempt<Result>(
     byServer.removeEventListener('abort', passOn);
     release();
   }
+}
+
+/**
+ * A local call has no heartbeats, and its worker tells it by itself that it is cancelled. It takes milliseconds, and most
+ * never look at their signal: it is made for those that do.
+ */
+function localAttempt(): Attempt {
+  const byWorker = cancellationSignal();
+  let ended: Error | undefined;
+  let controller: AbortController | undefined;
+  const reason = (): unknown => ended ?? (byWorker.aborted ? byWorker.reason : undefined);
+  const listen = (): AbortController => {
+    const own = (controller = new AbortController());
+    if (reason() === undefined) byWorker.addEventListener('abort', () => own.abort(byWorker.reason), { once: true });
+    else own.abort(reason());
+    return own;
+  };
+  return {
+    get signal() {
+      return (controller ?? listen()).signal;
+    },
+    throwIfAborted: () => {
+      if (reason() !== undefined) throw reason();
+    },
+    abort: (why) => {
+      ended ??= why;
+      controller?.abort(why);
+    },
+    isGivenUp: () => byWorker.aborted,
+    beat: () => undefined,
+  };
 }

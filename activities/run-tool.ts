@@ -75,10 +75,9 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
       ...call,
       deps: runtime.registry.deps(input.agentName, call.deps),
       changes,
-      signal: own.signal,
-      beat: own.beat,
+      attempt: own,
     });
-    own.signal.throwIfAborted();
+    own.throwIfAborted();
     hasBegun = true;
     const executed = await limit.race(executeTool({ tool, name, args: call.args, context }));
     if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);

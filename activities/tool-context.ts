@@ -3,6 +3,7 @@ import type { Resources, RunContext, RunLog } from '../src/define/run-context.ts
 import { type JsonObject, type JsonValue, isJsonObject } from '../src/domain/json.ts';
 import { cleanJson } from '../src/model/clean-json.ts';
 import type { CallUsage, RunToolInput } from '../src/protocol.ts';
+import type { Attempt } from './attempt.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
 import { redactedLog } from './redact-log.ts';
 import { runIdOf } from './run-access.ts';
@@ -16,22 +17,21 @@ export interface AttemptParts {
   resources: Resources;
   /** Where keys go that the tool sets. */
   changes: Map<string, JsonValue>;
-  signal: AbortSignal;
-  beat: (details: unknown) => void;
+  attempt: Pick<Attempt, 'signal' | 'beat'>;
 }
 
 /** What a tool receives beside its arguments. */
 export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts: AttemptParts): RunContext {
-  const { attempt, heartbeatDetails: lastHeartbeat, isLocal } = activityInfo();
+  const { attempt: number, heartbeatDetails: lastHeartbeat, isLocal } = activityInfo();
   const { secrets } = runtime;
-  const { deps, state, resources, changes, signal, beat } = parts;
+  const { deps, state, resources, changes, attempt } = parts;
   const { agentName, step, callId } = input;
   const runId = runIdOf(input);
   return {
     deps: frozenCopy(deps),
     resources,
     secret: (named) => secrets.resolve(named),
-    retry: attempt - 1,
+    retry: number - 1,
     usage: usageOf(input),
     agent: agentName,
     userId: principal(deps, 'userId'),
@@ -40,7 +40,9 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
     step,
     callId,
     idempotencyKey: idempotencyKey(runId, input),
-    signal,
+    get signal() {
+      return attempt.signal;
+    },
     state: frozenCopy(state),
     ...(lastHeartbeat === undefined || lastHeartbeat === null ? {} : { lastHeartbeat: lastHeartbeat as JsonValue }),
     log: runLog(runtime, { runId, agent: agentName, step, callId }),
@@ -50,7 +52,7 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
       changes.set(key, plain);
     },
     // A local call has no heartbeats: it is over before one would be due.
-    heartbeat: (details) => (isLocal ? undefined : beat(redacted(runtime, heartbeatDetails(details)))),
+    heartbeat: (details) => (isLocal ? undefined : attempt.beat(redacted(runtime, heartbeatDetails(details)))),
   };
 }
 

@@ -20,18 +20,18 @@ export function verifyCallActivity(runtime: ActivityRuntime): (input: VerifyCall
 async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Promise<VerifyCallOutput> {
   const { tool: name, agentName } = input;
   const tool = calledTool(runtime, input, name);
-  return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async ({ signal, abort, beat }) => {
+  return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (own) => {
     const { deps, state } = await dataFor(input);
-    const limit = timeLimit(name, input.timeoutMs ?? 60_000, abort);
+    const limit = timeLimit(name, input.timeoutMs ?? 60_000, own.abort);
     try {
       const parts = {
         deps: runtime.registry.deps(agentName, deps),
         state,
         resources: await runtime.resourcePool.use(tool?.resources),
         changes: new Map(),
-        beat,
+        attempt: own,
       };
-      const context = toolContext(runtime, input, { ...parts, signal });
+      const context = toolContext(runtime, input, parts);
       const verify = verifierOf(tool, name);
       const found = clearly(name, await limit.race(Promise.resolve(verify(context.idempotencyKey, context as never))));
       if (!found.happened || tool === undefined) return { happened: false, tool: name };

@@ -1,4 +1,4 @@
-import type { ToolSnapshot } from '../domain/agent-snapshot.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../domain/agent-snapshot.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budget.ts';
 import { isToolCall } from '../domain/content.ts';
 import type { ToolInvocation } from '../loop/ports.ts';
@@ -15,6 +15,8 @@ const MAX_LOCAL_BYTES = 2_000_000;
  * calls before it: each counts with the most that it may leave.
  */
 export function hasLocalRoom({ snapshot, state }: CallingRun, { tool, eventId, index }: ToolInvocation): boolean {
+  // Nearly always: the response need not be looked at.
+  if ((index + 1) * largestCall(snapshot) <= MAX_LOCAL_BYTES) return true;
   const response = state?.window.events.findLast(({ id }) => id === eventId);
   const before = response?.content.slice(0, index).filter(isToolCall) ?? [];
   let bytes = mostBytes(tool);
@@ -23,6 +25,17 @@ export function hasLocalRoom({ snapshot, state }: CallingRun, { tool, eventId, i
     if (other?.tier === 'local') bytes += mostBytes(other);
   }
   return bytes <= MAX_LOCAL_BYTES;
+}
+
+/** What one local call may leave at most, by snapshot, which never changes. */
+const largest = new WeakMap<AgentSnapshot, number>();
+
+function largestCall(snapshot: AgentSnapshot): number {
+  const known = largest.get(snapshot);
+  if (known !== undefined) return known;
+  const bytes = Math.max(0, ...snapshot.tools.filter(({ tier }) => tier === 'local').map(mostBytes));
+  largest.set(snapshot, bytes);
+  return bytes;
 }
 
 function mostBytes({ maxResultBytes = BYTE_BUDGETS.toolResult }: ToolSnapshot): number {

@@ -140,7 +140,7 @@ test('a cancellation reaches a local call that goes on over tasks of its run', a
   const handle = await startQuick(testbed, 'waiter', 'Q');
   await began.promise;
   await handle.cancel('enough');
-  expect(await aborted.promise).toMatchObject({ name: 'AbortError' });
+  expect(await aborted.promise).toMatchObject({ name: 'CancelledFailure' });
   const { status, steps } = await handle.result({ steps: true });
   expect(status).toBe('cancelled');
   expect(steps?.[0]?.toolCalls.map(({ callId, isError }) => [callId, isError])).toEqual([['c1', true]]);
