@@ -54,6 +54,8 @@ test('decisions, checked and told about, are read back at every point and at the
   });
   const run = await testbed.client.start(careful, { input: 'pay', taskQueue: testbed.taskQueue });
   await pending(run, 'c1', 'c3', 'c4', 'c5');
+  // Who is told at that moment would be told in one reading and not in the other.
+  await until(async () => (await run.approvals()).pending.every(({ notified }) => notified), 'whoever is told');
   await expectSameFromHistory(testbed, run);
   await run.approve('c3', { by: 'ann', arguments: { amount: 4 } });
   await pending(run, 'c1', 'c4', 'c5');
