@@ -8,7 +8,8 @@ export type BenchOptions =
   | LatencyOptions
   | PeersOptions
   | EndlessOptions
-  | CrowdOptions;
+  | CrowdOptions
+  | TuningCommand;
 
 /** What `latency` is asked for. */
 export interface LatencyOptions {
@@ -43,6 +44,15 @@ export interface CrowdOptions {
   quiet: boolean;
 }
 
+/** What `tuning` is asked for. */
+export interface TuningCommand {
+  command: 'tuning';
+  rounds: number;
+  /** A part of the names of the options that are measured; empty for all. */
+  only: string;
+  quiet: boolean;
+}
+
 /** What `peers` is asked for. */
 export interface PeersOptions {
   command: 'peers';
@@ -68,7 +78,8 @@ export const USAGE = `Usage:
   npm run bench -- peers [--steps 200] [--result-chars 2000] [--concurrency 20] [--rounds 3] [--codec none|zstd]
                          [--sides ${SIDE_NAMES.join(',')}] [--resume] [--out DIR] [--json]
   npm run bench -- endless [--steps 10000] [--result-chars 2000] [--json]
-  npm run bench -- crowd [--runs 200] [--cached 50] [--steps 5] [--result-chars 2000] [--json]`;
+  npm run bench -- crowd [--runs 200] [--cached 50] [--steps 5] [--result-chars 2000] [--json]
+  npm run bench -- tuning [--only NAME] [--rounds 3] [--json]`;
 
 const RUNS_AT_ONCE = '20';
 
@@ -90,6 +101,7 @@ const FLAGS = {
   sides: { type: 'string', default: SIDE_NAMES.join(',') },
   resume: { type: 'boolean', default: false },
   out: { type: 'string' },
+  only: { type: 'string', default: '' },
   json: { type: 'boolean', default: false },
 } as const;
 
@@ -138,6 +150,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
         resultChars,
         quiet,
       };
+    case 'tuning':
+      return { command, rounds, only: values.only, quiet };
     default:
       throw new Error(command === undefined ? 'Which command?' : `There is no command "${command}"`);
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import { defineAgent } from '../src/define/define-agent.ts';
@@ -12,12 +13,14 @@ interface ReaderOptions {
   model?: string;
   tier?: Tier;
   parallel?: boolean;
+  /** Milliseconds that its tool takes. */
+  readsMs?: number;
   window?: WindowOptions;
 }
 
 /** The agent of every run of Longhaul: one tool, whose results have so many characters; all else as it is by default. */
 export function readerAgent(resultChars: number, options: ReaderOptions = {}): AnyAgent {
-  const { name = 'reader', model = 'fake/pages', tier = 'remote', parallel = true, window } = options;
+  const { name = 'reader', model = 'fake/pages', tier = 'remote', parallel = true, readsMs = 0, window } = options;
   return defineAgent({
     name,
     model,
@@ -29,7 +32,10 @@ export function readerAgent(resultChars: number, options: ReaderOptions = {}): A
         description: TOOL_DESCRIPTION,
         parameters: z.object({ page: z.number() }),
         tier,
-        execute: ({ page }) => pageText(page, resultChars),
+        execute: async ({ page }, { signal }) => {
+          if (readsMs > 0) await sleep(readsMs, undefined, { signal });
+          return pageText(page, resultChars);
+        },
       }),
     ],
     ...(window === undefined ? {} : { window }),

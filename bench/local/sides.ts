@@ -9,12 +9,15 @@ import type { CallClock } from '../call-clock.ts';
 import { readerAgent } from '../reader-agent.ts';
 import { promptFor, TOOL_NAME } from '../scripted-run.ts';
 import { AS_PUBLISHED } from '../as-published.ts';
+import { sequenceAnswers, sequenceModel } from '../sequence-model.ts';
 import { callsOf, type Side, type SideSurroundings } from '../side.ts';
 import { CommandClock } from './command-clock.ts';
 import { EMPTY_CALL, EMPTY_CALLS } from './protocol.ts';
-import { sequenceAnswers, sequenceModel } from './sequence-model.ts';
 
 const TASK_QUEUE = 'bench-local';
+
+/** Local calls that one answer asks for: as many as fit into one task of the workflow, with room. */
+const CALLS_AT_ONCE = 20;
 
 /** What is compared where tools are local. One worker runs all of it, with the same options. */
 export interface LocalSides {
@@ -38,7 +41,7 @@ export async function localSides(
   const sequence = readerAgent(resultChars, { name: 'sequence_reader', model: 'calls/pages', tier: 'local', parallel: false });
   const worker = await createWorker({
     agents: [local, remote, sequence],
-    providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }), calls: sequenceModel() },
+    providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }), calls: sequenceModel({ atOnce: CALLS_AT_ONCE }) },
     connection,
     address,
     namespace,
@@ -75,7 +78,7 @@ export async function localSides(
     longhaul: agentSide('longhaul', local),
     others: [
       agentSide('remote', remote),
-      { ...agentSide('sequence', sequence), calls: (pages) => pages + sequenceAnswers(pages) },
+      { ...agentSide('sequence', sequence), calls: (pages) => pages + sequenceAnswers(pages, CALLS_AT_ONCE) },
       emptySide(client, stop),
     ],
     commands,

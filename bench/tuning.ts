@@ -1,0 +1,78 @@
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { connect } from '../src/client/index.ts';
+import { startDevServer } from '../src/dev-server/index.ts';
+import { inTurn } from './in-turn.ts';
+import { describeMachine } from './machine.ts';
+import type { TuningCommand } from './options.ts';
+import { median, rounded } from './statistics.ts';
+import { type LoadName, LOADS, TunedWorker, type TuningStage } from './tuned-worker.ts';
+import { type TuningOption, TUNING_OPTIONS } from './tuning-options.ts';
+import { bundleToFile } from './workflow-bundle.ts';
+
+type Say = (line: string) => void;
+
+/** The time of a load with an option over its time without, in the same round. */
+export interface TuningRatio {
+  median: number;
+  least: number;
+  most: number;
+}
+
+type TunedRatios = Record<LoadName, TuningRatio>;
+
+/**
+ * Measures options of a worker one by one, each beside a worker as it is by default, in rounds in which the two take
+ * turns. Gives the object of the last line.
+ */
+export async function measureTuning({ rounds, only }: TuningCommand, say: Say): Promise<object> {
+  Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'ERROR' } } });
+  const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
+  const bundle = await bundleToFile();
+  const { address, namespace } = server;
+  const connection = await NativeConnection.connect({ address });
+  const client = await connect({ address, namespace });
+  const stage = { connection, client: client.temporal, namespace, bundlePath: bundle.path };
+  const measured: Record<string, TunedRatios> = {};
+  try {
+    for (const option of TUNING_OPTIONS.filter(({ name }) => name.includes(only))) {
+      measured[option.name] = await measureOption(stage, option, rounds);
+      say(tableLine(option.name, measured[option.name]));
+    }
+    const machine = { ...(await describeMachine(client.temporal)), modelClient: 'a function' };
+    return { rounds, loads: LOADS, options: measured, machine };
+  } finally {
+    await client.close();
+    await connection.close();
+    await bundle.remove();
+    await server.stop();
+  }
+}
+
+async function measureOption(stage: TuningStage, option: TuningOption, rounds: number): Promise<TunedRatios> {
+  const plain = await TunedWorker.start(stage, { name: '' });
+  const tuned = await TunedWorker.start(stage, option);
+  const ratios: Record<LoadName, number[]> = { alone: [], together: [], waiting: [] };
+  try {
+    for (let round = 1; round <= rounds; round += 1) {
+      for (const load of Object.keys(LOADS) as LoadName[]) {
+        const times = new Map<TunedWorker, number>();
+        for (const worker of inTurn([plain, tuned], round)) times.set(worker, await worker.take(load));
+        ratios[load].push((times.get(tuned) ?? NaN) / (times.get(plain) ?? NaN));
+      }
+    }
+  } finally {
+    await Promise.all([plain.stop(), tuned.stop()]);
+  }
+  return { alone: ratioOf(ratios.alone), together: ratioOf(ratios.together), waiting: ratioOf(ratios.waiting) };
+}
+
+/** The median of ratios, and how far they are apart. */
+export function ratioOf(ratios: readonly number[]): TuningRatio {
+  return { median: rounded(median(ratios), 2), least: rounded(Math.min(...ratios), 2), most: rounded(Math.max(...ratios), 2) };
+}
+
+/** One line of the table in Markdown. */
+export function tableLine(name: string, ratios: TunedRatios | undefined): string {
+  const cells = Object.values(ratios ?? {}).map((ratio) => `${ratio.median} (${ratio.least} to ${ratio.most})`);
+  return `| ${[name, ...cells].join(' | ')} |`;
+}
