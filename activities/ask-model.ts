@@ -53,7 +53,8 @@ export async function askModel<Result>(
   read: (answer: ModelResponse, signal: AbortSignal) => Result | Promise<Result>,
 ): Promise<Asked<Result>> {
   const spent = new SpentAttempts(request, activityInfo().heartbeatDetails);
-  return attempt(aborts, { ...options, details: () => spent.details }, async ({ signal, isGivenUp, beat }) => {
+  return attempt(aborts, { ...options, details: () => spent.details }, async (own) => {
+    const { signal } = own;
     let isAsked = false;
     try {
       signal.throwIfAborted();
@@ -64,9 +65,9 @@ export async function askModel<Result>(
     } catch (error) {
       // An abort by the run's own cancellation is an outcome, not an error: as an error it would race with the
       // server's cancel and be recorded as a failure.
-      if (signal.aborted && isGivenUp()) return { type: 'aborted', ...partial(spent, isAsked) };
+      if (signal.aborted && own.isGivenUp()) return { type: 'aborted', ...partial(spent, isAsked) };
       // The server has what attempts before have cost. What is new goes there with the failure: this beat costs no call of its own.
-      if (spent.current !== undefined) beat(spent.details);
+      if (spent.current !== undefined) own.beat(spent.details);
       throw signal.aborted ? signal.reason : toFailure(error, 'model_error', spent.details);
     }
   });

@@ -8,13 +8,13 @@ export interface Attempt {
   /** Aborted by a cancellation, an interruption, a time-out, a worker shutdown. */
   readonly signal: AbortSignal;
   /** Throws the reason of the signal, where it is aborted. */
-  throwIfAborted: () => void;
+  throwIfAborted(): void;
   /** Aborts the signal, unless something else has. */
-  abort: (reason: Error) => void;
+  abort(reason: Error): void;
   /** True where the workflow has given the activity up, as against a worker that shuts down or an attempt that timed out. */
-  isGivenUp: () => boolean;
+  isGivenUp(): boolean;
   /** Beats at once with these details, which every later beat of this attempt repeats. */
-  beat: (details: unknown) => void;
+  beat(details: unknown): void;
 }
 
 /** How an attempt beats and is reached. */
@@ -36,7 +36,7 @@ export async function attempt<Result>(
   work: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
   const { isLocal, heartbeatTimeoutMs } = activityInfo();
-  if (isLocal) return work(localAttempt());
+  if (isLocal) return work(new LocalAttempt());
   const { controller, release, isGivenUp } = aborts.register(executionKey(), interruptibleBy);
   const { signal } = controller;
   const byServer = cancellationSignal();
@@ -69,29 +69,40 @@ export async function attempt<Result>(
  * A local call has no heartbeats, and its worker tells it by itself that it is cancelled. It takes milliseconds, and most
  * never look at their signal: it is made for those that do.
  */
-function localAttempt(): Attempt {
-  const byWorker = cancellationSignal();
-  let ended: Error | undefined;
-  let controller: AbortController | undefined;
-  const reason = (): unknown => ended ?? (byWorker.aborted ? byWorker.reason : undefined);
-  const listen = (): AbortController => {
-    const own = (controller = new AbortController());
-    if (reason() === undefined) byWorker.addEventListener('abort', () => own.abort(byWorker.reason), { once: true });
-    else own.abort(reason());
-    return own;
-  };
-  return {
-    get signal() {
-      return (controller ?? listen()).signal;
-    },
-    throwIfAborted: () => {
-      if (reason() !== undefined) throw reason();
-    },
-    abort: (why) => {
-      ended ??= why;
-      controller?.abort(why);
-    },
-    isGivenUp: () => byWorker.aborted,
-    beat: () => undefined,
-  };
+class LocalAttempt implements Attempt {
+  readonly #byWorker = cancellationSignal();
+  #ended: Error | undefined;
+  #controller: AbortController | undefined;
+
+  get signal(): AbortSignal {
+    return (this.#controller ?? this.#listen()).signal;
+  }
+
+  throwIfAborted(): void {
+    if (this.#reason() !== undefined) throw this.#reason();
+  }
+
+  abort(reason: Error): void {
+    this.#ended ??= reason;
+    this.#controller?.abort(reason);
+  }
+
+  isGivenUp(): boolean {
+    return this.#byWorker.aborted;
+  }
+
+  beat(): void {
+    // Over before one would be due.
+  }
+
+  #reason(): unknown {
+    return this.#ended ?? (this.#byWorker.aborted ? this.#byWorker.reason : undefined);
+  }
+
+  #listen(): AbortController {
+    const controller = (this.#controller = new AbortController());
+    if (this.#reason() !== undefined) controller.abort(this.#reason());
+    else this.#byWorker.addEventListener('abort', () => controller.abort(this.#byWorker.reason), { once: true });
+    return controller;
+  }
 }

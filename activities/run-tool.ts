@@ -1,6 +1,5 @@
 import { activityInfo, getClient, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { randomBytes } from 'node:crypto';
 import type { Resources } from '../src/define/run-context.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
 import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
@@ -21,6 +20,7 @@ import { failingAs } from './failure.ts';
 import { DEFAULT_BUDGET, fitResult } from './fit-result.ts';
 import { queryRun, runKey } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
+import { shortId } from './short-id.ts';
 import { keptChanges } from './tool-changes.ts';
 import { toolContext } from './tool-context.ts';
 import { timeLimit, ToolTimeout } from './tool-timeout.ts';
@@ -67,7 +67,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
   const { name, tool, input } = call;
   const concurrency = tool?.policy.concurrency;
   const turnOver = concurrency === undefined ? undefined : await runtime.turns.take(name, concurrency, own.signal);
-  const limit = timeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, own.abort);
+  const limit = timeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, (reason) => own.abort(reason));
   const changes = new Map<string, JsonValue>();
   let hasBegun = false;
   try {
@@ -94,9 +94,9 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
 }
 
 /** An attempt that did not come to its end although the tool was called: given up by the run, out of time, or on a worker that shuts down. */
-async function endOfAttempt(runtime: ActivityRuntime, call: Call, { isGivenUp }: Attempt, error: unknown): Promise<RunToolOutput> {
+async function endOfAttempt(runtime: ActivityRuntime, call: Call, own: Attempt, error: unknown): Promise<RunToolOutput> {
   // Whatever ended it from outside: it may go on acting, or have acted.
-  if (happensOnce(call) && !isGivenUp()) return lost(call);
+  if (happensOnce(call) && !own.isGivenUp()) return lost(call);
   if (!(error instanceof ToolTimeout)) throw error;
   if (isTriedAgain(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
   return toolOutput(runtime, call, {
@@ -157,7 +157,7 @@ export async function toolOutput(
   const result = { name, content: runtime.secrets.redactJson(named) as JsonValue[], isError: kept.isError };
   const fitting = await fitResult(result, tool ?? DEFAULT_BUDGET, (content) => spillContent(runtime, content));
   return {
-    id: randomBytes(6).toString('base64url'),
+    id: shortId(),
     content: fitting.content,
     ...(fitting.isError ? { isError: true } : {}),
     ...(fitting.spilled === undefined ? {} : { spilled: fitting.spilled }),

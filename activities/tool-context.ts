@@ -27,7 +27,7 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
   const { deps, state, resources, changes, attempt } = parts;
   const { agentName, step, callId } = input;
   const runId = runIdOf(input);
-  return {
+  const context: RunContext = {
     deps: frozenCopy(deps),
     resources,
     secret: (named) => secrets.resolve(named),
@@ -44,7 +44,6 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
       return attempt.signal;
     },
     state: frozenCopy(state),
-    ...(lastHeartbeat === undefined || lastHeartbeat === null ? {} : { lastHeartbeat: lastHeartbeat as JsonValue }),
     log: runLog(runtime, { runId, agent: agentName, step, callId }),
     setState: (key: string, value: JsonValue) => {
       const plain = cleanJson(value);
@@ -54,6 +53,7 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
     // A local call has no heartbeats: it is over before one would be due.
     heartbeat: (details) => (isLocal ? undefined : attempt.beat(redacted(runtime, heartbeatDetails(details)))),
   };
+  return lastHeartbeat === undefined || lastHeartbeat === null ? context : { ...context, lastHeartbeat: lastHeartbeat as JsonValue };
 }
 
 function usageOf({ usage = { promptTokens: 0, completionTokens: 0, llmCalls: 0 } }: RunToolInput): CallUsage {

@@ -24,7 +24,12 @@ interface Transcript {
   expected: Window;
   /** Tool results of this process by id, with the event that asked for them. */
   results: Map<string, { eventId: string; result: ToolResult }>;
+  /** Bytes of the results that have come since the entry was weighed. */
+  unweighed?: number;
 }
+
+/** Bytes of results that may come before an entry is weighed again: for each small one alone it would cost more than the call. */
+const UNWEIGHED_BYTES = 50_000;
 
 /**
  * The conversations of the runs that this process works for, so that neither model nor tool activities need them
@@ -75,7 +80,8 @@ export class TranscriptCache {
     const known = this.#get(key);
     if (known === undefined) return;
     known.results.set(id, { eventId, result });
-    this.#set(key, known);
+    known.unweighed = (known.unweighed ?? 0) + resultBytes(result);
+    if (known.unweighed > UNWEIGHED_BYTES) this.#set(key, known);
   }
 
   /** Forgets everything. */
@@ -120,16 +126,18 @@ export class TranscriptCache {
     return window;
   }
 
-  #get({ chain, execution }: RunKey): Transcript | undefined {
-    const known = this.#transcripts.get(execution);
-    const before = this.#executions.get(chain);
+  #get(key: RunKey): Transcript | undefined {
+    const known = this.#transcripts.get(key.execution);
+    const before = this.#executions.get(key.chain);
     if (known !== undefined || before === undefined) return known;
     const moved = this.#transcripts.get(before);
     this.#transcripts.delete(before);
+    if (moved !== undefined) this.#set(key, moved);
     return moved;
   }
 
   #set({ chain, execution }: RunKey, transcript: Transcript): void {
+    transcript.unweighed = 0;
     this.#transcripts.set(execution, transcript);
     if (this.#transcripts.has(execution)) this.#executions.set(chain, execution);
   }

@@ -22,7 +22,7 @@ async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Pro
   const tool = calledTool(runtime, input, name);
   return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (own) => {
     const { deps, state } = await dataFor(input);
-    const limit = timeLimit(name, input.timeoutMs ?? 60_000, own.abort);
+    const limit = timeLimit(name, input.timeoutMs ?? 60_000, (reason) => own.abort(reason));
     try {
       const parts = {
         deps: runtime.registry.deps(agentName, deps),

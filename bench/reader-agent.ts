@@ -12,19 +12,19 @@ interface ReaderOptions {
   name?: string;
   model?: string;
   tier?: Tier;
-  parallel?: boolean;
   /** Milliseconds that its tool takes. */
   readsMs?: number;
+  /** Called when the tool begins. */
+  begins?: (runId: string) => void;
   window?: WindowOptions;
 }
 
 /** The agent of every run of Longhaul: one tool, whose results have so many characters; all else as it is by default. */
 export function readerAgent(resultChars: number, options: ReaderOptions = {}): AnyAgent {
-  const { name = 'reader', model = 'fake/pages', tier = 'remote', parallel = true, readsMs = 0, window } = options;
+  const { name = 'reader', model = 'fake/pages', tier = 'remote', readsMs = 0, begins, window } = options;
   return defineAgent({
     name,
     model,
-    parallel,
     instructions: INSTRUCTIONS,
     tools: [
       defineTool({
@@ -32,8 +32,9 @@ export function readerAgent(resultChars: number, options: ReaderOptions = {}): A
         description: TOOL_DESCRIPTION,
         parameters: z.object({ page: z.number() }),
         tier,
-        execute: async ({ page }, { signal }) => {
-          if (readsMs > 0) await sleep(readsMs, undefined, { signal });
+        execute: async ({ page }, context) => {
+          begins?.(context.runId);
+          if (readsMs > 0) await sleep(readsMs, undefined, { signal: context.signal });
           return pageText(page, resultChars);
         },
       }),

@@ -6,12 +6,14 @@ import { scriptedAnswer, stepsAskedFor } from './scripted-run.ts';
 interface SequenceOptions {
   /** Calls that one answer asks for. */
   atOnce?: number;
+  /** What a call is given. Default: a page. */
+  args?: string;
   /** Milliseconds that an answer takes. */
   thinksMs?: number;
 }
 
 /** A model that is a function of this process: it costs next to nothing, asks for so many pages at a time, and thinks for so long. */
-export function sequenceModel({ atOnce = 1, thinksMs = 0 }: SequenceOptions = {}): ModelClient {
+export function sequenceModel({ atOnce = 1, args, thinksMs = 0 }: SequenceOptions = {}): ModelClient {
   return {
     capabilities: { structuredOutput: true },
     call: async ({ conversation }, { signal }) => {
@@ -19,7 +21,7 @@ export function sequenceModel({ atOnce = 1, thinksMs = 0 }: SequenceOptions = {}
       const [prompt] = content;
       const asked = prompt?.type === 'message' && typeof prompt.content === 'string' ? stepsAskedFor(prompt.content) : undefined;
       if (thinksMs > 0) await sleep(thinksMs, undefined, { signal });
-      return answerTo(content.filter(({ type }) => type === 'tool_result').length, { pages: asked ?? 0, atOnce });
+      return answerTo(content.filter(({ type }) => type === 'tool_result').length, { pages: asked ?? 0, atOnce, args });
     },
   };
 }
@@ -29,10 +31,10 @@ export function sequenceAnswers(pages: number, atOnce: number): number {
   return Math.ceil(pages / atOnce) + 1;
 }
 
-function answerTo(read: number, { pages, atOnce }: { pages: number; atOnce: number }): ModelResponse {
+function answerTo(read: number, { pages, atOnce, args }: { pages: number; atOnce: number; args: string | undefined }): ModelResponse {
   const next = Array.from({ length: Math.min(atOnce, pages - read) }, (_, place) => scriptedAnswer(read + place, pages));
   const toolCalls = next.flatMap(({ tool_calls: calls }) =>
-    (calls ?? []).map(({ id, function: called }) => ({ id, name: called.name, arguments: called.arguments })),
+    (calls ?? []).map(({ id, function: called }) => ({ id, name: called.name, arguments: args ?? called.arguments })),
   );
   const isLast = toolCalls.length === 0;
   return { content: isLast ? 'Done.' : '', toolCalls, usage: null, finishReason: isLast ? 'stop' : 'tool_calls' };

@@ -4,14 +4,15 @@ import type { CommandSinks } from './protocol.ts';
 /** What happened to a run, as its worker saw it. Milliseconds. */
 interface Notes {
   starts: { name: string; at: number }[];
+  begun: number[];
   commands: number[];
 }
 
-/** What comes after the starts of one activity of a run, in milliseconds. */
+/** What comes after the calls of one activity of a run, in milliseconds. */
 export interface AfterCalls {
-  /** To the next command: the workflow has worked on the result, and nobody has been told yet what it wants next. */
+  /** From where the activity's own function begins, the tool's or the empty one, to the next command: the workflow has worked on the result, and nobody has been told yet what it wants next. */
   toNextCommand: number[];
-  /** To the next start of the same activity, where no other came between. */
+  /** From where the worker hands the activity over to where it hands over the next one, where that is the same. */
   toNextCall: number[];
 }
 
@@ -42,22 +43,28 @@ export class CommandClock {
     },
   };
 
+  /** To be called by a tool, or an activity, that begins. */
+  begin(workflowId: string): void {
+    this.#of(workflowId).begun.push(performance.now());
+  }
+
   /** What came after each activity of that name in a run, which is then forgotten. */
   take(workflowId: string, name: string): AfterCalls {
-    const { starts, commands } = this.#of(workflowId);
+    const { starts, begun, commands } = this.#of(workflowId);
     this.#notes.delete(workflowId);
-    const after: AfterCalls = { toNextCommand: [], toNextCall: [] };
-    for (const [place, start] of starts.entries()) {
-      if (start.name !== name) continue;
-      const [command, next] = [commands[place + 1], starts[place + 1]];
-      if (command !== undefined) after.toNextCommand.push(command - start.at);
-      if (next?.name === name) after.toNextCall.push(next.at - start.at);
-    }
-    return after;
+    const toNextCommand = begun.flatMap((at) => {
+      const command = commands.find((one) => one > at);
+      return command === undefined ? [] : [command - at];
+    });
+    const toNextCall = starts.flatMap((start, place) => {
+      const next = starts[place + 1];
+      return start.name === name && next?.name === name ? [next.at - start.at] : [];
+    });
+    return { toNextCommand, toNextCall };
   }
 
   #of(workflowId: string): Notes {
-    const notes = this.#notes.get(workflowId) ?? { starts: [], commands: [] };
+    const notes = this.#notes.get(workflowId) ?? { starts: [], begun: [], commands: [] };
     this.#notes.set(workflowId, notes);
     return notes;
   }

@@ -1,3 +1,4 @@
+import { activityInfo } from '@temporalio/activity';
 import type { NativeConnection } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
 import { openai } from '../../activities/models/index.ts';
@@ -12,6 +13,7 @@ import { AS_PUBLISHED } from '../as-published.ts';
 import { sequenceAnswers, sequenceModel } from '../sequence-model.ts';
 import { callsOf, type Side, type SideSurroundings } from '../side.ts';
 import { CommandClock } from './command-clock.ts';
+import { emptyToolAgent } from './empty-tool-agent.ts';
 import { EMPTY_CALL, EMPTY_CALLS } from './protocol.ts';
 
 const TASK_QUEUE = 'bench-local';
@@ -23,7 +25,7 @@ const CALLS_AT_ONCE = 20;
 export interface LocalSides {
   /** Longhaul with a local tool. */
   longhaul: Side;
-  /** The same with a remote tool; local calls one after the other, without a model call between them; and a workflow of empty local activities. */
+  /** The same with a remote tool; calls of an empty local tool one after the other, without a model call between them; and a workflow of empty local activities. */
   others: [remote: Side, sequence: Side, empty: Side];
   commands: CommandClock;
 }
@@ -36,12 +38,13 @@ export async function localSides(
   { address, namespace, baseURL, resultChars }: SideSurroundings,
 ): Promise<LocalSides> {
   const commands = new CommandClock();
-  const local = readerAgent(resultChars, { tier: 'local' });
+  const begins = (runId: string): void => commands.begin(runId);
+  const local = readerAgent(resultChars, { tier: 'local', begins });
   const remote = readerAgent(resultChars, { name: 'remote_reader' });
-  const sequence = readerAgent(resultChars, { name: 'sequence_reader', model: 'calls/pages', tier: 'local', parallel: false });
+  const sequence = emptyToolAgent('calls/pages', begins);
   const worker = await createWorker({
     agents: [local, remote, sequence],
-    providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }), calls: sequenceModel({ atOnce: CALLS_AT_ONCE }) },
+    providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }), calls: sequenceModel({ atOnce: CALLS_AT_ONCE, args: '{}' }) },
     connection,
     address,
     namespace,
@@ -50,7 +53,7 @@ export async function localSides(
     workflowsPath: fileURLToPath(new URL('workflow.ts', import.meta.url)),
     worker: {
       bundlerOptions: AS_PUBLISHED,
-      activities: { [EMPTY_CALL]: () => Promise.resolve() },
+      activities: { [EMPTY_CALL]: () => begins(activityInfo().workflowExecution?.workflowId ?? '') },
       interceptors: {
         activity: [clock.interceptor, commands.interceptor],
         workflowModules: [fileURLToPath(new URL('command-recorder.ts', import.meta.url))],

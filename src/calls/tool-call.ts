@@ -27,7 +27,7 @@ export function toolCall(run: CallingRun, invocation: ToolInvocation): ActivityC
   return {
     name: call.name,
     tier: isLocal ? 'local' : 'remote',
-    options: { summary: toolSummary(call.name, call.arguments), ...(isLocal ? localOptions(tool) : remoteOptions(run, tool)) },
+    options: { ...summaryOf(call), ...(isLocal ? localOptions(tool) : remoteOptions(run, tool)) },
     input: isLocal ? localInput(run, invocation) : remoteInput(run, invocation),
     returned: toolOutcome,
     failed: (error) => toolFailure(tool, error),
@@ -49,6 +49,12 @@ export function verifyCall(run: CallingRun, invocation: ToolInvocation): Activit
     returned: verifiedOutcome,
     failed: verifyFailure,
   };
+}
+
+/** A call without arguments has nothing to say beyond its name, which the activity bears. */
+function summaryOf({ name, arguments: args }: ToolInvocation['call']): Pick<ActivityOptions, 'summary'> {
+  const summary = toolSummary(name, args);
+  return summary === name ? {} : { summary };
 }
 
 function remoteOptions({ snapshot }: CallingRun, tool: ToolSnapshot): ActivityOptions {

@@ -48,6 +48,26 @@ test('a conversation that this process knows is not asked for', async () => {
   expect(fetch).toHaveBeenCalledTimes(1);
 });
 
+test('a result is remembered in the execution after the one that it was asked for in', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  const fetch = runOf([event('e0'), event('e1')]);
+  await cache.load(run, { through: 2, lastEventId: 'e1' }, fetch);
+  const next = { ...run, execution: 'run@2' };
+  cache.addResult(next, 'r1', 'e1', toolResult);
+  cache.addResult(next, 'r2', 'e1', toolResult);
+  await cache.load(next, { through: 3, lastEventId: 'e2', results: ['r1', 'r2'] }, fetch);
+  expect(fetch).toHaveBeenCalledTimes(1);
+});
+
+test('results that nobody has asked about yet count, however small each is', async () => {
+  const cache = new TranscriptCache(100_000);
+  const fetch = runOf([event('e0')]);
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, fetch);
+  for (let call = 0; call < 20; call += 1) cache.addResult(run, `r${call}`, 'e0', { ...toolResult, content: ['x'.repeat(10_000)] });
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, fetch);
+  expect(fetch).toHaveBeenCalledTimes(2);
+});
+
 test('only what is missing is asked for', async () => {
   const cache = new TranscriptCache(1_000_000);
   const all = [event('e0'), event('e1'), event('e2')];

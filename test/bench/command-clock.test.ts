@@ -5,7 +5,7 @@ import { CommandClock } from '../../bench/local/command-clock.ts';
 type Context = Parameters<ActivityInterceptorsFactory>[0];
 type Info = Parameters<CommandClock['sinks']['bench']['commands']['fn']>[0];
 
-test('a call is followed from its start to the next command of its run, and to the next call where nothing comes between', async () => {
+test('a call is followed from where its tool begins to the next command of its run, and from its start to the next call where nothing comes between', async () => {
   const clock = new CommandClock();
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => now);
@@ -18,15 +18,21 @@ test('a call is followed from its start to the next command of its run, and to t
     const info = { workflowExecution: { workflowId: 'r', runId: '1' }, activityType };
     await clock.interceptor({ info } as Context).inbound?.execute?.({ args: [], headers: {} }, () => Promise.resolve());
   };
+  const begin = (at: number): void => {
+    now = at;
+    clock.begin('r');
+  };
   command(0);
   await start(1, 'model');
   command(5);
   await start(6, 'tool');
+  begin(6.5);
   command(8);
   await start(10, 'tool');
+  begin(11);
   command(13);
   await start(20, 'model');
-  expect(clock.take('r', 'tool')).toEqual({ toNextCommand: [2, 3], toNextCall: [4] });
+  expect(clock.take('r', 'tool')).toEqual({ toNextCommand: [1.5, 2], toNextCall: [4] });
   expect(clock.take('r', 'tool')).toEqual({ toNextCommand: [], toNextCall: [] });
   vi.restoreAllMocks();
 });

@@ -39,3 +39,14 @@ describe('one line', () => {
     expect(utf8Length(oneLine('é'.repeat(300), 400))).toBeLessThanOrEqual(400);
   });
 });
+
+it('counts the bytes of texts of any length and script', () => {
+  const texts = fc.tuple(fc.string({ unit: 'binary' }), fc.constantFrom(0, 1, 2_048, 5_000)).map(([text, more]) => text + 'a'.repeat(more));
+  fc.assert(
+    fc.property(texts, (text) => {
+      expect(utf8Length(text)).toBe(Buffer.byteLength(text));
+    }),
+  );
+  expect(utf8Length('\u0000\u007f')).toBe(2);
+  expect(utf8Length('\u0080')).toBe(2);
+});

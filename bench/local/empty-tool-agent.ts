@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import { defineAgent } from '../../src/define/define-agent.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
+import { INSTRUCTIONS, TOOL_DESCRIPTION, TOOL_NAME } from '../scripted-run.ts';
+
+/** An agent whose local tool is given nothing, does nothing, and gives nothing, like the empty activity: what is between two calls is what they cost. It tells when it begins. */
+export function emptyToolAgent(model: string, begins: (runId: string) => void): AnyAgent {
+  return defineAgent({
+    name: 'empty_tool',
+    model,
+    parallel: false,
+    instructions: INSTRUCTIONS,
+    tools: [
+      defineTool({
+        name: TOOL_NAME,
+        description: TOOL_DESCRIPTION,
+        parameters: z.object({}),
+        tier: 'local',
+        execute: (_, { runId }) => begins(runId),
+      }),
+    ],
+  });
+}
