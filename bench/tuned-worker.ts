@@ -9,17 +9,17 @@ import { sequenceModel } from './sequence-model.ts';
 import type { TuningOption } from './tuning-options.ts';
 
 const RESULT_CHARS = 200;
-const THINKS_MS = 1_000;
+const THINKS_MS = 3_000;
 const READS_MS = 200;
 
-/** What a worker is given to do. */
+/** What a worker is given to do, and how many times in a round. */
 export const LOADS = {
   /** One run, whose model takes no time: latency. */
-  alone: { agent: 'reader', runs: 1, steps: 20 },
+  alone: { agent: 'reader', runs: 1, steps: 20, times: 5 },
   /** As many as keep the machine busy: throughput. */
-  together: { agent: 'reader', runs: 20, steps: 5 },
+  together: { agent: 'reader', runs: 20, steps: 5, times: 2 },
   /** Many that wait for a model, and then for a local tool, most of the time: how many may do so at once. */
-  waiting: { agent: 'waiter', runs: 150, steps: 1 },
+  waiting: { agent: 'waiter', runs: 150, steps: 1, times: 1 },
 } as const;
 
 /** One of `LOADS`. */

@@ -55,9 +55,12 @@ async function measureOption(stage: TuningStage, option: TuningOption, rounds: n
   try {
     for (let round = 1; round <= rounds; round += 1) {
       for (const load of Object.keys(LOADS) as LoadName[]) {
-        const times = new Map<TunedWorker, number>();
-        for (const worker of inTurn([plain, tuned], round)) times.set(worker, await worker.take(load));
-        ratios[load].push((times.get(tuned) ?? NaN) / (times.get(plain) ?? NaN));
+        const taken = new Map([plain, tuned].map((worker) => [worker, 0]));
+        for (let turn = 0; turn < LOADS[load].times; turn += 1) {
+          for (const worker of inTurn([plain, tuned], round + turn))
+            taken.set(worker, (taken.get(worker) ?? 0) + (await worker.take(load)));
+        }
+        ratios[load].push((taken.get(tuned) ?? NaN) / (taken.get(plain) ?? NaN));
       }
     }
   } finally {

@@ -20,7 +20,7 @@ export interface CreateWorkerOptions extends LonghaulPluginOptions {
   workflowsPath?: string;
   /** Milliseconds that calls in flight may go on after a shutdown began (SIGTERM, or `shutdown()`), before they are handed to another worker. Default 300,000. */
   shutdownGraceMs?: number;
-  /** Options of the Temporal Worker, for tuning. */
+  /** Options of the Temporal Worker, for tuning. By default it has slots for 500 activities, 500 local ones and 200 workflow tasks, and else what the SDK has. */
   worker?: Omit<
     Partial<WorkerOptions>,
     'connection' | 'namespace' | 'taskQueue' | 'workflowsPath' | 'shutdownGraceTime' | 'shutdownForceTime'
@@ -52,6 +52,15 @@ export interface WorkerHealth {
 }
 
 const DEFAULT_GRACE_MS = 300_000;
+/**
+ * Agents wait, for models and for whatever their tools ask, and hardly compute: how many may wait at once is not what
+ * should limit a worker. The SDK's own numbers are 100, 100 and 40. A task of a workflow waits for its local calls.
+ */
+const SLOTS = {
+  maxConcurrentActivityTaskExecutions: 500,
+  maxConcurrentLocalActivityExecutions: 500,
+  maxConcurrentWorkflowTaskExecutions: 200,
+} as const;
 /** After the grace time calls are aborted; this is how long they may take to notice. */
 const FORCE_AFTER_GRACE_MS = 30_000;
 
@@ -116,6 +125,8 @@ function workerOptions({ worker = {}, workflowsPath, shutdownGraceMs }: CreateWo
   const { plugin, ...rest } = place;
   const graceMs = shutdownGraceMs ?? DEFAULT_GRACE_MS;
   return {
+    // A tuner gives out slots by itself, and takes no numbers beside it.
+    ...(worker.tuner === undefined ? SLOTS : {}),
     ...worker,
     ...rest,
     ...(workflowsPath === undefined ? {} : { workflowsPath }),
