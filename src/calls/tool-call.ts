@@ -51,10 +51,9 @@ export function verifyCall(run: CallingRun, invocation: ToolInvocation): Activit
   };
 }
 
-/** A call without arguments has nothing to say beyond its name, which the activity bears. */
+/** Without arguments there is nothing to say beyond the name, which the activity bears. */
 function summaryOf({ name, arguments: args }: ToolInvocation['call']): Pick<ActivityOptions, 'summary'> {
-  const summary = toolSummary(name, args);
-  return summary === name ? {} : { summary };
+  return Object.keys(args).length === 0 ? {} : { summary: toolSummary(name, args) };
 }
 
 function remoteOptions({ snapshot }: CallingRun, tool: ToolSnapshot): ActivityOptions {
