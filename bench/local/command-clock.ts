@@ -1,7 +1,8 @@
+import { native } from '@temporalio/core-bridge';
 import type { ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/worker';
 import type { CommandSinks } from './protocol.ts';
 
-/** What happened to a run, as its worker saw it. Milliseconds. */
+/** What happened to a run. Milliseconds since the epoch. */
 interface Notes {
   starts: { name: string; at: number }[];
   begun: number[];
@@ -10,7 +11,7 @@ interface Notes {
 
 /** What comes after the calls of one activity of a run, in milliseconds. */
 export interface AfterCalls {
-  /** From where the activity's own function begins, the tool's or the empty one, to the next command: the workflow has worked on the result, and nobody has been told yet what it wants next. */
+  /** From where the activity's own function begins, the tool's or the empty one, to the next command: the workflow has worked on the result and asks for the next activity, of which nobody has heard yet. */
   toNextCommand: number[];
   /** From where the worker hands the activity over to where it hands over the next one, where that is the same. */
   toNextCall: number[];
@@ -18,14 +19,20 @@ export interface AfterCalls {
 
 /** Measures from the start of an activity to what its workflow does next. Only for workflows that ask for one activity at a time. */
 export class CommandClock {
+  readonly #now: () => number;
   readonly #notes = new Map<string, Notes>();
+
+  /** `now` is in milliseconds since the epoch. The default is the clock that there is in the sandbox, too. */
+  constructor(now: () => number = () => Number(native.getTimeOfDay()) / 1e6) {
+    this.#now = now;
+  }
 
   /** To be registered with the worker, beside `sinks` and the module of `command-recorder.ts`. */
   readonly interceptor: ActivityInterceptorsFactory = ({ info }) => ({
     inbound: {
       execute: (input, next) => {
         const { workflowExecution, activityType: name } = info;
-        this.#of(workflowExecution?.workflowId ?? '').starts.push({ name, at: performance.now() });
+        this.#of(workflowExecution?.workflowId ?? '').starts.push({ name, at: this.#now() });
         return next(input);
       },
     },
@@ -33,10 +40,9 @@ export class CommandClock {
 
   readonly sinks: InjectedSinks<CommandSinks> = {
     bench: {
-      commands: {
-        fn: ({ workflowId }, count) => {
-          const at = performance.now();
-          for (let one = 0; one < count; one += 1) this.#of(workflowId).commands.push(at);
+      asked: {
+        fn: ({ workflowId }, at) => {
+          this.#of(workflowId).commands.push(at);
         },
         callDuringReplay: false,
       },
@@ -45,7 +51,7 @@ export class CommandClock {
 
   /** To be called by a tool, or an activity, that begins. */
   begin(workflowId: string): void {
-    this.#of(workflowId).begun.push(performance.now());
+    this.#of(workflowId).begun.push(this.#now());
   }
 
   /** What came after each activity of that name in a run, which is then forgotten. */

@@ -9,7 +9,7 @@ export const EMPTY_CALL = 'empty';
 /** The way out of the sandbox for what a workflow asks for. */
 export interface CommandSinks extends Sinks {
   bench: {
-    /** So many activities were asked for, at the end of one activation. Called before the server or anybody else hears of it. */
-    commands(count: number): void;
+    /** Activities were asked for, at that time: milliseconds since the epoch. The worker hears of it only once it has encoded what was asked for. */
+    asked(at: number): void;
   };
 }

@@ -68,14 +68,21 @@ function remoteOptions({ snapshot }: CallingRun, tool: ToolSnapshot): ActivityOp
   };
 }
 
+/** By the snapshot of the tool, which never changes: local calls are quick, and are told the same each time. */
+const knownLocalOptions = new WeakMap<ToolSnapshot, ActivityOptions>();
+
 /** Its waits are within the task, too: a timer would be three events. */
 function localOptions(tool: ToolSnapshot): ActivityOptions {
-  return {
+  const known = knownLocalOptions.get(tool);
+  if (known !== undefined) return known;
+  const options: ActivityOptions = {
     startToCloseTimeout: tool.timeoutMs + TIMEOUT_GRACE_MS,
     scheduleToCloseTimeout: (tool.timeoutMs + TIMEOUT_GRACE_MS + backoffOf(tool).maxMs) * attemptsOf(tool),
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { ...retryOf(tool), maximumAttempts: attemptsOf(tool) },
   };
+  knownLocalOptions.set(tool, options);
+  return options;
 }
 
 function retryOf(tool: ToolSnapshot): NonNullable<ActivityOptions['retry']> {

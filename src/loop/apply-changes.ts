@@ -20,15 +20,18 @@ type Result = ToolOutcome & { type: 'result' };
 export function withChanges(state: RunState, prepared: PreparedCall, outcome: ToolOutcome): ToolOutcome {
   if (outcome.type !== 'result' || outcome.applied || prepared.type !== 'execute') return outcome;
   const { tool, call } = prepared.invocation;
-  const { state: changes = {}, ...kept } = outcome;
-  const problem = stateProblem(state.context.state, changes);
+  const { state: changes, asksRetry, ...kept } = outcome;
+  const problem = changes && stateProblem(state.context.state, changes);
   if (problem !== undefined) return broken(outcome, `Tool '${call.name}' keeps too much. ${problem}`);
   const updated = updatedDeps(state, outcome);
   if (!updated.ok)
     return broken(outcome, `The update of the deps by tool '${call.name}' was refused, and changed nothing: ${updated.problem}`);
-  for (const [key, value] of Object.entries(changes)) setState(state.context, key, value);
+  for (const [key, value] of Object.entries(changes ?? {})) setState(state.context, key, value);
   state.deps = updated.deps;
-  return { ...withinRetries(state, tool.modelRetries ?? DEFAULT_POLICY.modelRetries, call.name, kept), applied: true };
+  const result: Result = { ...kept, applied: true };
+  if (asksRetry) return withinRetries(state, tool.modelRetries ?? DEFAULT_POLICY.modelRetries, call.name, result);
+  if (result.status === 'success') state.modelRetries.delete(call.name);
+  return result;
 }
 
 /** Deps after an update; or why they cannot be so: it does not apply, or what it leads to does not fit. */
@@ -46,11 +49,7 @@ export function updatedDeps(
 }
 
 /** A tool that asks the model to try again is heard a bounded number of times in a row. */
-function withinRetries({ modelRetries }: RunState, allowed: number, name: string, { asksRetry, ...result }: Result): Result {
-  if (!asksRetry) {
-    if (result.status === 'success') modelRetries.delete(name);
-    return result;
-  }
+function withinRetries({ modelRetries }: RunState, allowed: number, name: string, result: Result): Result {
   const before = modelRetries.get(name) ?? 0;
   if (before < allowed) {
     modelRetries.set(name, before + 1);

@@ -1,17 +1,15 @@
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { CommandClock } from '../../bench/local/command-clock.ts';
 
 type Context = Parameters<ActivityInterceptorsFactory>[0];
-type Info = Parameters<CommandClock['sinks']['bench']['commands']['fn']>[0];
+type Info = Parameters<CommandClock['sinks']['bench']['asked']['fn']>[0];
 
 test('a call is followed from where its tool begins to the next command of its run, and from its start to the next call where nothing comes between', async () => {
-  const clock = new CommandClock();
   let now = 0;
-  vi.spyOn(performance, 'now').mockImplementation(() => now);
+  const clock = new CommandClock(() => now);
   const command = (at: number): void => {
-    now = at;
-    void clock.sinks.bench.commands.fn({ workflowId: 'r' } as Info, 1);
+    void clock.sinks.bench.asked.fn({ workflowId: 'r' } as Info, at);
   };
   const start = async (at: number, activityType: string): Promise<void> => {
     now = at;
@@ -34,5 +32,4 @@ test('a call is followed from where its tool begins to the next command of its r
   await start(20, 'model');
   expect(clock.take('r', 'tool')).toEqual({ toNextCommand: [1.5, 2], toNextCall: [4] });
   expect(clock.take('r', 'tool')).toEqual({ toNextCommand: [], toNextCall: [] });
-  vi.restoreAllMocks();
 });
