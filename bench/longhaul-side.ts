@@ -7,7 +7,8 @@ import type { CallClock } from './call-clock.ts';
 import { codecOptions } from './codec-options.ts';
 import { AS_PUBLISHED } from './as-published.ts';
 import { readerAgent } from './reader-agent.ts';
-import { promptFor, TOOL_NAME } from './scripted-run.ts';
+import { runsAgent } from './runs-agent.ts';
+import { TOOL_NAME } from './scripted-run.ts';
 import { callsOf, type Side, type SideSurroundings } from './side.ts';
 
 const TASK_QUEUE = 'bench-longhaul';
@@ -37,10 +38,7 @@ export async function longhaulSide(
     modelActivity: ACTIVITIES.callModel,
     toolActivity: TOOL_NAME,
     calls: callsOf,
-    run: async (runId, steps) => {
-      const result = await client.run(reader, { runId, input: promptFor(steps), maxIterations: steps + 1, taskQueue: TASK_QUEUE });
-      if (result.status !== 'completed') throw new Error(`Run "${runId}" of the agent ended as "${result.status}": ${result.error}`);
-    },
+    run: runsAgent(client, reader, TASK_QUEUE),
     stop: async () => {
       worker.shutdown();
       await running;

@@ -8,7 +8,8 @@ import { ACTIVITIES } from '../../src/protocol.ts';
 import { createWorker } from '../../worker/index.ts';
 import type { CallClock } from '../call-clock.ts';
 import { readerAgent } from '../reader-agent.ts';
-import { promptFor, TOOL_NAME } from '../scripted-run.ts';
+import { runsAgent } from '../runs-agent.ts';
+import { TOOL_NAME } from '../scripted-run.ts';
 import { AS_PUBLISHED } from '../as-published.ts';
 import { sequenceAnswers, sequenceModel } from '../sequence-model.ts';
 import { callsOf, type Side, type SideSurroundings } from '../side.ts';
@@ -71,10 +72,7 @@ export async function localSides(
     modelActivity: ACTIVITIES.callModel,
     toolActivity: TOOL_NAME,
     calls: callsOf,
-    run: async (runId, steps) => {
-      const result = await client.run(agent, { runId, input: promptFor(steps), maxIterations: steps + 1, taskQueue: TASK_QUEUE });
-      if (result.status !== 'completed') throw new Error(`Run "${runId}" of the agent ended as "${result.status}": ${result.error}`);
-    },
+    run: runsAgent(client, agent, TASK_QUEUE),
     stop,
   });
   return {
