@@ -1,9 +1,10 @@
 import { activityInfo, getClient } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { askAgainAfterMs, isAskAgain } from '../src/client/ask-again.ts';
 import { GRPC, grpcCode } from '../src/client/grpc-code.ts';
 import { errorMessage } from '../src/domain/error.ts';
-import { type OfRun, scopedName } from '../src/protocol.ts';
+import { type OfRun, type QueryingActivity, scopedName } from '../src/protocol.ts';
 
 /**
  * How long each attempt of a query may take. A busy workflow task delays it without an error; where the server sheds what
@@ -11,6 +12,9 @@ import { type OfRun, scopedName } from '../src/protocol.ts';
  */
 const QUERY_DEADLINES_MS = [1_000, 2_000, 5_000, 5_000, 5_000];
 const PAUSE_MS = 50;
+
+/** How long a query is asked again whose worker had to load the run. */
+const ASK_AGAIN_FOR_MS = 10_000;
 
 /** No answer in time (of two kinds), no poller seen yet, the first task not scheduled yet, too much at once: all pass. */
 const PASSING = new Set<number | undefined>([
@@ -54,13 +58,14 @@ export function executionKey(): string {
  */
 export async function queryRun<Answer>({ run }: OfRun, query: string, argument: unknown): Promise<Answer> {
   const name = scopedName(query, run);
-  const { workflowExecution } = activityInfo();
+  const { workflowExecution, activityId } = activityInfo();
   const client = getClient();
   const handle = client.workflow.getHandle(workflowExecution?.workflowId ?? '', workflowExecution?.runId);
+  const ask = (): Promise<Answer> => handle.query<Answer, [unknown, QueryingActivity]>(name, argument, { activityId });
   let last: unknown;
   for (const [retry, deadlineMs] of QUERY_DEADLINES_MS.entries()) {
     try {
-      return await client.withDeadline(Date.now() + deadlineMs, () => handle.query<Answer, [unknown]>(name, argument));
+      return await client.withDeadline(Date.now() + deadlineMs, () => untilAnswered(ask));
     } catch (error) {
       last = error;
       if (!PASSING.has(grpcCode(error))) break;
@@ -71,6 +76,19 @@ export async function queryRun<Answer>({ run }: OfRun, query: string, argument: 
     type: 'transcript_unavailable',
     message: `The run did not answer the query "${name}": ${whyOf(last)}`,
   });
+}
+
+/** Asks again as long as the worker that was asked has to load the run first. */
+async function untilAnswered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  const begun = Date.now();
+  for (let asked = 1; ; asked += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isAskAgain(error) || Date.now() - begun > ASK_AGAIN_FOR_MS) throw error;
+      await sleep(askAgainAfterMs(asked));
+    }
+  }
 }
 
 /** The SDK wraps what the server said in an error that says no more than what failed. */

@@ -72,6 +72,17 @@ export const QUERIES = {
   decision: 'decision',
 } as const;
 
+/**
+ * How the error of a query begins that came while its run was loaded together with events that no workflow task has handled
+ * yet: asked again, it is answered. The server passes on nothing of an error but its message.
+ */
+export const ASK_AGAIN = 'Ask again';
+
+/** The second argument of a query between a run and its own activities: which activity asks. It knows that the server has what led to it. */
+export interface QueryingActivity {
+  activityId: string;
+}
+
 /** The names of the Updates that a run takes. */
 export const UPDATES = {
   approve: 'approve',

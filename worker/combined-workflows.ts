@@ -13,8 +13,8 @@ function workflowModule(name: string): string {
 /** The module that exports `agentRun` alone: everything exported there becomes a workflow type. */
 export const AGENT_RUN_MODULE = workflowModule('agent-run');
 
-/** The interceptor that passes the reason of a cancellation in. */
-export const CANCELLATION_MODULE = workflowModule('cancellation');
+/** The modules that every bundle needs: the reason of a cancellation, which the SDK does not pass in, and the guard against what queries do to runs. */
+export const INTERCEPTOR_MODULES: readonly string[] = ['cancellation', 'query-guard'].map(workflowModule);
 
 /**
  * A module that exports the user's workflows and `agentRun`, so that one worker serves both without the user having

@@ -9,9 +9,9 @@ import type { CodecOptions } from '../src/codec/codec-options.ts';
 import { FAILURE_CONVERTER_PATH, withCodec } from '../src/codec/with-codec.ts';
 import { UsageError } from '../src/domain/error.ts';
 import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
+import { checkBundle } from './bundle-check.ts';
 import { otherActivities } from './other-activities.ts';
-import { CANCELLATION_MODULE, combinedWorkflows, resolveSdk } from './combined-workflows.ts';
-import { requireEncodedFailures } from './encoded-failures.ts';
+import { combinedWorkflows, INTERCEPTOR_MODULES, resolveSdk } from './combined-workflows.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
 import { deploymentOptions, requireSupport, type SystemInfoAccess, type Versioning } from './versioning.ts';
 
@@ -53,7 +53,7 @@ export class LonghaulPlugin extends SimplePlugin {
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
-    if (this.#encrypts) requireEncodedFailures(options.workflowBundle);
+    checkBundle(options.workflowBundle, { encrypts: this.#encrypts });
     const { registry } = this.#runtime;
     const { names, fallback } = otherActivities(options.activities, registry.hasMcpServers);
     for (const name of names) this.#runtime.otherActivities.add(name);
@@ -116,11 +116,11 @@ export class LonghaulPlugin extends SimplePlugin {
   }
 
   override configureBundler(options: BundleOptions): BundleOptions {
-    const modules = [...(options.workflowInterceptorModules ?? [])];
+    const modules = options.workflowInterceptorModules ?? [];
     return {
       ...super.configureBundler(options),
       workflowsPath: combinedWorkflows(options.workflowsPath),
-      workflowInterceptorModules: modules.includes(CANCELLATION_MODULE) ? modules : [...modules, CANCELLATION_MODULE],
+      workflowInterceptorModules: [...new Set([...modules, ...INTERCEPTOR_MODULES])],
       webpackConfigHook: resolveSdk(options.webpackConfigHook),
       ...(this.#encrypts ? { failureConverterPath: FAILURE_CONVERTER_PATH } : {}),
     };

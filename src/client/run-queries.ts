@@ -1,6 +1,7 @@
 import { type Client, QueryNotRegisteredError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { errorMessage } from '../domain/error.ts';
+import { askAgainAfterMs, isAskAgain } from './ask-again.ts';
 import { GRPC, grpcCode } from './grpc-code.ts';
 import { runNotFound } from './run-outcome.ts';
 import { pause } from './waiting.ts';
@@ -20,16 +21,21 @@ const UNANSWERED = new Set<number | undefined>([
 /** Between two executions of a run the server waits up to a second before the first task of the next. */
 const SWITCH_PAUSE_MS = 100;
 
+/** How long a query is asked again whose worker had to load the run. Of a run that was ended with events unhandled only the history tells. */
+const ASK_AGAIN_FOR_MS = 1_500;
+
 /** The answer of a query to the newest execution, or undefined where no worker answered in time. Throws `run_not_found`. */
 export async function queryRun<Answer>(client: Client, runId: string, query: string, argument?: unknown): Promise<Answer | undefined> {
   const handle = client.workflow.getHandle(runId);
-  const deadline = Date.now() + QUERY_DEADLINE_MS;
-  for (;;) {
+  const begun = Date.now();
+  const deadline = begun + QUERY_DEADLINE_MS;
+  for (let asked = 1; ; asked += 1) {
     try {
       return await client.withDeadline(deadline, () => handle.query<Answer, [unknown]>(query, argument ?? null));
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw runNotFound(client, runId);
       if (isSwitching(error) && Date.now() + SWITCH_PAUSE_MS < deadline) await pause(SWITCH_PAUSE_MS);
+      else if (isAskAgain(error) && Date.now() - begun < ASK_AGAIN_FOR_MS) await pause(askAgainAfterMs(asked));
       else if (error instanceof QueryNotRegisteredError || UNANSWERED.has(grpcCode(error))) return undefined;
       else throw error;
     }

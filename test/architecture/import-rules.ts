@@ -121,6 +121,7 @@ const ZONES: readonly Zone[] = [
       'src/client/run-outcome.ts',
       'src/client/request-cancel.ts',
       'src/client/grpc-code.ts',
+      'src/client/ask-again.ts',
     ],
     packages: ['node:*', 'zod', 'openai', 'lru-cache', '@temporalio/activity', '@temporalio/common', '@temporalio/client'],
   },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { BUNDLE_MARK as QUERY_GUARD } from '../../src/answers/task-doubt.ts';
 import { connect } from '../../src/client/index.ts';
 import { BUNDLE_MARK } from '../../src/codec/failure-converter.ts';
 import { FAILURE_CONVERTER_PATH } from '../../src/codec/with-codec.ts';
@@ -18,15 +19,17 @@ test('a plugin gives its codec to worker, replay worker, client and bundle', () 
 
 test('a plugin without encryption leaves failures as they are', () => {
   const plain = new LonghaulPlugin({ agents: [], providers: {}, codec: { compression: true } });
-  expect(plain.configureWorker({ taskQueue: 'q', workflowBundle: { code: '' } }).dataConverter).not.toHaveProperty('failureConverterPath');
+  expect(plain.configureWorker({ taskQueue: 'q', workflowBundle: { code: QUERY_GUARD } }).dataConverter).not.toHaveProperty(
+    'failureConverterPath',
+  );
   expect(plain.configureBundler({ workflowsPath: '/w.js' })).not.toHaveProperty('failureConverterPath');
 });
 
 test('a bundle is taken by a worker that encrypts only with the converter of failures in it', () => {
-  expect(() => plugin.configureWorker({ taskQueue: 'q', workflowBundle: { code: 'workflows' } })).toThrow(
+  expect(() => plugin.configureWorker({ taskQueue: 'q', workflowBundle: { code: QUERY_GUARD } })).toThrow(
     'bundleWorkflowCode({…, plugins: [plugin]})',
   );
-  expect(plugin.configureWorker({ taskQueue: 'q', workflowBundle: { code: `workflows // ${BUNDLE_MARK}` } })).toHaveProperty(
+  expect(plugin.configureWorker({ taskQueue: 'q', workflowBundle: { code: `${QUERY_GUARD} // ${BUNDLE_MARK}` } })).toHaveProperty(
     'workflowBundle',
   );
 });

@@ -14,8 +14,10 @@ const {
   TEST_MODEL_URL = '',
   TEST_TOOL_URL = '',
   TEST_TOOL_TIER = 'remote',
+  TEST_TOOL_APPROVAL = '',
   TEST_HEARTBEAT_MS = '1500',
   TEST_GRACE_MS = '20000',
+  TEST_STICKY_MS = '1000',
 } = process.env;
 
 const work = defineTool({
@@ -23,6 +25,7 @@ const work = defineTool({
   description: 'Does a piece of work',
   parameters: z.object({ n: z.number() }),
   tier: TEST_TOOL_TIER === 'local' ? 'local' : 'remote',
+  ...(TEST_TOOL_APPROVAL === 'always' ? { approval: 'always' } : {}),
   execute: async ({ n }, { signal, idempotencyKey }) => {
     const headers = { 'idempotency-key': idempotencyKey };
     const response = await fetch(`${TEST_TOOL_URL}/work/${n}`, { method: 'POST', headers, signal });
@@ -40,7 +43,7 @@ const worker = await createWorker({
   heartbeatMs: Number(TEST_HEARTBEAT_MS),
   shutdownGraceMs: Number(TEST_GRACE_MS),
   // A workflow task for a worker that is dead waits this long on that worker's own queue.
-  worker: { stickyQueueScheduleToStartTimeout: 1_000, workflowBundle: { codePath: TEST_BUNDLE } },
+  worker: { stickyQueueScheduleToStartTimeout: Number(TEST_STICKY_MS), workflowBundle: { codePath: TEST_BUNDLE } },
 });
 process.stdout.write('ready\n');
 await worker.run();

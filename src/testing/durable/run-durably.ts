@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { connect } from '../../client/connect.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
+import { queryRun } from '../../client/run-queries.ts';
 import type { StartOptions } from '../../client/start-run.ts';
 import type { AgentDefinition } from '../../define/agent-definition.ts';
 import type { Event } from '../../domain/event.ts';
@@ -99,8 +100,9 @@ interface RunRecord {
 async function recordOf(client: LonghaulClient, run: RunHandle<unknown>): Promise<RunRecord> {
   const events: Event[] = [];
   for await (const event of run.events()) events.push(event);
-  const { deps } = await client.temporal.workflow.getHandle(run.runId).query<DataView>(QUERIES.data);
-  return { events, steps: await run.steps(), deps };
+  const data = await queryRun<DataView>(client.temporal, run.runId, QUERIES.data);
+  if (data === undefined) throw new Error(`No worker answered for run "${run.runId}" once it had ended`);
+  return { events, steps: await run.steps(), deps: data.deps };
 }
 
 /** A run that has ended is beyond that. */

@@ -1,0 +1,25 @@
+import type { WorkflowBundleOption } from '@temporalio/worker';
+import { readFileSync } from 'node:fs';
+import { BUNDLE_MARK as QUERY_GUARD_MARK } from '../src/answers/task-doubt.ts';
+import { BUNDLE_MARK as FAILURE_CONVERTER_MARK } from '../src/codec/failure-converter.ts';
+import { UsageError } from '../src/domain/error.ts';
+
+/**
+ * Throws a UsageError for a workflow bundle, made ahead, that lacks what only the bundler can put in: the guard without
+ * which a query can stick a run for ever, and for a worker that encrypts the failure converter without which messages of
+ * failed workflows stay in clear text. Neither would be noticed in time.
+ */
+export function checkBundle(bundle: WorkflowBundleOption | undefined, { encrypts }: { encrypts: boolean }): void {
+  if (bundle === undefined) return;
+  const code = 'code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8');
+  if (!code.includes(QUERY_GUARD_MARK)) {
+    throw new UsageError(`The workflow bundle was made without Longhaul's plugin: a query could stick a run for ever. ${ADVICE}`);
+  }
+  if (encrypts && !code.includes(FAILURE_CONVERTER_MARK)) {
+    throw new UsageError(
+      `The worker encrypts, and its workflow bundle was made without encryption: failure messages would stay in clear text. ${ADVICE}`,
+    );
+  }
+}
+
+const ADVICE = 'Make the bundle with the same plugin: bundleWorkflowCode({…, plugins: [plugin]})';
