@@ -11,10 +11,10 @@ export interface WorkflowBundle {
   remove: () => Promise<void>;
 }
 
-/** Bundles Longhaul's workflows into a file, for workers whose memory is measured: a bundler would be most of it. */
-export async function bundleToFile(): Promise<WorkflowBundle> {
+/** Bundles Longhaul's workflows, and those of a module, into a file, for workers whose memory is measured: a bundler would be most of it. */
+export async function bundleToFile(workflowsPath: string = AGENT_RUN_MODULE): Promise<WorkflowBundle> {
   const { code } = await bundleWorkflowCode({
-    workflowsPath: AGENT_RUN_MODULE,
+    workflowsPath,
     plugins: [new LonghaulPlugin({ agents: [], providers: {} })],
     logger: new DefaultLogger('ERROR'),
   });

@@ -3,6 +3,7 @@ import { type Check, checkLines, closingLine } from './check.ts';
 import { flood } from './flood.ts';
 import { parseOptions, type Part, type StormOptions, USAGE } from './options.ts';
 import type { Outcome } from './outcome.ts';
+import { queriesStorm } from './queries-storm.ts';
 import { type OnStage, withStages } from './stage.ts';
 import { errorMessage } from '../../src/domain/error.ts';
 
@@ -13,6 +14,11 @@ import { errorMessage } from '../../src/domain/error.ts';
 
 /** Runs that the worker of `approvals` keeps in memory. */
 const CACHED_RUNS = 50;
+
+/** What keeps the runs of `queries` from being in memory, and how long they are. */
+const HARDLY_ANY_RUNS = 2;
+const FEW_EVENTS = 40;
+const ROUNDS = 6;
 
 function say(line: string): void {
   process.stderr.write(`[storm] ${line}\n`);
@@ -27,7 +33,7 @@ function readOptions(): StormOptions {
   }
 }
 
-function play(part: Part, { runs, messages, busySeconds }: StormOptions, onStage: OnStage): Promise<Outcome> {
+function play(part: Part, { runs, messages, busySeconds, queriedRuns, workers, seed }: StormOptions, onStage: OnStage): Promise<Outcome> {
   switch (part) {
     case 'approvals':
       return onStage({ name: part, cached: CACHED_RUNS }, (stage) => approvalsStorm(stage, runs));
@@ -35,6 +41,10 @@ function play(part: Part, { runs, messages, busySeconds }: StormOptions, onStage
       return onStage({ name: part }, (stage) => flood(stage, { messages, workMs: 0 }));
     case 'busy':
       return onStage({ name: part }, (stage) => flood(stage, { messages, workMs: busySeconds * 1_000 }));
+    case 'queries':
+      return onStage({ name: part, cached: HARDLY_ANY_RUNS, eventsOfExecution: FEW_EVENTS }, (stage) =>
+        queriesStorm(stage, { runs: queriedRuns, rounds: ROUNDS, workers, seed }),
+      );
   }
 }
 

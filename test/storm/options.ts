@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 /** What the storm consists of. */
-export const PARTS = ['approvals', 'messages', 'busy'] as const;
+export const PARTS = ['approvals', 'messages', 'busy', 'queries'] as const;
 
 export type Part = (typeof PARTS)[number];
 
@@ -14,12 +14,17 @@ export interface StormOptions {
   messages: number;
   /** Seconds that the tool call of `busy` takes. */
   busySeconds: number;
+  /** Runs of `queries` in all, and workers that are killed at random; one worker is left alone. */
+  queriedRuns: number;
+  workers: number;
+  /** What `queries` draws its moments from. */
+  seed: number;
   /** Whether a line of figures comes before the closing line, for a machine to read. */
   json: boolean;
 }
 
 /** What to type. */
-export const USAGE = `Usage: npm run storm -- [--runs 500] [--messages 5000] [--busy-seconds 60] [--only ${PARTS.join(',')}] [--json]`;
+export const USAGE = `Usage: npm run storm -- [--runs 500] [--messages 5000] [--busy-seconds 60] [--queried-runs 200] [--workers 3] [--seed 1] [--only ${PARTS.join(',')}] [--json]`;
 
 /** Reads the command line. Throws an error whose message says what is wrong with it. */
 export function parseOptions(args: readonly string[]): StormOptions {
@@ -29,6 +34,9 @@ export function parseOptions(args: readonly string[]): StormOptions {
       runs: { type: 'string', default: '500' },
       messages: { type: 'string', default: '5000' },
       'busy-seconds': { type: 'string', default: '60' },
+      'queried-runs': { type: 'string', default: '200' },
+      workers: { type: 'string', default: '3' },
+      seed: { type: 'string', default: '1' },
       only: { type: 'string', default: PARTS.join(',') },
       json: { type: 'boolean', default: false },
     },
@@ -38,6 +46,9 @@ export function parseOptions(args: readonly string[]): StormOptions {
     runs: count('runs', values.runs),
     messages: count('messages', values.messages),
     busySeconds: count('busy-seconds', values['busy-seconds']),
+    queriedRuns: count('queried-runs', values['queried-runs']),
+    workers: count('workers', values.workers),
+    seed: count('seed', values.seed),
     json: values.json,
   };
 }

@@ -1,10 +1,17 @@
 import { Client, Connection } from '@temporalio/client';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { bundleToFile } from '../../bench/workflow-bundle.ts';
+import type { ExecutionHistory } from '../../src/client/execution-history.ts';
 import { LonghaulClient } from '../../src/client/index.ts';
 import { SHED_RETRY } from '../../src/client/shed-retry.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
+import { Replayer } from '../../worker/index.ts';
+import type { ReplayedExecution } from './queries-checks.ts';
+import { replayed } from './replayed.ts';
 import { StormWorker } from './storm-worker.ts';
+
+const WORKFLOWS = fileURLToPath(new URL('storm-workflows.ts', import.meta.url));
 
 /** Where a part of the storm takes place: on a task queue of its own. */
 export interface Stage {
@@ -13,6 +20,10 @@ export interface Stage {
   ledger: string;
   /** Its worker is running. */
   worker: StormWorker;
+  /** Starts another worker beside it, stopped with the stage. */
+  addWorker(): Promise<StormWorker>;
+  /** Replays the executions of a run, one after the other. */
+  replay(runId: string, executions: readonly ExecutionHistory[]): Promise<ReplayedExecution[]>;
   /** A client with a connection of its own, closed with the stage. */
   connect(): Promise<LonghaulClient>;
   say(line: string): void;
@@ -21,8 +32,10 @@ export interface Stage {
 /** What a part is played with. */
 interface StageOptions {
   name: string;
-  /** Runs that the worker keeps in memory. */
+  /** Runs that a worker keeps in memory. */
   cached?: number;
+  /** Events of an execution after which a run continues as new. */
+  eventsOfExecution?: number;
 }
 
 /** Plays a part on the stage and tidies up, whatever becomes of it. */
@@ -35,19 +48,19 @@ export type OnStage = <Result>(options: StageOptions, play: (stage: Stage) => Pr
 export async function withStages<Result>(say: Stage['say'], play: (onStage: OnStage) => Promise<Result>): Promise<Result> {
   const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
   try {
-    const bundle = await bundleToFile();
+    const bundle = await bundleToFile(WORKFLOWS);
+    const replayer = new Replayer({ worker: { workflowBundle: { codePath: bundle.path } } });
     const { address, namespace } = server;
     try {
-      return await play(async ({ name, cached }, playPart) => {
+      return await play(async ({ name, ...options }, playPart) => {
         const ledger = join(dirname(bundle.path), `${name}.jsonl`);
-        const worker = new StormWorker({
-          address,
-          namespace,
-          taskQueue: name,
-          bundlePath: bundle.path,
-          ledger,
-          ...(cached === undefined ? {} : { cached }),
-        });
+        const workers: StormWorker[] = [];
+        const addWorker = async (): Promise<StormWorker> => {
+          const worker = new StormWorker({ address, namespace, taskQueue: name, bundlePath: bundle.path, ledger, ...options });
+          workers.push(worker);
+          await worker.start();
+          return worker;
+        };
         const clients: LonghaulClient[] = [];
         const connect = async (): Promise<LonghaulClient> => {
           const client = await ownConnection(address, namespace);
@@ -55,14 +68,17 @@ export async function withStages<Result>(say: Stage['say'], play: (onStage: OnSt
           return client;
         };
         try {
-          await worker.start();
-          return await playPart({ taskQueue: name, ledger, worker, connect, say: (line) => say(`${name}: ${line}`) });
+          const worker = await addWorker();
+          const replay = (runId: string, executions: readonly ExecutionHistory[]): Promise<ReplayedExecution[]> =>
+            replayed(replayer, runId, executions);
+          return await playPart({ taskQueue: name, ledger, worker, addWorker, replay, connect, say: (line) => say(`${name}: ${line}`) });
         } finally {
           await Promise.all(clients.map((client) => client.close()));
-          await worker.stop();
+          await Promise.all(workers.map((worker) => worker.stop()));
         }
       });
     } finally {
+      await replayer.close();
       await bundle.remove();
     }
   } finally {

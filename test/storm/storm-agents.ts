@@ -7,7 +7,7 @@ import { writeEffect } from './ledger.ts';
 /** Milliseconds of a call that does nothing: a run without work should not keep its worker busy. */
 const REST_MS = 100;
 
-/** The agents of the storm: one that pays once, and one that goes on until it is told to stop. Payments are written into the ledger. */
+/** The agents of the storm: one that pays once, one that goes on until it is told to stop, and one with so many rounds of calls. Payments are written into the ledger. */
 export function stormAgents(ledger: string): AnyAgent[] {
   const pay = defineTool({
     name: 'pay',
@@ -36,7 +36,15 @@ export function stormAgents(ledger: string): AnyAgent[] {
       return 'worked';
     },
   });
+  const note = defineTool({
+    name: 'note',
+    description: 'Notes something, without a task of its own',
+    parameters: z.object({ number: z.int() }),
+    tier: 'local',
+    execute: ({ number }) => `noted ${number}`,
+  });
   const payer = defineAgent({ name: 'payer', model: 'storm/payer', tools: [pay] });
   const talker = defineAgent({ name: 'talker', model: 'storm/talker', tools: [pay, rest, work], maxIterations: 1_000_000 });
-  return [payer, talker];
+  const clerk = defineAgent({ name: 'clerk', model: 'storm/clerk', tools: [pay, rest, note], maxIterations: 1_000 });
+  return [payer, talker, clerk];
 }

@@ -12,6 +12,12 @@ export interface TalkerInput {
   workMs: number;
 }
 
+/** What the first message of the clerk says, as JSON. */
+export interface ClerkInput {
+  /** Rounds of calls. */
+  rounds: number;
+}
+
 /** The message that makes the talker answer. */
 export const STOP = 'stop';
 
@@ -19,8 +25,21 @@ export const STOP = 'stop';
 export function stormModel(): ModelClient {
   return {
     capabilities: { structuredOutput: true },
-    call: (request) => Promise.resolve(request.model === 'payer' ? payer(request) : talker(request)),
+    call: (request) => Promise.resolve(MODELS[request.model]?.(request) ?? talker(request)),
   };
+}
+
+const MODELS: Readonly<Record<string, (request: ModelRequest) => ModelResponse>> = { payer, talker, clerk };
+
+/** Two calls at once in every round, and in every third round one that waits for approval. */
+function clerk(request: ModelRequest): ModelResponse {
+  if (request.tools.length === 0) return answer('Much was said.');
+  const { rounds } = JSON.parse(said(request)[0] ?? '') as ClerkInput;
+  const round = lastNumber(request) + 1;
+  if (round > rounds) return answer('Done.');
+  const asked = round % 3 === 0 ? [payment(round)] : [];
+  const others = ['rest', 'note'].map((name): RawToolCall => ({ id: `${name}-${round}`, name, arguments: { number: round } }));
+  return calls([...asked, ...others]);
 }
 
 /** Pays once, what its input says, and tells what came of it. */

@@ -13,6 +13,8 @@ export interface WorkerSetting {
   ledger: string;
   /** Runs that it keeps in memory; the usual number where this is left out. */
   cached?: number;
+  /** Events of an execution after which a run continues as new; the usual number where this is left out. */
+  eventsOfExecution?: number;
 }
 
 const PROGRAM = fileURLToPath(new URL('worker-process.ts', import.meta.url));

@@ -6,7 +6,7 @@ import type { WorkerSetting } from './storm-worker.ts';
 
 /** A worker of the storm, in a process of its own, so that it can be killed. It ends with its parent, whatever becomes of that. */
 
-const { address, namespace, taskQueue, bundlePath, ledger, cached } = JSON.parse(process.argv[2] ?? '') as WorkerSetting;
+const { address, namespace, taskQueue, bundlePath, ledger, cached, eventsOfExecution } = JSON.parse(process.argv[2] ?? '') as WorkerSetting;
 process.once('disconnect', () => process.exit());
 // Ctrl-C in a terminal reaches this process too; the parent ends it.
 Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'ERROR' } }, shutdownSignals: [] });
@@ -17,7 +17,14 @@ const worker = await createWorker({
   connection: await NativeConnection.connect({ address }),
   namespace,
   taskQueue,
-  worker: { workflowBundle: { codePath: bundlePath }, ...(cached === undefined ? {} : { maxCachedWorkflows: cached }) },
+  // A worker that is killed is noticed soon, and so is its absence from the queue that is its own.
+  heartbeatMs: 1_000,
+  ...(eventsOfExecution === undefined ? {} : { continueAsNew: { events: eventsOfExecution } }),
+  worker: {
+    workflowBundle: { codePath: bundlePath },
+    stickyQueueScheduleToStartTimeout: 1_000,
+    ...(cached === undefined ? {} : { maxCachedWorkflows: cached }),
+  },
 });
 process.send?.('ready');
 await worker.run();

@@ -1,0 +1,35 @@
+import proto from '@temporalio/proto';
+import type { ExecutionHistory } from '../../src/client/execution-history.ts';
+import type { Replayer } from '../../worker/index.ts';
+import type { ReplayedExecution } from './queries-checks.ts';
+
+/** News came while the run was about to end its execution: the server has the task redone. */
+const UNHANDLED = proto.temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND;
+
+/** Replays the executions of a run, and tells what their histories say of failed tasks and accepted Updates. */
+export async function replayed(replayer: Replayer, runId: string, executions: readonly ExecutionHistory[]): Promise<ReplayedExecution[]> {
+  const all: ReplayedExecution[] = [];
+  for (const history of executions) {
+    const verdict = await replayer.replay(runId, history.events);
+    all.push({ ...readEvents(history), ...(verdict.type === 'ok' ? {} : { divergence: verdict.message }) });
+  }
+  return all;
+}
+
+function readEvents({ events }: ExecutionHistory): Omit<ReplayedExecution, 'divergence'> {
+  const failedTasks = events.flatMap(({ workflowTaskFailedEventAttributes: failed }) =>
+    failed && failed.cause !== UNHANDLED ? [failed.failure?.message ?? String(failed.cause)] : [],
+  );
+  const accepted = events.flatMap(({ workflowExecutionUpdateAcceptedEventAttributes: update }) => {
+    const { name, args } = update?.acceptedRequest?.input ?? {};
+    const data = args?.payloads?.[0]?.data;
+    return name && data ? [{ name, input: JSON.parse(Buffer.from(data).toString('utf8')) as { content?: string; callId?: string } }] : [];
+  });
+  const of = (kind: string): (typeof accepted)[number]['input'][] =>
+    accepted.filter(({ name }) => name === kind || name.endsWith(`.${kind}`)).map(({ input }) => input);
+  return {
+    failedTasks,
+    messages: of('send').map(({ content }) => content ?? ''),
+    approvals: of('approve').map(({ callId }) => callId ?? ''),
+  };
+}
