@@ -11,6 +11,7 @@ import { type AskedRun, askAndTell, type Talk } from './ask-and-tell.ts';
 import type { Stage } from './stage.ts';
 import type { ClerkInput } from './storm-model.ts';
 import { secondsSince, timings } from './timings.ts';
+import { whereItStands } from './where-it-stands.ts';
 
 /** Runs that go on at once: more than the workers keep in memory. */
 const AT_ONCE = 8;
@@ -109,14 +110,22 @@ async function play(
       : await temporal.workflow.start('inlineClerk', { workflowId: asked.runId, taskQueue, args: [text] });
   const ended = new AbortController();
   const talking = askAndTell(temporal, asked, random, ended.signal);
-  const late = pause(PATIENCE_MS, 'it has not ended', { signal: ended.signal, ref: false }).catch(() => 'ended');
   const result = handle.result().then(
     () => 'COMPLETED',
     (error: unknown) => errorMessage(error),
   );
-  const status = await Promise.race([result, late]);
+  const late = pause(PATIENCE_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+  const status = (await Promise.race([result, late])) ?? (await endStuck(temporal, asked.runId, result));
   ended.abort();
   return { asked, status, talk: await talking };
+}
+
+/** Says where the run stands, and ends it, so that nothing waits for it any longer. */
+async function endStuck(temporal: Client, runId: string, result: Promise<string>): Promise<string> {
+  const where = await whereItStands(temporal, runId);
+  await temporal.workflow.getHandle(runId).terminate('the storm is over');
+  await result;
+  return `it has not ended; ${where}`;
 }
 
 async function killAtRandom(workers: readonly Stage['worker'][], random: () => number, ended: AbortSignal): Promise<number> {
