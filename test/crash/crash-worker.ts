@@ -17,6 +17,8 @@ export interface WorkerSetting {
   onceTimeoutMs: number;
   /** A run continues as new when its execution has so many events. */
   eventsOfExecution: number;
+  /** Runs that it keeps in memory; the usual number where this is left out. */
+  cached?: number;
 }
 
 /** What the process is told: whom to kill, from now on. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleInto } from './bundle.ts';
 import { CrashServer, findCli } from './crash-server.ts';
+import { HistoryCheck } from './history-check.ts';
 import { type Ground, type Lane, openLane } from './lane.ts';
 import { Ledger } from './ledger.ts';
 import type { Outcome } from './outcome.ts';
@@ -11,19 +12,29 @@ import type { Pass } from './pass.ts';
 /** Opens one lane after the other of a pass. */
 export type OpenLane = () => Promise<Lane>;
 
+/** How the runs are played. */
+interface GroundOptions {
+  say: (line: string) => void;
+  /** Runs are asked all the time, and their histories are checked. */
+  queries: boolean;
+}
+
 /** Prepares what all lanes share, and takes it away afterwards, unless there is something in it to be looked at. */
-export async function onGround(say: (line: string) => void, play: (ground: Ground) => Promise<Outcome[]>): Promise<Outcome[]> {
+export async function onGround({ say, queries }: GroundOptions, play: (ground: Ground) => Promise<Outcome[]>): Promise<Outcome[]> {
   const cliPath = await findCli(say);
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-crash-'));
   // Every worker compiles the same files.
   process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled');
   const ledger = new Ledger(join(folder, 'ledger.db'));
+  const bundlePath = await bundleInto(folder);
+  const histories = queries ? new HistoryCheck(bundlePath) : undefined;
   let isClean = false;
   try {
-    const outcomes = await play({ folder, cliPath, bundlePath: await bundleInto(folder), ledger });
+    const outcomes = await play({ folder, cliPath, bundlePath, ledger, ...(histories === undefined ? {} : { histories }) });
     isClean = outcomes.every(({ problems }) => problems.length === 0);
     return outcomes;
   } finally {
+    await histories?.close();
     ledger.close();
     if (isClean) await rm(folder, { recursive: true, maxRetries: 5 });
     else say(`everything is kept in ${folder}`);

@@ -4,6 +4,8 @@ import { executionHistory, historyJson } from '../../src/client/execution-histor
 import { RunChain } from '../../src/client/run-chain.ts';
 import { errorMessage } from '../../src/domain/error.ts';
 import { secondsSince } from '../storm/timings.ts';
+import { askConstantly } from './ask-constantly.ts';
+import type { HistoryCheck } from './history-check.ts';
 import type { Lane } from './lane.ts';
 import type { Outcome } from './outcome.ts';
 import { within } from './persist.ts';
@@ -25,7 +27,12 @@ interface JudgedRun {
 export async function judgedRun(lane: Lane, { name, folder, disturbance, judge }: JudgedRun): Promise<Outcome> {
   const start = performance.now();
   const runId = `${lane.pass}-${name.replaceAll(/[^\w]+/g, '-')}`;
+  const enough = new AbortController();
+  const asking = lane.histories && askConstantly(lane.client.temporal, runId, enough.signal);
   const problems = await problemsOf(() => playRun(lane, runId, disturbance), judge);
+  enough.abort();
+  await asking;
+  if (lane.histories !== undefined) problems.push(...(await historyProblems(lane, lane.histories, runId)));
   const outcome = { pass: lane.pass, name, problems, seconds: secondsSince(start) };
   if (problems.length === 0) return outcome;
   const histories = join(folder, runId);
@@ -35,6 +42,10 @@ export async function judgedRun(lane: Lane, { name, folder, disturbance, judge }
   } catch (error) {
     return { ...outcome, problems: [...problems, `its histories could not be kept: ${errorMessage(error)}`] };
   }
+}
+
+async function historyProblems({ client }: Lane, histories: HistoryCheck, runId: string): Promise<string[]> {
+  return histories.problems(client.temporal, runId).catch((error: unknown) => [`its histories could not be read: ${errorMessage(error)}`]);
 }
 
 async function problemsOf(play: () => Promise<RunRecord>, judge: (record: RunRecord) => string[]): Promise<string[]> {

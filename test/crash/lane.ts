@@ -5,6 +5,7 @@ import { LonghaulClient } from '../../src/client/index.ts';
 import { SHED_RETRY } from '../../src/client/shed-retry.ts';
 import { CrashServer } from './crash-server.ts';
 import { CrashWorker } from './crash-worker.ts';
+import type { HistoryCheck } from './history-check.ts';
 import type { Ledger } from './ledger.ts';
 import type { Pass } from './pass.ts';
 
@@ -16,6 +17,8 @@ export interface Lane {
   worker: CrashWorker;
   server: CrashServer;
   ledger: Ledger;
+  /** Where runs are asked all the time. */
+  histories?: HistoryCheck;
   close(): Promise<void>;
 }
 
@@ -26,6 +29,8 @@ export interface Ground {
   cliPath: string;
   bundlePath: string;
   ledger: Ledger;
+  /** Where runs are asked all the time: workers keep hardly any in memory then, and every history is checked. */
+  histories?: HistoryCheck;
 }
 
 /**
@@ -40,6 +45,9 @@ const EVENTS_OF_EXECUTION = 75;
 /** Waits less than usual before it looks again for a server that was gone. */
 const CHANNEL = { 'grpc.use_local_subchannel_pool': 1, 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 300 };
 
+/** Runs that a worker keeps in memory where they are asked all the time. */
+const HARDLY_ANY = 2;
+
 let opened = 0;
 
 /** Opens a lane, on the server that is given, or on one of its own. */
@@ -47,7 +55,7 @@ export async function openLane(ground: Ground, pass: Pass, shared?: CrashServer)
   const taskQueue = `${pass}-${(opened += 1)}`;
   const server = shared ?? (await CrashServer.start(ground.cliPath, join(ground.folder, `${taskQueue}.db`)));
   const { address, namespace } = server;
-  const { bundlePath, ledger } = ground;
+  const { bundlePath, ledger, histories } = ground;
   const setting = {
     address,
     namespace,
@@ -55,6 +63,7 @@ export async function openLane(ground: Ground, pass: Pass, shared?: CrashServer)
     bundlePath,
     ledger: ledger.path,
     eventsOfExecution: EVENTS_OF_EXECUTION,
+    ...(histories === undefined ? {} : { cached: HARDLY_ANY }),
     ...TIMING[pass],
   };
   const worker = new CrashWorker(setting);
@@ -67,7 +76,7 @@ export async function openLane(ground: Ground, pass: Pass, shared?: CrashServer)
   try {
     [connection] = await Promise.all([Connection.connect({ address, channelArgs: CHANNEL, interceptors: SHED_RETRY }), worker.start()]);
     const client = new LonghaulClient(new Client({ connection, namespace }));
-    return { pass, taskQueue, client, worker, server, ledger, close };
+    return { pass, taskQueue, client, worker, server, ledger, close, ...(histories === undefined ? {} : { histories }) };
   } catch (error) {
     await close();
     throw error;

@@ -57,7 +57,7 @@ async function list(ground: Ground): Promise<Outcome[]> {
 
 const start = performance.now();
 const passes: Partial<Record<Pass, object>> = {};
-const outcomes = await onGround(say, async (ground) => {
+const outcomes = await onGround({ say, queries: options.queries }, async (ground) => {
   if (options.list) return list(ground);
   const all: Outcome[] = [];
   for (const pass of options.passes) {

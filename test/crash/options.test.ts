@@ -3,12 +3,12 @@ import { parseOptions } from './options.ts';
 import { planKills, seeded } from './random-kills.ts';
 
 test('without a word the whole matrix is asked for', () => {
-  expect(parseOptions([])).toEqual({ passes: ['worker', 'server'], points: [], parallel: 4, json: false, list: false });
+  expect(parseOptions([])).toEqual({ passes: ['worker', 'server'], points: [], parallel: 4, json: false, list: false, queries: false });
 });
 
 test('a pass, points, and a time with a seed can be chosen', () => {
-  const given = parseOptions(['--pass', 'server', '--points', 'charge,told', '--parallel', '2', '--json']);
-  expect(given).toEqual({ passes: ['server'], points: ['charge', 'told'], parallel: 2, json: true, list: false });
+  const given = parseOptions(['--pass', 'server', '--points', 'charge,told', '--parallel', '2', '--json', '--queries']);
+  expect(given).toEqual({ passes: ['server'], points: ['charge', 'told'], parallel: 2, json: true, list: false, queries: true });
   expect(parseOptions(['--random', '--seed', '7', '--for', '2m']).random).toEqual({ seed: 7, ms: 120_000 });
   expect(parseOptions(['--random']).random).toEqual({ seed: 1, ms: 60_000 });
 });

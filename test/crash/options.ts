@@ -12,13 +12,15 @@ export interface CrashOptions {
   json: boolean;
   /** Print the points, and hit none of them. */
   list: boolean;
+  /** Ask every run all the time, keep hardly any in memory, and replay every history at the end. */
+  queries: boolean;
   /** Kill at random times instead of at points. */
   random?: { seed: number; ms: number };
 }
 
 /** What to type. */
-export const USAGE = `Usage: npm run crash -- [--pass ${PASSES.join('|')}] [--points text,text] [--parallel 4] [--list] [--json]
-       npm run crash -- --random [--seed 1] [--for 60s] [--pass ${PASSES.join('|')}] [--parallel 4] [--json]`;
+export const USAGE = `Usage: npm run crash -- [--pass ${PASSES.join('|')}] [--points text,text] [--parallel 4] [--queries] [--list] [--json]
+       npm run crash -- --random [--seed 1] [--for 60s] [--pass ${PASSES.join('|')}] [--parallel 4] [--queries] [--json]`;
 
 /** Reads the command line. Throws an error whose message says what is wrong with it. */
 export function parseOptions(args: readonly string[]): CrashOptions {
@@ -32,6 +34,7 @@ export function parseOptions(args: readonly string[]): CrashOptions {
       seed: { type: 'string' },
       for: { type: 'string' },
       list: { type: 'boolean', default: false },
+      queries: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   });
@@ -43,6 +46,7 @@ export function parseOptions(args: readonly string[]): CrashOptions {
     parallel: count('parallel', values.parallel),
     json: values.json,
     list: values.list,
+    queries: values.queries,
     ...(values.random ? { random: { seed: count('seed', values.seed ?? '1'), ms: milliseconds(values.for ?? '60s') } } : {}),
   };
 }

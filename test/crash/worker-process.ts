@@ -39,6 +39,7 @@ const worker = await createWorker({
     // A task for a worker that is dead waits this long on that worker's own queue.
     stickyQueueScheduleToStartTimeout: 500,
     workflowThreadPoolSize: 1,
+    ...(setting.cached === undefined ? {} : { maxCachedWorkflows: setting.cached }),
     sinks: { crash: { reached: { fn: ({ workflowId }, point: string) => fuse.reached(workflowId, point), callDuringReplay: false } } },
     interceptors: { activity: [activityPoints((runId, point) => fuse.reached(runId, point))] },
   },
