@@ -49,7 +49,7 @@ describe('an archive that always fails', () => {
     await testbed.work({
       agents: [traveller],
       providers: { scripted: scriptedModel(JOURNEY) },
-      continueAsNew: { events: 20 },
+      continueAsNew: { events: 30 },
       archive,
       archiveTimeoutMs: 2_000,
     });
