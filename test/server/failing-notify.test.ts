@@ -18,7 +18,7 @@ async function notifying(run: RunHandle<unknown>): Promise<RunningCall | undefin
 }
 
 async function failedTwice(run: RunHandle<unknown>): Promise<void> {
-  await until(async () => ((await notifying(run))?.attempt ?? 0) > 2, 'two failed attempts to tell');
+  await until(async () => ((await notifying(run))?.attempt ?? 0) > 2, 'two failed attempts to tell', 30);
 }
 
 test('a notify that always fails is shown, and keeps no decision from being taken and no run from ending', async () => {
@@ -34,7 +34,7 @@ test('a notify that always fails is shown, and keeps no decision from being take
   );
   expect(await run.approve('c1')).toMatchObject({ status: 'decided' });
   expect(await run.result()).toMatchObject({ status: 'completed', outputText: 'done' });
-});
+}, 60_000);
 
 test('a notify that fails three times tells once afterwards', async () => {
   await using testbed = await Testbed.open();
@@ -49,12 +49,12 @@ test('a notify that fails three times tells once afterwards', async () => {
     },
   });
   const run = await testbed.client.start(clerk, { input: 'pay', taskQueue: testbed.taskQueue });
-  await until(async () => (await run.approvals()).pending[0]?.notified === true, 'somebody is told');
+  await until(async () => (await run.approvals()).pending[0]?.notified === true, 'somebody is told', 30);
   await run.approve('c1');
   expect(await run.result()).toMatchObject({ status: 'completed' });
   expect(new Set(asked).size).toBe(1);
   expect(told).toHaveLength(1);
-});
+}, 60_000);
 
 test('a notify that never answers keeps no cancelled run from ending, and no worker from draining', async () => {
   await using testbed = await Testbed.open();
@@ -73,7 +73,7 @@ test('a notify that never answers keeps no cancelled run from ending, and no wor
   await testbed.stopWorkers();
   expect(await executionStatus(testbed, left.runId)).toBe('RUNNING');
   await left.cancel('enough');
-});
+}, 60_000);
 
 test('a run goes on waiting in its next execution while a notify fails, which is begun again there', async () => {
   await using testbed = await Testbed.open();
@@ -95,7 +95,7 @@ test('a run goes on waiting in its next execution while a notify fails, which is
   expect(asked.size).toBe(1);
   await run.approve('c1');
   expect(await run.result()).toMatchObject({ status: 'completed' });
-});
+}, 60_000);
 
 test('a notify that has failed for good is shown with what waits, and is not begun again in the next execution', async () => {
   await using testbed = await Testbed.open();
@@ -129,4 +129,4 @@ test('a notify that has failed for good is shown with what waits, and is not beg
   expect(asked).toBe(1);
   const names = (await historyOf(testbed, run)).map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
   expect(names).not.toContain('notifyWaiting');
-});
+}, 60_000);

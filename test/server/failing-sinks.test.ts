@@ -33,6 +33,11 @@ const gone = (): never => {
   throw new Error('the bucket is gone');
 };
 
+/** Says that it is useless to ask again within the time of these tests. */
+const goneForLong = (): never => {
+  throw Object.assign(new Error('the bucket is gone'), { retryAfterMs: 600_000 });
+};
+
 async function detailsOf({ client }: Testbed, runId: string): Promise<string> {
   const handle = client.temporal.workflow.getHandle(runId);
   return (await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails ?? '';
@@ -43,15 +48,14 @@ async function calling(run: RunHandle<unknown>, name: string): Promise<RunningCa
 }
 
 describe('an archive that always fails', () => {
-  test('holds neither the next execution nor the end of a run back for longer than its time, and the run says what is not there', async () => {
+  test('holds back neither the next execution nor the end of a run, once it is given up, and the run says what is not there', async () => {
     await using testbed = await Testbed.open();
-    const archive = archiveThat(gone);
+    const archive = archiveThat(goneForLong);
     await testbed.work({
       agents: [traveller],
       providers: { scripted: scriptedModel(JOURNEY) },
       continueAsNew: { events: 30 },
       archive,
-      archiveTimeoutMs: 2_000,
     });
     const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
     const result = await run.result();
@@ -101,7 +105,7 @@ test('an archive that never answers is given up like one that fails, and keeps n
   const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
   const message = expect.stringContaining('it took more than 0.4 s') as string;
   expect(await run.result()).toMatchObject({ status: 'completed', notArchived: [{ from: 0, through: 8, message }] });
-  expect(asked).toBeGreaterThan(1);
+  expect(asked).toBeGreaterThan(0);
   await testbed.stopWorkers();
 }, 60_000);
 
@@ -110,14 +114,13 @@ test('an archive that lacks the middle of a run: the export names it once the se
   const begun: number[] = [];
   const archive = archiveThat((from) => {
     if (!begun.includes(from)) begun.push(from);
-    if (from === begun[1]) gone();
+    if (from === begun[1]) goneForLong();
   });
   await testbed.work({
     agents: [traveller],
     providers: { scripted: scriptedModel(JOURNEY) },
     continueAsNew: EVERY_STEP,
     archive,
-    archiveTimeoutMs: 2_000,
   });
   const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
   const { notArchived } = await run.result();
@@ -138,7 +141,7 @@ test('an archive that fails for a while shows why meanwhile, is asked again, and
   const scripted = scriptedModel(JOURNEY);
   await testbed.work({ agents: [traveller], providers: { scripted }, archive, archiveTimeoutMs: 120_000 });
   const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
-  await until(async () => ((await calling(run, 'archiveEvents'))?.attempt ?? 0) > 3, 'three failed attempts');
+  await until(async () => ((await calling(run, 'archiveEvents'))?.attempt ?? 0) > 3, 'three failed attempts', 30);
   const { archiving, notArchived } = await run.status();
   expect(archiving).toMatchObject({ from: 0, through: 8 });
   expect(notArchived).toBeUndefined();
