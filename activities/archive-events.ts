@@ -6,19 +6,18 @@ import type { Event } from '../src/domain/event.ts';
 import { recordsInOrder } from '../src/domain/run-record.ts';
 import type { StepResult } from '../src/domain/step.ts';
 import { type ArchiveEventsInput, type ContextPage, QUERIES, type StepsPage } from '../src/protocol.ts';
-import { attempt } from './attempt.ts';
-import { failingAs } from './failure.ts';
+import { boundedAttempt } from './bounded-attempt.ts';
 import { queryRun, runIdOf } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
-/** Hands what an execution has recorded to the worker's archive. What the archive cannot keep is tried again. */
+/** Hands what an execution has recorded to the worker's archive. What the archive cannot keep is tried again, for as long as the worker says: the run waits for it. */
 export function archiveEventsActivity(runtime: ActivityRuntime): (input: ArchiveEventsInput) => Promise<void> {
-  return failingAs('archive_failed', async (input) => {
-    const { archive, aborts, heartbeatMs } = runtime;
-    if (archive === undefined)
+  const { archive, archiveTimeoutMs } = runtime;
+  return (input) =>
+    boundedAttempt(runtime, { totalMs: archiveTimeoutMs, code: 'archive_failed' }, async () => {
+      if (archive !== undefined) return archiveExecution(archive, input);
       throw new LonghaulError('archive_failed', 'This worker has no archive, and the run was begun by one that has');
-    await attempt(aborts, { heartbeatMs }, () => archiveExecution(archive, input));
-  });
+    });
 }
 
 async function archiveExecution(archive: ArchiveSink, input: ArchiveEventsInput): Promise<void> {

@@ -36,6 +36,8 @@ export interface RuntimeOptions {
   payloadStore?: PayloadStore;
   /** Keeps what runs leave behind, so that nothing depends on how long the server keeps histories. Runs that begin on this worker are archived. */
   archive?: ArchiveSink;
+  /** Milliseconds that an archive which fails, or does not answer, may hold back the end of a run or its next execution: the run then goes on, and says what is not in the archive. Default 300,000. */
+  archiveTimeoutMs?: number;
   /** Says who decides about a call, or that they may not: called with every decision before it is applied. Without it `by` is recorded as claimed. */
   authorize?: AuthorizeDecision;
   /** Told what begins to wait for a decision: at least once, with an id that stays the same. */
@@ -57,6 +59,7 @@ export interface RuntimeSurroundings extends Pick<ActivityRuntime, 'searchAttrib
 }
 
 const DEFAULT_HEARTBEAT_MS = 5_000;
+const DEFAULT_ARCHIVE_TIMEOUT_MS = 300_000;
 const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
 
 /**
@@ -78,6 +81,7 @@ export function createRuntime(options: RuntimeOptions, surroundings: RuntimeSurr
     otherActivities: new Set(),
     payloadStore: options.payloadStore,
     archive: options.archive,
+    archiveTimeoutMs: wholeNumber('the worker: "archiveTimeoutMs"', options.archiveTimeoutMs ?? DEFAULT_ARCHIVE_TIMEOUT_MS, 1),
     authorize: hook('authorize', options.authorize),
     notify: hook('notify', options.notify),
     prices: checkedPrices(options.prices ?? {}),

@@ -27,6 +27,8 @@ export interface ActivityRuntime {
   payloadStore: PayloadStore | undefined;
   /** Where events go that a run leaves behind. */
   archive: ArchiveSink | undefined;
+  /** Milliseconds that an archive which fails may hold a run back. */
+  archiveTimeoutMs: number;
   /** Checks who decides. */
   authorize: AuthorizeDecision | undefined;
   /** Tells somebody that something waits. */

@@ -6,7 +6,7 @@ import { attemptsText, notHappened } from './domain/tool-text.ts';
 import { errorMessage, isErrorCode, type ErrorCode } from './domain/error.ts';
 import { spentIn } from './domain/spent.ts';
 import type { Spent } from './domain/usage.ts';
-import type { Authorization, ModelCallOutcome, SummaryOutcome, ToolOutcome } from './loop/ports.ts';
+import type { Authorization, ModelCallOutcome, NotifyOutcome, SummaryOutcome, ToolOutcome } from './loop/ports.ts';
 import type { CallModelOutput, RunToolOutput, SummariseOutput, VerifyCallOutput } from './protocol.ts';
 
 /**
@@ -133,7 +133,14 @@ export function authorizationFailure(error: unknown): Authorization {
   return problem.type === 'cancelled' ? problem : { type: 'refused', reason: `it could not be checked (${problem.message})` };
 }
 
-/** True where somebody was told, or cannot be: false where the run was cancelled before. */
-export function toldUnlessCancelled(error: unknown): boolean {
-  return activityProblem(error).type !== 'cancelled';
+/** What came of telling somebody that something waits, where the activity failed. */
+export function notifyFailure(error: unknown): NotifyOutcome {
+  const problem = activityProblem(error);
+  return problem.type === 'cancelled' ? problem : { type: 'failed', message: problem.message };
+}
+
+/** Why the archive did not take the events of a run. */
+export function archiveFailure(error: unknown): string {
+  const problem = activityProblem(error);
+  return problem.type === 'cancelled' ? 'the activity was cancelled' : problem.message;
 }

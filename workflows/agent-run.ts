@@ -60,6 +60,7 @@ function observer(published: Published): RunObserver {
       setCurrentDetails(currentDetails(state));
       if (!isTerminal(state.status)) published.show(state);
     },
+    noted: (state) => setCurrentDetails(currentDetails(state)),
   };
 }
 

@@ -1,29 +1,42 @@
 import type { ActivityOptions } from '@temporalio/common';
 import { CancellationScope, log } from '@temporalio/workflow';
-import { activityProblem } from '../src/activity-outcome.ts';
+import { archiveFailure } from '../src/activity-outcome.ts';
+import { eventsText } from '../src/domain/not-archived.ts';
+import { beginArchiving, endArchiving } from '../src/loop/archiving.ts';
+import type { RunState } from '../src/loop/run-state.ts';
 import { ACTIVITIES, type ArchiveEventsInput } from '../src/protocol.ts';
 import { ofRun, SCHEDULE_TO_CLOSE } from '../src/calls/activity-call.ts';
 import type { LiveRun } from './live-run.ts';
 import { begin } from './perform.ts';
 
-/** Hands the events of this execution to the worker's archive, before the run leaves them behind. A failure is logged, and the history still has them. */
-export async function archive(run: LiveRun): Promise<void> {
+/**
+ * Hands the events of this execution to the worker's archive, before the run leaves them behind. The activity bounds the
+ * time that an archive which fails may hold the run back: the run then goes on, and keeps which events are not there.
+ */
+export async function archive(run: LiveRun, noted: (state: RunState) => void): Promise<void> {
   const { state, snapshot } = run;
   if (!snapshot?.archive || state === undefined) return;
-  const range: ArchiveEventsInput = { ...ofRun(run), from: state.firstOffset, through: state.window.through };
+  const range = { from: state.firstOffset, through: state.window.through };
+  beginArchiving(state, range, Date.now());
+  noted(state);
+  const input: ArchiveEventsInput = { ...ofRun(run), ...range };
   const options: ActivityOptions = {
     summary: `events ${range.from} to ${range.through}`,
     startToCloseTimeout: '5 minutes',
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
     heartbeatTimeout: snapshot.timing.heartbeatMs * 3,
+    // Attempts that end by themselves say when the next one is due. This is for those that are lost with their worker.
     retry: { maximumAttempts: 20, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   };
+  let failure: string | undefined;
   try {
     await CancellationScope.nonCancellable(() =>
-      begin<ArchiveEventsInput, void>({ name: ACTIVITIES.archiveEvents, tier: 'remote', options, input: range }),
+      begin<ArchiveEventsInput, void>({ name: ACTIVITIES.archiveEvents, tier: 'remote', options, input }),
     );
   } catch (error) {
-    const problem = activityProblem(error);
-    log.error(`Events ${range.from} to ${range.through} of run "${run.runId}" are not in the archive`, { ...problem });
+    failure = archiveFailure(error);
+    log.error(`Not in the archive: ${eventsText(range)} of run "${run.runId}": ${failure}`);
   }
+  endArchiving(state, failure);
+  noted(state);
 }

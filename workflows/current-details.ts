@@ -2,6 +2,7 @@ import type { ApprovalView } from '../src/domain/approval.ts';
 import { isToolCall } from '../src/domain/content.ts';
 import { decisionHints } from '../src/domain/decision-hints.ts';
 import { dollars } from '../src/domain/dollars.ts';
+import { eventsText } from '../src/domain/not-archived.ts';
 import { oneLine } from '../src/domain/text.ts';
 import { approvalViews } from '../src/loop/approval-view.ts';
 import { used } from '../src/loop/limits.ts';
@@ -16,6 +17,9 @@ const ARGUMENTS_BYTES = 400;
 /** What waits for a decision is shown as far as it helps: the CLI lists all of it. */
 const SHOWN_APPROVALS = 5;
 
+/** The newest ranges of events that are not in the archive. */
+const SHOWN_RANGES = 3;
+
 /** The panel of the UI is as high as its content less two lines: what it cuts off should be blank (a no-break space). */
 const BLANK_LINE = '\u00a0';
 
@@ -23,7 +27,7 @@ const BLANK_LINE = '\u00a0';
 export function currentDetails(state: RunState): string {
   const { snapshot, status, lastError } = state;
   const thought = lastThought(state);
-  const lines = [`### ${snapshot.name}: ${status}`, '', ...usageLines(state), ...approvalLines(state)];
+  const lines = [`### ${snapshot.name}: ${status}`, '', ...usageLines(state), ...archiveLines(state), ...approvalLines(state)];
   if (thought !== '') lines.push('', '**Last thought**', '', shown(thought, THOUGHT_BYTES));
   if (lastError !== undefined) lines.push('', '**Last error**', '', shown(lastError, ERROR_BYTES));
   return [...lines, '', BLANK_LINE].join('\n');
@@ -54,6 +58,16 @@ function usageLines(state: RunState): string[] {
   return lines;
 }
 
+/** What the archive is being given, and what it does not have. */
+function archiveLines({ archiving, notArchived = [] }: RunState): string[] {
+  return [
+    ...(archiving === undefined ? [] : [`- **Archiving** ${eventsText(archiving)} since ${archiving.since}`]),
+    ...notArchived
+      .slice(-SHOWN_RANGES)
+      .map((range) => `- **Not in the archive** ${eventsText(range)}: ${shown(range.message, ERROR_BYTES)}`),
+  ];
+}
+
 /** What waits, with the command that decides it. */
 function approvalLines(state: RunState): string[] {
   const { runId, approvals } = state;
@@ -67,10 +81,11 @@ function approvalLines(state: RunState): string[] {
 }
 
 function approvalText(runId: string, waiting: ApprovalView): string[] {
-  const { callId, toolName, arguments: args, digest, reason, deadlineAt, onDeadline } = waiting;
+  const { callId, toolName, arguments: args, digest, reason, deadlineAt, onDeadline, notified } = waiting;
   const lines = [`**Waits for a decision: ${toolName}**`, '', `- **Call** \`${callId}\`, digest \`${digest}\``];
   if (reason !== undefined) lines.push(`- **Why** ${shown(reason, ERROR_BYTES)}`);
   if (deadlineAt !== undefined) lines.push(`- **Deadline** ${new Date(deadlineAt).toISOString()}, then ${onDeadline}`);
+  if (notified === false) lines.push('- **Nobody was told**: `notify` has failed');
   lines.push('', '```json', oneLine(JSON.stringify(args), ARGUMENTS_BYTES), '```', '', '```sh');
   return [...lines, ...decisionHints(runId, waiting), '```'];
 }

@@ -4,6 +4,7 @@ import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import { errorMessage, type ErrorCode } from '../src/domain/error.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
 import type { RunResultFields } from '../src/domain/run-result.ts';
+import { withNotArchived } from '../src/loop/archiving.ts';
 import { closeRun, closeUnstarted } from '../src/loop/close-run.ts';
 import type { Ending, Position } from '../src/loop/next-step.ts';
 import { type RunCarry, toCarry } from '../src/loop/run-carry.ts';
@@ -26,6 +27,8 @@ export interface RunObserver {
   /** The agent is known. */
   resolved(run: ResolvedRun): void;
   recorded(state: RunState): void;
+  /** Something has changed that is no part of the record. */
+  noted(state: RunState): void;
 }
 
 /** Runs a run for one execution of its workflow. Throws nothing: whatever would fail the workflow task, and be retried for ever, ends the run. */
@@ -37,9 +40,9 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
     end = { type: 'finished', result: isCancellation(error) ? cancelled(run) : failed(run, 'internal', errorMessage(error)) };
   }
   if (end.type === 'finished') run.inbox.closed = true;
-  await archive(run);
+  await archive(run, (state) => observer.noted(state));
   await release(run);
-  return end.type === 'finished' ? end : carryOn(run, end.position);
+  return end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOn(run, end.position);
 }
 
 async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<LoopEnd> {
@@ -50,7 +53,7 @@ async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Prom
   const { snapshot } = resolved;
   const ready = Object.assign(run, { snapshot });
   observer.resolved(ready);
-  const clock = temporalPorts(ready, () => undefined);
+  const clock = temporalPorts(ready, observer);
   run.state = newRunState({ runId: run.runId, snapshot, input: input.input, deps: run.deps, startedAt: run.startedAt }, clock);
   return loop(ready, run.state, BEGINNING, observer);
 }
@@ -62,7 +65,7 @@ async function goOn(run: LiveRun, position: Position, observer: RunObserver): Pr
 }
 
 async function loop(run: ResolvedRun, state: RunState, from: Position, observer: RunObserver): Promise<LoopEnd> {
-  const ports = temporalPorts(run, (changed) => observer.recorded(changed));
+  const ports = temporalPorts(run, observer);
   observer.recorded(state);
   const end = await runLoop(state, ports, from);
   observer.recorded(state);
@@ -78,12 +81,13 @@ async function release(run: LiveRun): Promise<void> {
 /** Decided as late as possible: what has come while the events were archived goes along, and a cancellation would be lost in the next execution. */
 function carryOn(run: LiveRun, position: Position): RunEnd {
   const { executions, inbox, state } = run;
-  if (state === undefined || CancellationScope.current().consideredCancelled) return { type: 'finished', result: cancelled(run) };
+  if (state === undefined || CancellationScope.current().consideredCancelled)
+    return { type: 'finished', result: withNotArchived(cancelled(run), state) };
   const carry = toCarry(state, position, { executions, inbox: inbox.carried() });
   const bytes = jsonBytes(carry);
   if (bytes <= MAX_PAYLOAD_BYTES) return { type: 'continue', carry };
   const message = `Run "${run.runId}" cannot continue in a new execution: it would carry ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}. Lower "window" of agent "${run.agentName}"`;
-  return { type: 'finished', result: failed(run, 'payload_too_large', message) };
+  return { type: 'finished', result: withNotArchived(failed(run, 'payload_too_large', message), state) };
 }
 
 /** A run that ends with an error, with whatever it has recorded. */

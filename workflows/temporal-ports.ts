@@ -1,14 +1,13 @@
 import { CancellationScope, condition, patched, uuid4 } from '@temporalio/workflow';
 import { callingPorts } from '../src/calls/calling-ports.ts';
 import type { RunPorts, WaitDeadline } from '../src/loop/ports.ts';
-import type { RunState } from '../src/loop/run-state.ts';
 import { continueDue } from './continue-due.ts';
 import { callModel } from './interruptible-model-call.ts';
 import type { ResolvedRun } from './live-run.ts';
 import { perform } from './perform.ts';
 
 /** The loop's ports on Temporal: every effect is an activity, time and ids come from the workflow. */
-export function temporalPorts(run: ResolvedRun, recorded: (state: RunState) => void): RunPorts {
+export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): RunPorts {
   const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
   return {
     ...callingPorts(run, (call) => perform(run, call)),
@@ -20,7 +19,8 @@ export function temporalPorts(run: ResolvedRun, recorded: (state: RunState) => v
     until,
     continueDue: (growth) => continueDue(run, growth),
     allows: (change) => patched(change),
-    recorded,
+    recorded: (state) => observer.recorded(state),
+    noted: (state) => observer.noted(state),
   };
 }
 

@@ -19,7 +19,9 @@ export interface ArchiveBatch {
 export interface ArchiveSink {
   /**
    * Keeps a batch for good before it resolves. It may be called again with the same batch: what was kept before is
-   * replaced, and nothing is there twice. Rejects where the batch could not be kept, and is then called again.
+   * replaced, and nothing is there twice. Rejects where the batch could not be kept, and is then called again; so it is
+   * where it has not answered in time, and the call before may still go on then. The run waits for it, up to
+   * `archiveTimeoutMs` of the worker, and then goes on without what could not be kept.
    */
   append(batch: ArchiveBatch): Promise<void>;
   /** All that was kept of a run, in order, each event and each step once. Nothing for a run that it does not know. */

@@ -1,9 +1,9 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
-import { authorizationFailure, termsFailure, toldUnlessCancelled } from '../activity-outcome.ts';
+import { authorizationFailure, notifyFailure, termsFailure } from '../activity-outcome.ts';
 import type { ApprovalTerms, Decision, PendingApproval } from '../domain/approval.ts';
 import { summaryText } from '../domain/summary-text.ts';
 import { summaryOf } from '../loop/approvals.ts';
-import type { Authorization, ToolInvocation } from '../loop/ports.ts';
+import type { Authorization, NotifyOutcome, ToolInvocation } from '../loop/ports.ts';
 import {
   ACTIVITIES,
   type AuthorizeDecisionInput,
@@ -75,7 +75,7 @@ export function authorizeCall(
 }
 
 /** Tells somebody that something waits. One that fails for good is not told again: the run still shows what waits. */
-export function notifyCall(run: CallingRun, waiting: PendingApproval): ActivityCall<NotifyWaitingInput, void, boolean> {
+export function notifyCall(run: CallingRun, waiting: PendingApproval): ActivityCall<NotifyWaitingInput, void, NotifyOutcome> {
   return {
     name: ACTIVITIES.notifyWaiting,
     tier: 'remote',
@@ -87,8 +87,8 @@ export function notifyCall(run: CallingRun, waiting: PendingApproval): ActivityC
       waiting,
       ...placeOf(run, waiting),
     },
-    returned: () => true,
-    failed: toldUnlessCancelled,
+    returned: () => ({ type: 'told' }),
+    failed: notifyFailure,
   };
 }
 

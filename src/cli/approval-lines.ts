@@ -21,13 +21,14 @@ export interface ApprovalPlace {
 
 /** Something that waits for a decision, for the person who decides: what, with which arguments, why, until when, and the commands. */
 export function approvalLines(waiting: ApprovalView, { output, runId, flags }: ApprovalPlace): string[] {
-  const { toolName, callId, step, requestedAt, reason, deadlineAt, onDeadline } = waiting;
+  const { toolName, callId, step, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
   const facts: [string, string][] = [
     ...(reason === undefined ? [] : [['why', printableLine(reason)] satisfies [string, string]]),
     ['since', pointInTime(requestedAt)],
     ...(deadlineAt === undefined
       ? []
       : [['until', `${pointInTime(deadlineAt)}, then ${onDeadline === 'approve' ? 'approved' : 'denied'}`] satisfies [string, string]]),
+    ...(notified === false ? [['told', 'nobody: "notify" has failed'] satisfies [string, string]] : []),
   ];
   return [
     `${output.look('yellow', printableLine(toolName))} ${output.look('dim', `· call ${printableLine(callId)} · step ${step} of run ${printableLine(runId)}`)}`,

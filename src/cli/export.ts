@@ -69,13 +69,14 @@ function isEmitter(stream: OutputStream): stream is OutputStream & NodeJS.EventE
 
 function report(
   output: Output,
-  { runId, events, steps, executions, live, gaps, missingSteps }: ExportSummary,
+  { runId, events, steps, executions, live, gaps, missingSteps, notArchived = [] }: ExportSummary,
   file: string | undefined,
 ): void {
   const counted = `${events} events and ${steps} steps of ${executions} ${executions === 1 ? 'execution' : 'executions'}`;
   output.note(`Run "${runId}": ${counted}${file === undefined ? '' : ` in ${file}`}${live ? '; it goes on' : ''}`);
   if (gaps.length > 0) output.note(`Missing events: offsets ${gaps.map(range(0)).join(', ')}`);
   if (missingSteps.length > 0) output.note(`Missing steps: ${missingSteps.map(range(1)).join(', ')}`);
+  if (notArchived.length > 0) output.note(`Not in the archive of the run: offsets ${notArchived.map(range(0)).join(', ')}`);
 }
 
 /** For people, a range ends with its last number; `first` is what counting begins with. */

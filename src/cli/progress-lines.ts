@@ -1,14 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunHandle } from '../client/run-handle.ts';
-import type { RunningCall } from '../protocol.ts';
+import { ACTIVITIES, type RunningCall } from '../protocol.ts';
 import { type Output, printable } from './output.ts';
 
 /** How often a run is asked for the progress of its calls, in milliseconds. */
 const EVERY_MS = 1_000;
 
+/** What calls do that never tell progress. */
+const WITHOUT_PROGRESS: Partial<Record<string, string>> = {
+  [ACTIVITIES.archiveEvents]: 'hands events to the archive',
+  [ACTIVITIES.notifyWaiting]: 'tells that a decision is waited for',
+};
+
 /** `deploy  3 of 5 hosts`, and the attempt where it is not the first. */
 export function progressText({ name, attempt, progress }: RunningCall): string {
-  const said = progress === undefined ? 'no progress told' : typeof progress === 'string' ? progress : JSON.stringify(progress);
+  const said =
+    progress === undefined
+      ? (WITHOUT_PROGRESS[name] ?? 'no progress told')
+      : typeof progress === 'string'
+        ? progress
+        : JSON.stringify(progress);
   return printable(`${name} … ${said}${attempt > 1 ? ` (attempt ${attempt})` : ''}`);
 }
 

@@ -2,6 +2,7 @@ import type { RunStatus } from '../domain/run-status.ts';
 import type { RunLimits } from '../domain/limits.ts';
 import type { AggregatedUsage } from '../domain/usage.ts';
 import { dollars } from '../domain/dollars.ts';
+import { eventsText } from '../domain/not-archived.ts';
 import { type Look, type Output, printable } from './output.ts';
 import { pointInTime } from './point-in-time.ts';
 import type { RunView } from './run-view.ts';
@@ -21,6 +22,7 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
     ['Duration', run.durationSeconds === null ? 'still running' : `${run.durationSeconds.toFixed(2)}s`],
     ...deadlineFacts(run),
     ...(run.queued === 0 ? [] : [['Queued', counted(run.queued, 'message')] satisfies [string, string]]),
+    ...archiveFacts(run),
     ...(link === undefined ? [] : [['UI', link] satisfies [string, string]]),
   ];
   return facts.map(([name, value]) => `${output.look('dim', name.padEnd(9))} ${value}`);
@@ -61,6 +63,13 @@ function costFacts({ costUsd, estimated }: AggregatedUsage, limits: Limits): [st
 function deadlineFacts({ startTime, limits }: RunView): [string, string][] {
   if (limits?.deadlineMs === undefined || startTime === null) return [];
   return [['Deadline', pointInTime(Date.parse(startTime) + limits.deadlineMs)]];
+}
+
+function archiveFacts({ archiving, notArchived }: RunView): [string, string][] {
+  return [
+    ...(archiving === null ? [] : [['Archive', `takes ${eventsText(archiving)} since ${archiving.since}`] satisfies [string, string]]),
+    ...notArchived.map((range) => ['Archive', printable(`lacks ${eventsText(range)}: ${range.message}`)] satisfies [string, string]),
+  ];
 }
 
 function atMost(limit: number | undefined): string {

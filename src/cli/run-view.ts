@@ -4,6 +4,7 @@ import type { ApprovalView, Decision, RefusedRequest, RememberedDecision } from 
 import { errorCode, errorMessage } from '../domain/error.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { LimitRaise, RunLimits } from '../domain/limits.ts';
+import type { Archiving, NotArchived } from '../domain/not-archived.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { RunStatus, StopReason } from '../domain/run-status.ts';
 import type { StepResult } from '../domain/step.ts';
@@ -38,6 +39,10 @@ export interface RunView {
   queued: number;
   /** Of a run that goes on: the newest error that a tool gave or a request met. */
   lastError: string | null;
+  /** What the archive is being given; null where nothing is. */
+  archiving: Archiving | null;
+  /** What of the run is not in the archive. */
+  notArchived: NotArchived[];
   /** Calls that are going on, with the progress that they tell. */
   running: RunningCall[];
   /** What waits for a decision. */
@@ -81,6 +86,7 @@ async function endedView(handle: RunHandle<JsonValue>): Promise<RunView> {
     steps: stepsOf(records),
     errorCode: fields.errorCode ?? null,
     cancelReason: fields.cancelReason ?? null,
+    notArchived: fields.notArchived ?? [],
     lastError: null,
   };
 }
@@ -94,6 +100,7 @@ async function liveView(handle: RunHandle<JsonValue>): Promise<RunView> {
 /** What the run itself says of where it stands. */
 function standing(status: StatusView, records: RunRecord[]): RunView {
   const { runId, agentName, maxIterations, usage, toolCallsTotal, startTime, limits, queued, lastError, running = [] } = status;
+  const { archiving = null, notArchived = [] } = status;
   const steps = stepsOf(records);
   const events = records.filter((record) => record.type === 'event');
   return {
@@ -118,6 +125,8 @@ function standing(status: StatusView, records: RunRecord[]): RunView {
     limits: limits ?? null,
     queued,
     lastError: lastError ?? null,
+    archiving,
+    notArchived,
     running,
     pending: [],
     remembered: [],

@@ -3,7 +3,7 @@ import { CancelledFailure, type LoadedDataConverter } from '@temporalio/common';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import { isJsonObject } from '../domain/json.ts';
-import { ACTIVITIES, type RunInput, type RunToolOutput } from '../protocol.ts';
+import { ACTIVITIES, type ArchiveEventsInput, type RunInput, type RunToolOutput } from '../protocol.ts';
 import { checkRunCarry } from '../schema/run-carry-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
 import { type Arrival, placeOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
@@ -54,7 +54,6 @@ export class ExecutionReader {
       arrivals: [],
       changes: new Set(),
       taskTimes: [],
-      archived: false,
     };
   }
 
@@ -157,7 +156,7 @@ export class ExecutionReader {
         byPlace(execution.termsAsked, activity);
         return;
       case ACTIVITIES.archiveEvents:
-        execution.archived = true;
+        execution.archiving = activity as RecordedActivity<ArchiveEventsInput, unknown>;
         execution.decidedIn = scheduledIn;
         return;
       default:

@@ -1,3 +1,4 @@
+import type { NotArchived } from '../domain/not-archived.ts';
 import type { RunResultFields } from '../domain/run-result.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { AggregatedUsage } from '../domain/usage.ts';
@@ -52,6 +53,8 @@ export interface ExportSummary {
   gaps: MissingRange[];
   /** Indexes of steps that are missing. */
   missingSteps: MissingRange[];
+  /** Events that the run could not hand to its archive: those that are here came from the server, which removes them after its retention period. */
+  notArchived?: NotArchived[];
 }
 
 /** One line of an export. */

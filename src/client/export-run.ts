@@ -52,7 +52,7 @@ class RunExport {
       read = nextOf(await executions.next());
     }
     if (last !== undefined) yield* this.#ending(last);
-    yield this.#summary(last !== undefined && last.end === undefined);
+    yield this.#summary(last);
   }
 
   /** Undefined where nothing is left on the server, and the archive has something. */
@@ -136,17 +136,19 @@ class RunExport {
     }
   }
 
-  #summary(live: boolean): ExportSummary {
+  #summary(last: ReadExecution | undefined): ExportSummary {
+    const notArchived = last?.run.state?.notArchived;
     return {
       type: 'summary',
       version: 1,
       runId: this.#run.runId,
-      live,
+      live: last !== undefined && last.end === undefined,
       events: this.#offsets.passed,
       steps: this.#indexes.passed,
       executions: this.#executions,
       gaps: this.#offsets.missing,
       missingSteps: this.#indexes.missing,
+      ...(notArchived === undefined ? {} : { notArchived }),
     };
   }
 }

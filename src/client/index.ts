@@ -26,6 +26,7 @@ export { LonghaulError, type ErrorCode } from '../domain/error.ts';
 export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../domain/approval.ts';
 export type { Duration } from '../domain/duration.ts';
 export type { RunLimits } from '../domain/limits.ts';
+export type { Archiving, NotArchived } from '../domain/not-archived.ts';
 export type { MessageMode } from '../domain/queued-message.ts';
 export type {
   ContextPage,

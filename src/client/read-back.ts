@@ -1,5 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
+import { archiveFailure } from '../activity-outcome.ts';
 import type { RunResultFields } from '../domain/run-result.ts';
+import { beginArchiving, endArchiving, withNotArchived } from '../loop/archiving.ts';
 import { closeRun } from '../loop/close-run.ts';
 import type { Position } from '../loop/next-step.ts';
 import { fromCarry, type RunCarry } from '../loop/run-carry.ts';
@@ -49,11 +51,18 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   }
   const { state, position } = beginning;
   const end = await runOver({ tasks, ports }, state, position);
+  readArchiving(recorded, state);
   // What has come to a run that had decided its end was refused.
   tasks.inbox.closed = end?.type === 'finished';
   tasks.reach();
   const result = end === undefined ? undefined : resultOf(end, state, recorded);
-  return { ...known, queued: tasks.inbox.queued, waited: ports.waited, state, ...(result === undefined ? {} : { result }) };
+  return {
+    ...known,
+    queued: tasks.inbox.queued,
+    waited: ports.waited,
+    state,
+    ...(result === undefined ? {} : { result: withNotArchived(result, state) }),
+  };
 }
 
 /** The tasks of an execution, and the ports of the loop that goes through them. */
@@ -90,6 +99,14 @@ async function runOver({ tasks, ports }: Replay, state: RunState, from: Position
   while (end === undefined && (tasks.release() || tasks.endLocalCalls() || tasks.next()));
   ports.end();
   return end;
+}
+
+/** What the run knows of its archive: an end that no task has seen is not known to it. */
+function readArchiving({ archiving, taskTimes, startedAt }: RecordedExecution, state: RunState): void {
+  if (archiving === undefined) return;
+  const { input, scheduledIn, failure, task } = archiving;
+  beginArchiving(state, input, taskTimes[scheduledIn - 1] ?? startedAt);
+  if (task !== undefined) endArchiving(state, failure === undefined ? undefined : archiveFailure(failure));
 }
 
 /** A run that was about to continue when it was cancelled ends with what it has. */

@@ -2,6 +2,7 @@ import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { RunCarry } from '../loop/run-carry.ts';
 import type { ApprovalTerms } from '../domain/approval.ts';
 import type {
+  ArchiveEventsInput,
   AskTermsInput,
   AuthorizeDecisionInput,
   AuthorizeDecisionOutput,
@@ -81,8 +82,8 @@ export interface RecordedExecution {
   taskTimes: number[];
   /** The task in which the loop came to its end in this execution. */
   decidedIn?: number;
-  /** Its events were handed to an archive. */
-  archived: boolean;
+  /** Its events were handed to an archive, or are being handed. */
+  archiving?: RecordedActivity<ArchiveEventsInput, unknown>;
   end?: ExecutionEnd;
 }
 

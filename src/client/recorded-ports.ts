@@ -2,9 +2,9 @@ import {
   authorizationFailure,
   modelFailure,
   modelOutcome,
+  notifyFailure,
   summaryFailure,
   summaryOutcome,
-  toldUnlessCancelled,
   toolFailure,
   toolOutcome,
   termsFailure,
@@ -19,6 +19,7 @@ import type {
   LoopChange,
   ModelCall,
   ModelCallOutcome,
+  NotifyOutcome,
   RunPorts,
   SummaryOutcome,
   ToolInvocation,
@@ -121,11 +122,11 @@ export class RecordedPorts implements RunPorts {
     return ended.failure === undefined ? ended.output : authorizationFailure(ended.failure);
   }
 
-  async notify(): Promise<boolean> {
+  async notify(): Promise<NotifyOutcome> {
     const recorded = this.#recorded.notifications[this.#notifications];
     this.#notifications += 1;
     const { failure } = await this.#tasks.endOf(recorded, { isWaitedFor: false });
-    return failure === undefined || toldUnlessCancelled(failure);
+    return failure === undefined ? { type: 'told' } : notifyFailure(failure);
   }
 
   cancelRequested(): boolean {
@@ -141,12 +142,13 @@ export class RecordedPorts implements RunPorts {
    * there was room; a call that was not, while others ran, was left to the next execution.
    */
   continueDue(): boolean {
-    const { end, archived, decidedIn = Infinity, modelCalls, summaries } = this.#recorded;
+    const { end, archiving, decidedIn = Infinity, modelCalls, summaries } = this.#recorded;
     // A local call runs as soon as it is asked for, or not in this execution: one that is left was not held back.
     if (this.#localCallsLeft.size > 0) return false;
     if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
     if (this.#toolsRunning > 0) return true;
-    if ((end?.type !== 'continued' && !archived) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0) return false;
+    if ((end?.type !== 'continued' && archiving === undefined) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0)
+      return false;
     // A paused run that is about to go on in the next execution may summarise before.
     return this.#tasks.number >= decidedIn || (this.inbox.paused && summaries[this.#summaries]?.scheduledIn === this.#tasks.number);
   }

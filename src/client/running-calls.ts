@@ -5,15 +5,18 @@ import { ACTIVITIES } from '../protocol.ts';
 
 type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 
-/** The calls of a run that are going on, as the server knows them: with the progress that their last heartbeat told. */
+/** The calls of a run that are going on, as the server knows them: with the progress that their last heartbeat told, and the attempt. */
 export async function runningCalls(client: Client, { raw }: Pick<WorkflowExecutionDescription, 'raw'>): Promise<RunningCall[]> {
   const pending = (raw.pendingActivities ?? []).filter(({ activityType }) => isCall(activityType?.name));
   return Promise.all(pending.map((one) => runningCall(client, one)));
 }
 
-/** Calls of tools and of the model; not what the run does around them. */
+/** Of Longhaul's own activities, those that depend on what is outside: the model, and what the worker's options name. */
+const SHOWN: readonly string[] = [ACTIVITIES.callModel, ACTIVITIES.archiveEvents, ACTIVITIES.notifyWaiting];
+
+/** True for those, and for tools. */
 function isCall(name: string | null | undefined): boolean {
-  const others: readonly unknown[] = Object.values(ACTIVITIES).filter((own) => own !== ACTIVITIES.callModel);
+  const others: readonly unknown[] = Object.values(ACTIVITIES).filter((own) => !SHOWN.includes(own));
   return !others.includes(name);
 }
 
@@ -21,8 +24,8 @@ async function runningCall(client: Client, pending: Pending): Promise<RunningCal
   const { activityType, attempt, heartbeatDetails, lastFailure } = pending;
   const converter = client.options.loadedDataConverter;
   const name = activityType?.name ?? '';
-  // What a model call beats with is what its attempts have cost so far: no progress of anything.
-  const [progress] = name === ACTIVITIES.callModel ? [] : await decodeArrayFromPayloads(converter, heartbeatDetails?.payloads);
+  // What Longhaul's own beat with is for their next attempts (what was spent, when it began): no progress of anything.
+  const [progress] = SHOWN.includes(name) ? [] : await decodeArrayFromPayloads(converter, heartbeatDetails?.payloads);
   const failure = await decodeOptionalFailureToOptionalError(converter, lastFailure);
   return {
     name,

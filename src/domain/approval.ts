@@ -47,8 +47,8 @@ export interface PendingApproval {
   reason?: string;
   /** For a limit: the limits that an approval sets. */
   proposal?: LimitChanges;
-  /** Whoever is to be told of it has been told. */
-  notified?: true;
+  /** Whether `notify` has told of it; false where it has failed for good. Absent while it is under way, and where there is no `notify`. */
+  notified?: boolean;
 }
 
 /** Something that waits for a decision, as a person or a service sees it. */

@@ -1,5 +1,6 @@
 import type { ContentPart } from './content.ts';
 import { isJsonObject, type JsonValue } from './json.ts';
+import { eventsText, type NotArchived } from './not-archived.ts';
 import { outputText, mediaTypes } from './output-text.ts';
 import type { StopReason, TerminalStatus } from './run-status.ts';
 import type { StepResult } from './step.ts';
@@ -35,6 +36,8 @@ export interface RunResultFields<Output = JsonValue> {
   /** Why the run was cancelled, where whoever cancelled it said so. */
   cancelReason?: string;
   maxIterations: number;
+  /** Events that are not in the archive, because it failed for too long. */
+  notArchived?: NotArchived[];
 }
 
 /** A RunResult as JSON: its fields and what is derived from them. */
@@ -71,6 +74,7 @@ export class RunResult<Output = DefaultOutput> {
   readonly errorCode: string | undefined;
   readonly cancelReason: string | undefined;
   readonly maxIterations: number;
+  readonly notArchived: NotArchived[] | undefined;
 
   constructor(fields: RunResultFields<Output>) {
     this.runId = fields.runId;
@@ -90,6 +94,7 @@ export class RunResult<Output = DefaultOutput> {
     this.errorCode = fields.errorCode;
     this.cancelReason = fields.cancelReason;
     this.maxIterations = fields.maxIterations;
+    this.notArchived = fields.notArchived;
   }
 
   /** True only for status `completed`: no limit, no error and no cancellation is a success. */
@@ -142,6 +147,7 @@ export class RunResult<Output = DefaultOutput> {
     ];
     if (this.error !== null) lines.push(`Error:    ${this.error}`);
     if (this.cancelReason !== undefined) lines.push(`Reason:   ${this.cancelReason}`);
+    if (this.notArchived !== undefined) lines.push(`Archive:  lacks ${this.notArchived.map(eventsText).join(', ')}`);
     return lines.join('\n');
   }
 
@@ -166,6 +172,7 @@ export class RunResult<Output = DefaultOutput> {
       ...(this.errorCode === undefined ? {} : { errorCode: this.errorCode }),
       ...(this.cancelReason === undefined ? {} : { cancelReason: this.cancelReason }),
       maxIterations: this.maxIterations,
+      ...(this.notArchived === undefined ? {} : { notArchived: this.notArchived }),
       success: this.success,
       outputText: this.outputText,
       hasMedia: this.hasMedia,

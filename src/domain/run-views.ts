@@ -2,6 +2,7 @@ import type { ApprovalView, RememberedDecision } from './approval.ts';
 import type { Event } from './event.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { RunLimits } from './limits.ts';
+import type { Archiving, NotArchived } from './not-archived.ts';
 import type { RunStatus } from './run-status.ts';
 import type { StepResult } from './step.ts';
 import type { AggregatedUsage } from './usage.ts';
@@ -29,15 +30,19 @@ export interface StatusView {
   toolCallsStarted: number;
   /** The newest error that a tool gave or a request met. */
   lastError?: string;
+  /** What the archive is being given: the run goes on, or ends, afterwards. */
+  archiving?: Archiving;
+  /** What of the run is not in the archive, because it failed for too long. */
+  notArchived?: NotArchived[];
   /** Remote calls that are going on, as the server tells: only in what the client gives, and only while there are some. */
   running?: RunningCall[];
   /** ISO 8601. */
   startTime: string;
 }
 
-/** A call of a tool, or of the model, that is going on or waits for its next attempt. */
+/** A call of a tool, of the model, of the archive or of `notify` that is going on or waits for its next attempt. */
 export interface RunningCall {
-  /** The name of the tool; `callModel` for the model. */
+  /** The name of the tool; `callModel` for the model, `archiveEvents` for the archive, `notifyWaiting` for `notify`. */
   name: string;
   /** 1-based. */
   attempt: number;

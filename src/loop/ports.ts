@@ -107,6 +107,14 @@ export type Authorization =
   /** Nobody could say, because the run is cancelled. */
   | { type: 'cancelled' };
 
+/** What came of telling somebody that something waits. */
+export type NotifyOutcome =
+  | { type: 'told' }
+  /** For good. */
+  | { type: 'failed'; message: string }
+  /** The run is cancelled. */
+  | { type: 'cancelled' };
+
 /** When a wait ends at the latest. */
 export interface WaitDeadline {
   /** Milliseconds since the epoch. */
@@ -135,8 +143,8 @@ export interface RunPorts extends RunClock {
   summarise(request: SummaryRequest): Promise<SummaryOutcome>;
   /** Asks whether a decision is by somebody who may decide. Only where the snapshot says that somebody is to be asked. */
   authorize(decision: Decision, waiting: PendingApproval): Promise<Authorization>;
-  /** Tells somebody that something waits. True once they have been told, or cannot be. Only where the snapshot says so. */
-  notify(waiting: PendingApproval): Promise<boolean>;
+  /** Tells somebody that something waits. Only where the snapshot says so. */
+  notify(waiting: PendingApproval): Promise<NotifyOutcome>;
   /** True once the run is to end as cancelled. */
   cancelRequested(): boolean;
   /** What is said to the run from outside. */
@@ -149,4 +157,6 @@ export interface RunPorts extends RunClock {
   allows(change: LoopChange): boolean;
   /** Called after each change of the record; for observers. Must not change anything. */
   recorded?(state: RunState): void;
+  /** Called after a change that is no part of the record, and that observers show. Must not change anything. */
+  noted?(state: RunState): void;
 }

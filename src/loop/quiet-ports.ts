@@ -11,7 +11,7 @@ export function quietPorts(): Pick<
     askTerms: () => Promise.resolve(undefined),
     summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
     authorize: () => Promise.resolve({ type: 'refused', reason: 'nobody here may decide' }),
-    notify: () => Promise.resolve(true),
+    notify: () => Promise.resolve({ type: 'told' }),
     cancelRequested: () => false,
     inbox: new Inbox(),
     until: () => Promise.reject(new Error('a run that waits for somebody needs ports of its own')),

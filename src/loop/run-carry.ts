@@ -1,6 +1,7 @@
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { RunLimits } from '../domain/limits.ts';
+import type { NotArchived } from '../domain/not-archived.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
 import { isToolCall } from '../domain/content.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
@@ -48,6 +49,8 @@ export interface RunCarry {
   /** Absent in what a worker wrote whose tools could not ask the model to try again. */
   modelRetries?: [name: string, retries: number][];
   lastError?: string;
+  /** Absent where all is in the archive, and in what a worker wrote that did not say. */
+  notArchived?: NotArchived[];
   inbox: CarriedInbox;
 }
 
@@ -67,7 +70,7 @@ const THOUGHT_BYTES = 48_000;
 
 /** The carry of a run that stands at `position`. */
 export function toCarry(state: RunState, position: Position, { executions, inbox }: RunSurroundings): RunCarry {
-  const { context, lastStep, measured, resultIds, lastError } = state;
+  const { context, lastStep, measured, resultIds, lastError, notArchived } = state;
   return {
     version: CARRY_VERSION,
     runId: state.runId,
@@ -94,6 +97,7 @@ export function toCarry(state: RunState, position: Position, { executions, inbox
     toolCallsStarted: [...state.toolCallsStarted],
     ...(state.modelRetries.size === 0 ? {} : { modelRetries: [...state.modelRetries] }),
     ...(lastError === undefined ? {} : { lastError }),
+    ...(notArchived === undefined ? {} : { notArchived }),
     inbox,
   };
 }
@@ -116,7 +120,7 @@ function carriedPosition(position: Position, window: Window): CarriedPosition {
 
 /** The state of a run as its carry says, and where the loop goes on. */
 export function fromCarry(carry: RunCarry): { state: RunState; position: Position } {
-  const { runId, snapshot, window, lastStep, measured, resultIds, lastError } = carry;
+  const { runId, snapshot, window, lastStep, measured, resultIds, lastError, notArchived } = carry;
   const state: RunState = {
     runId,
     snapshot,
@@ -143,6 +147,7 @@ export function fromCarry(carry: RunCarry): { state: RunState; position: Positio
     toolCallsStarted: new Map(carry.toolCallsStarted),
     modelRetries: new Map(carry.modelRetries),
     ...(lastError === undefined ? {} : { lastError }),
+    ...(notArchived === undefined ? {} : { notArchived }),
   };
   return { state, position: positionOf(carry) };
 }

@@ -1,4 +1,5 @@
 import type { RunLimits } from '../domain/limits.ts';
+import type { Archiving, NotArchived } from '../domain/not-archived.ts';
 import { noUsage, type AggregatedUsage } from '../domain/usage.ts';
 import { used } from './limits.ts';
 import type { RunState } from './run-state.ts';
@@ -17,6 +18,8 @@ export interface RunProgress {
   /** Undefined until the agent is resolved, like the state. */
   limits?: RunLimits;
   lastError?: string;
+  archiving?: Archiving;
+  notArchived?: NotArchived[];
 }
 
 /** The progress of a run in that state; of one that has not begun, without a state. */
@@ -24,7 +27,7 @@ export function runProgress(state: RunState | undefined): RunProgress {
   if (state === undefined) {
     return { currentStep: 0, maxIterations: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsStarted: 0, events: 0, waitingFor: [] };
   }
-  const { context, limits, usage, toolCallsTotal, window, approvals, lastError } = state;
+  const { context, limits, usage, toolCallsTotal, window, approvals, lastError, archiving, notArchived } = state;
   return {
     currentStep: context.currentStep,
     maxIterations: limits.maxIterations,
@@ -35,5 +38,7 @@ export function runProgress(state: RunState | undefined): RunProgress {
     waitingFor: approvals.pending.map(({ toolName }) => toolName),
     limits,
     ...(lastError === undefined ? {} : { lastError }),
+    ...(archiving === undefined ? {} : { archiving }),
+    ...(notArchived === undefined ? {} : { notArchived }),
   };
 }

@@ -4,6 +4,7 @@ import { cutText } from '../domain/cut-content.ts';
 import { addEvent, incrementStep, newExecutionContext, type ExecutionContext } from '../domain/execution-context.ts';
 import { newEvent, type Event } from '../domain/event.ts';
 import type { JsonObject } from '../domain/json.ts';
+import type { Archiving, NotArchived } from '../domain/not-archived.ts';
 import type { RunLimits } from '../domain/limits.ts';
 import { jsonBytes } from '../domain/payload-limit.ts';
 import type { RunStatus } from '../domain/run-status.ts';
@@ -57,6 +58,10 @@ export interface RunState {
   modelRetries: Map<string, number>;
   /** The newest error that a tool gave, or that something met. */
   lastError?: string;
+  /** What the archive is being given. Only while the loop does not run: before this execution ends. */
+  archiving?: Archiving;
+  /** What of the run is not in the archive, the oldest first: the newest ranges, up to 50. */
+  notArchived?: NotArchived[];
   /** Ids of the results in the last event, where activities produced all of them. */
   resultIds?: string[];
 }

@@ -1,6 +1,6 @@
 import type { PendingApproval } from '../domain/approval.ts';
 import type { RunPorts, WaitDeadline } from './ports.ts';
-import type { RunState } from './run-state.ts';
+import { noteError, type RunState } from './run-state.ts';
 
 /** Nothing but decisions and messages come to a run that waits: its history hardly grows. */
 export const WAITING = { events: 4, bytes: 1_000 };
@@ -13,16 +13,21 @@ export function beginToWait(state: RunState, ports: RunPorts, waiting: PendingAp
 
 /** Tells again what may not have been told in the execution before: at least once. */
 export function tellAgain(state: RunState, ports: RunPorts): void {
-  for (const waiting of state.approvals.pending) if (!waiting.notified) tell(state, ports, waiting);
+  for (const waiting of state.approvals.pending) if (waiting.notified === undefined) tell(state, ports, waiting);
 }
 
 /** Not waited for: a decision may come first. What is not told when the run goes on in the next execution is told there. */
-function tell({ snapshot }: RunState, ports: RunPorts, waiting: PendingApproval): void {
-  if (snapshot.notify) void told(ports, waiting);
+function tell(state: RunState, ports: RunPorts, waiting: PendingApproval): void {
+  if (state.snapshot.notify) void told(state, ports, waiting);
 }
 
-async function told(ports: RunPorts, waiting: PendingApproval): Promise<void> {
-  if (await ports.notify(waiting)) waiting.notified = true;
+async function told(state: RunState, ports: RunPorts, waiting: PendingApproval): Promise<void> {
+  const outcome = await ports.notify(waiting);
+  if (outcome.type === 'cancelled') return;
+  waiting.notified = outcome.type === 'told';
+  if (outcome.type === 'told') return;
+  noteError(state, `"notify" could not tell that call "${waiting.callId}" of "${waiting.toolName}" waits: ${outcome.message}`);
+  ports.noted?.(state);
 }
 
 /** Makes the status follow what waits, and shows it where it has changed. */

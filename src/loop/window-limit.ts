@@ -32,7 +32,9 @@ function carriableBytes({ snapshot, context, window, approvals, limits, ...state
   const { whole, name } = sizesOf(snapshot);
   const events = window.events.length * (EVENT_BYTES + name);
   const numbers = [...state.toolCallsByName, ...state.toolCallsStarted, limits, ...(state.resultIds ?? [])];
-  const counted = whole + jsonBytes([context.state, numbers, approvals]) + events;
+  // Only where there is something, so that the limit of a run is what it was when it is replayed.
+  const notArchived = state.notArchived === undefined ? 0 : jsonBytes(state.notArchived);
+  const counted = whole + jsonBytes([context.state, numbers, approvals]) + notArchived + events;
   return MAX_PAYLOAD_BYTES - CARRIED_BESIDE_BYTES - counted;
 }
 

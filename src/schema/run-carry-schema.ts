@@ -62,6 +62,11 @@ const APPROVALS: JsonObject = {
   required: ['pending', 'approved', 'decided', 'remembered'],
 };
 
+const NOT_ARCHIVED: JsonObject = {
+  type: 'array',
+  items: { type: 'object', properties: { from: COUNT, through: COUNT, message: TEXT }, required: ['from', 'through', 'message'] },
+};
+
 const LIMITS: JsonObject = { type: 'object', properties: { maxIterations: COUNT }, required: ['maxIterations'] };
 
 /** The JSON Schema of the carry, version 1. Fields that are not named here may be added without a new version. */
@@ -93,6 +98,7 @@ export const RUN_CARRY_SCHEMA: JsonObject = {
     limits: LIMITS,
     toolCallsStarted: { type: 'array', items: { type: 'array', minItems: 2, maxItems: 2 } },
     lastError: TEXT,
+    notArchived: NOT_ARCHIVED,
   },
   required: [
     'runId',

@@ -106,6 +106,7 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     otherActivities: new Set(),
     payloadStore: undefined,
     archive: undefined,
+    archiveTimeoutMs: 300_000,
     authorize: undefined,
     notify: undefined,
     prices: {},

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { authorizeDecisionActivity } from '../../activities/authorize-decision.ts';
 import { notifyWaitingActivity } from '../../activities/notify-waiting.ts';
 import type { AuthorizeAnswer, DecisionToAuthorize, WaitingNotice } from '../../src/define/decision-hooks.ts';
@@ -6,6 +6,8 @@ import type { DecidedCall, PendingApproval } from '../../src/domain/approval.ts'
 import type { Folded } from '../../src/domain/window.ts';
 import { type AuthorizeDecisionInput, type NotifyWaitingInput, QUERIES } from '../../src/protocol.ts';
 import { activityWorld, EXECUTION, type World } from './activity-world.ts';
+
+afterEach(() => vi.useRealTimers());
 
 const decision: DecidedCall = {
   id: 'd1',
@@ -177,4 +179,36 @@ test('a notification that fails is tried again', async () => {
   const world = activityWorld({ events, answers, notify: throws });
   const failure = { type: 'notification_failed', message: 'not you', nonRetryable: false };
   await expect(world.run(notifyWaitingActivity(world.runtime), notice)).rejects.toMatchObject(failure);
+});
+
+test('a notification that hangs is given up, even where the hook minds no signal: after its time, and with its worker', async () => {
+  vi.useFakeTimers();
+  const hangs = (): Promise<void> => new Promise(() => undefined);
+  const slow = activityWorld({ events, answers, notify: hangs });
+  const failed = slow.run(notifyWaitingActivity(slow.runtime), notice).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(50_000);
+  expect(await failed).toMatchObject({
+    type: 'notification_failed',
+    message: 'it took more than 50 s',
+    nonRetryable: false,
+  });
+  const closing = activityWorld({ events, answers, notify: hangs });
+  const ended = closing.run(notifyWaitingActivity(closing.runtime), notice).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(1);
+  closing.shutDown();
+  expect(await ended).toMatchObject({ name: 'CancelledFailure' });
+});
+
+test('a further attempt tells only of what still waits', async () => {
+  const told: string[] = [];
+  const view = (...keys: string[]): object => ({ pending: keys.map((key) => ({ key })), total: keys.length });
+  const again = async (page: object): Promise<void> => {
+    const asked = { ...answers, [QUERIES.approvals]: page };
+    const world = activityWorld({ events, answers: asked, info: { attempt: 2 }, notify: ({ id }) => void told.push(id) });
+    await world.run(notifyWaitingActivity(world.runtime), notice);
+  };
+  await again(view('a/0', 'b/0'));
+  expect(told).toEqual([]);
+  await again(view('a/0', 'e1/1'));
+  expect(told).toEqual(['run-1/e1/1']);
 });

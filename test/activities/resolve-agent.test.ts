@@ -26,6 +26,7 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     otherActivities: new Set(),
     payloadStore: undefined,
     archive: undefined,
+    archiveTimeoutMs: 300_000,
     authorize: undefined,
     notify: undefined,
     prices: {},

@@ -33,6 +33,8 @@ const view: RunView = {
   limits: { maxIterations: 10, finalAttempt: false },
   queued: 0,
   lastError: null,
+  archiving: null,
+  notArchived: [],
   running: [],
   pending: [],
   remembered: [],

@@ -39,7 +39,6 @@ export class HandMade {
       changes: new Set(['compaction', 'bounded-fan-out', 'refused-requests']),
       timers: new Set(),
       taskTimes: Array.from({ length: tasks }, (_, task) => BEGAN + (task + 1) * APART),
-      archived: false,
     };
   }
 

@@ -72,6 +72,17 @@ describe('the multi-line form', () => {
     const text = String(new RunResult({ ...fields, status: 'cancelled', stopReason: 'cancelled', cancelReason: 'too expensive' }));
     expect(text).toContain('Status:   cancelled');
     expect(text).toContain('Reason:   too expensive');
+    expect(text).not.toContain('Archive:');
+  });
+
+  it('says what of the run is not in the archive', () => {
+    const notArchived = [
+      { from: 0, through: 8, message: 'gone' },
+      { from: 20, through: 21, message: 'gone' },
+    ];
+    const lacking = new RunResult({ ...fields, notArchived });
+    expect(String(lacking)).toContain('Archive:  lacks events 0 to 7, event 20');
+    expect(lacking.toJSON()).toMatchObject({ notArchived });
   });
 });
 

@@ -166,7 +166,7 @@ describe('a run that asks at its limits', () => {
       ports: {
         notify: ({ key }) => {
           told.push(key);
-          return Promise.resolve(true);
+          return Promise.resolve({ type: 'told' });
         },
       },
       switches: ({ state, positions }) => positions.length < 2 && state.status === 'pending_confirmation',

@@ -52,7 +52,7 @@ export interface FakeScript {
   /** Those who say something while the run waits, one after the other. */
   people?: Person[];
   /** What else the run meets: summaries, refusals. */
-  ports?: Partial<Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'allows' | 'verify' | 'askTerms'>>;
+  ports?: Partial<Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'noted' | 'allows' | 'verify' | 'askTerms'>>;
   /** Asked wherever the run could go on in its next execution. Never where it is left out. */
   switches?: (run: FakeRun) => boolean;
   /** Called after each change of the record. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PendingApproval } from '../../src/domain/approval.ts';
 import { askingAgent, asks } from './asking.ts';
-import { call, called, type FakeRun, type FakeScript, message, responded, returned, runFake, said } from './fake-ports.ts';
+import { call, called, type FakeRun, type FakeScript, message, type Person, responded, returned, runFake, said } from './fake-ports.ts';
 import { about, approves, refusal, rejects, sends, together, update } from './people.ts';
 import { testSnapshot } from './snapshot.ts';
 import { story } from './story.ts';
@@ -128,7 +128,7 @@ describe('whoever is to be told that something waits', () => {
       ports: {
         notify: (waiting) => {
           told.push(waiting);
-          return Promise.resolve(true);
+          return Promise.resolve({ type: 'told' });
         },
       },
       people: [approves('c1'), approves('c3'), approves('c4')],
@@ -147,7 +147,7 @@ describe('whoever is to be told that something waits', () => {
       ports: {
         notify: ({ key }) => {
           told.push(key);
-          return told.length === 1 ? new Promise(() => undefined) : Promise.resolve(true);
+          return told.length === 1 ? new Promise(() => undefined) : Promise.resolve({ type: 'told' });
         },
       },
       people: [approves('c1')],
@@ -155,6 +155,32 @@ describe('whoever is to be told that something waits', () => {
     });
     expect(told).toHaveLength(2);
     expect(told[1]).toBe(told[0]);
+  });
+
+  it('could not be told: the run says so, tells nobody again in the next execution, and the decision is carried out', async () => {
+    const seen: unknown[] = [];
+    const noted: (string | undefined)[] = [];
+    let asked = 0;
+    const looks: Person = ({ state }) => seen.push([state.approvals.pending[0]?.notified, state.lastError]);
+    const run = await runFake({
+      snapshot,
+      model: [called(call('c1', 'paid')), said('done')],
+      ports: {
+        notify: () => {
+          asked += 1;
+          return Promise.resolve({ type: 'failed', message: 'the chat is down' });
+        },
+        noted: ({ lastError }) => noted.push(lastError),
+      },
+      people: [together(looks, sends('well?')), approves('c1')],
+      switches: ({ state, positions }) => positions.length === 0 && state.approvals.pending[0]?.notified === false,
+    });
+    const lastError = '"notify" could not tell that call "c1" of "paid" waits: the chat is down';
+    expect(seen).toEqual([[false, lastError]]);
+    expect(noted).toEqual([lastError]);
+    expect(asked).toBe(1);
+    expect(run.positions).toHaveLength(1);
+    expect(run.result.status).toBe('completed');
   });
 
   it('does not keep a decision from being carried out', async () => {

@@ -9,6 +9,7 @@ import { Inbox } from '../../src/loop/inbox.ts';
 import type { Position, ToolsPosition } from '../../src/loop/next-step.ts';
 import type { ToolOutcome } from '../../src/loop/ports.ts';
 import { quietPorts } from '../../src/loop/quiet-ports.ts';
+import { beginArchiving, endArchiving } from '../../src/loop/archiving.ts';
 import { toCarry } from '../../src/loop/run-carry.ts';
 import { newRunState, noteError, recordEvent, recordStep, type RunState, tally } from '../../src/loop/run-state.ts';
 import { windowLimit } from '../../src/loop/window-limit.ts';
@@ -116,7 +117,7 @@ function fullApprovals(state: RunState): void {
     deadlineAt: PORTS.now(),
     onDeadline: 'deny',
     reason: 'over the limit of what may be done without asking',
-    notified: true,
+    notified: false,
   }));
   approvals.approved = [{ callId: 'c1', arguments: { k: text(BYTE_BUDGETS.decision - 6) } }];
   const toolCallsByName = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`tool_with_a_name_like_most_${index}`, 1_000]));
@@ -132,6 +133,14 @@ function fullApprovals(state: RunState): void {
   };
   for (const name of Object.keys(toolCallsByName)) state.toolCallsStarted.set(name, 1_000);
   noteError(state, LONGEST.repeat(400_000));
+  for (let from = 0; from < 1_000_000; from += 10_000) failToArchive(state, from);
+  expect(state.notArchived?.length).toBeGreaterThan(10);
+}
+
+/** One more range of events that is not in the archive, while those before and behind it are. */
+function failToArchive(state: RunState, from: number): void {
+  beginArchiving(state, { from, through: from + 5_000 }, PORTS.now());
+  endArchiving(state, LONGEST.repeat(400_000));
 }
 
 /** Fills the window with events of so many bytes, as long as the run may continue. */
@@ -151,6 +160,8 @@ function fill(state: RunState, eventBytes: number, mayContinue: () => boolean): 
 
 function carryBytes(state: RunState, position: Position): number {
   state.deps = { k: text(BYTE_BUDGETS.deps - 6) };
+  // The last thing that may happen before it is carried.
+  failToArchive(state, 1_000_000);
   return jsonBytes(toCarry(state, position, { executions: 1_000_000, inbox: fullInbox().carried() }));
 }
 

@@ -20,6 +20,7 @@ function fullCarry(): RunCarry {
     resultIds: ['r1'],
     thought: 'so far',
     lastError: 'too slow',
+    notArchived: [{ from: 0, through: 8, message: 'gone' }],
     limits: { ...snapshot.limits, totalTokens: 500 },
   });
   state.toolCallsByName.set('__proto__', 2);
@@ -63,6 +64,7 @@ describe('a carry', () => {
       resultIds: ['r1'],
       carriedEventId: 'event-1',
       lastError: 'too slow',
+      notArchived: [{ from: 0, through: 8, message: 'gone' }],
       limits: { maxIterations: 10, totalTokens: 500 },
       approvals: { decided: [{ id: 'd1' }], approved: [{ callId: 'c1', arguments: { n: 1 } }] },
     });
@@ -85,6 +87,13 @@ describe('a carry', () => {
     const { state } = fromCarry(carry);
     expect(state).toMatchObject({ approvals: { pending: [], decided: [] }, limits: carry.snapshot.limits });
     expect(state.toolCallsStarted.size).toBe(0);
+  });
+
+  it('of a worker that kept nothing of a failed archive is one of a run without', () => {
+    const { notArchived: _, ...carry } = fullCarry();
+    const checked = checkRunCarry(throughJson(carry));
+    expect(checked).toEqual({ ok: true, carry });
+    expect(fromCarry(carry).state.notArchived).toBeUndefined();
   });
 
   it('holds the content of a response once: the window has it already', () => {

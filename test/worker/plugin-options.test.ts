@@ -30,6 +30,12 @@ test.each(['authorize', 'notify'])('"%s" has to be a function', (name) => {
   expect(() => pluginWith({ [name]: { as: 'me' } })).toThrow(new UsageError(`the worker: "${name}" is {"as":"me"}: write a function`));
 });
 
+test.each([0, -1, 1.5, '5m'])('"archiveTimeoutMs" has to be a number of milliseconds: %j is refused', (archiveTimeoutMs) => {
+  expect(() => pluginWith({ archiveTimeoutMs })).toThrow(
+    new UsageError(`the worker: "archiveTimeoutMs" is ${archiveTimeoutMs}: write a whole number of at least 1`),
+  );
+});
+
 describe('a tool that names a resource', () => {
   const audit = defineTool({
     name: 'audit',
