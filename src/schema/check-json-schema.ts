@@ -61,10 +61,10 @@ function check(compiled: CompiledSchema, value: JsonValue): JsonProblem[] {
 }
 
 /** Every error of a value; undefined where finding them takes too long. */
-function allErrors({ meter, apply }: CompiledSchema, value: JsonValue): ValidatorError[] | undefined {
-  meter.begin(EXPLAIN_UNITS);
+function allErrors(compiled: CompiledSchema, value: JsonValue): ValidatorError[] | undefined {
+  compiled.meter.begin(EXPLAIN_UNITS);
   try {
-    return apply(value, 'all').errors;
+    return compiled.apply(value, 'all').errors;
   } catch (error) {
     if (error instanceof CheckTooLong || error instanceof RangeError) return undefined;
     throw error;

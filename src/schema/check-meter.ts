@@ -1,4 +1,4 @@
-import { dereference, type Schema } from '@cfworker/json-schema';
+import type { dereference, Schema } from '@cfworker/json-schema';
 import type { JsonObject } from '../domain/json.ts';
 import { mapSubschemas } from './json-schema.ts';
 
@@ -33,7 +33,7 @@ export class CheckMeter {
   }
 
   #watch(schema: Schema): void {
-    const units = unitsOf(schema as JsonObject);
+    const units = unitsOf(schema);
     Object.defineProperty(schema, '$recursiveAnchor', {
       enumerable: false,
       get: () => {

@@ -26,15 +26,13 @@ function beginning(value: JsonValue, room: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, room + 1));
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'nothing';
   const isList = Array.isArray(value);
+  const members: Iterable<[string | number, JsonValue | undefined]> = isList ? value.entries() : Object.entries(value);
   let text = isList ? '[' : '{';
-  for (const key in value) {
-    if (!Object.hasOwn(value, key)) continue;
-    const member = isList ? value[Number(key)] : value[key];
+  for (const [key, member] of members) {
     if (member === undefined && !isList) continue;
     if (text.length > 1) text += ',';
-    if (!isList) text += `${beginning(key, room)}:`;
-    if (text.length > room) return text;
-    text += beginning(member ?? null, room - text.length);
+    if (typeof key === 'string') text += `${beginning(key, room)}:`;
+    text += beginning(member ?? null, Math.max(0, room - text.length));
     if (text.length > room) return text;
   }
   return `${text}${isList ? ']' : '}'}`;

@@ -20,7 +20,7 @@ export class UniqueItems {
   /** Makes the schemas do as was decided. */
   watch(schemas: Schemas): void {
     for (const schema of new Set(Object.values(schemas))) {
-      if (typeof schema !== 'boolean' && schema.uniqueItems === true) this.#watch(schema as JsonObject);
+      if (typeof schema !== 'boolean' && schema.uniqueItems === true) this.#watch(schema);
     }
   }
 
