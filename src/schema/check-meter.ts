@@ -3,7 +3,7 @@ import type { JsonObject } from '../domain/json.ts';
 import { mapSubschemas } from './json-schema.ts';
 
 /** Characters of a schema's own keywords that one unit of work stands for. */
-const CHARACTERS_PER_UNIT = 64;
+const CHARACTERS_PER_UNIT = 32;
 
 /** Thrown out of the validator when a check takes more work than it may. */
 export class CheckTooLong extends Error {}

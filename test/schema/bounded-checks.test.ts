@@ -18,6 +18,9 @@ const PER_CHARACTER = 40;
 /** What any value may cost. */
 const ANY_VALUE = 60_000;
 
+// What is bounded is counted: a machine that does other things at once may take its time.
+vi.setConfig({ testTimeout: 120_000 });
+
 afterEach(() => {
   vi.restoreAllMocks();
 });
@@ -122,6 +125,20 @@ test('choices that nothing tells apart are tried a bounded number of times for n
   const value = chain(60);
   expect(removeAddedNulls(TWICE, work.counted(value))).toEqual(value);
   expect(work.units).toBeLessThan(10 * ANY_VALUE);
+});
+
+test('a large value that fits is taken, with a union of many choices for each of its items', () => {
+  const choices = Array.from({ length: 20 }, (_, index) => ({
+    type: 'object',
+    properties: { kind: { const: `kind${index}` }, value: { type: 'number' }, note: TEXT },
+    required: ['kind', 'value'],
+    additionalProperties: false,
+  }));
+  const list = listOf((index) => ({ kind: `kind${index % 20}`, value: index }));
+  expect(checkJson(array({ anyOf: choices }), list)).toEqual([]);
+  expect(checkRunInput({ agent: 'a', input: Array.from({ length: 15_000 }, () => ({ type: 'text', text: '' })) })).toMatchObject({
+    ok: true,
+  });
 });
 
 test('a value that the schema takes too many steps for is refused with what to do', () => {
