@@ -6,6 +6,7 @@ import { isModelRetry, isToolFailure } from '../src/define/tool-failure.ts';
 import { isToolOutput, type ToolOutput } from '../src/define/tool-output.ts';
 import type { ContextOperation } from '../src/domain/context-update.ts';
 import { errorMessage } from '../src/domain/error.ts';
+import { isTooDeep, MAX_JSON_DEPTH } from '../src/domain/json-depth.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../src/domain/json.ts';
 import { tryAgain } from '../src/domain/tool-text.ts';
 import { cleanJson } from '../src/model/clean-json.ts';
@@ -83,6 +84,8 @@ async function bareOutcome(tool: AnyTool, returned: unknown): Promise<Outcome> {
   const { value: bare, update } = tool.legacyUpdates ? withoutLegacyUpdate(returned) : { value: returned };
   const operations = update === undefined ? undefined : updateFrom(tool.name, update);
   if (operations?.ok === false) return failure(operations.problem);
+  // A schema that refers to itself would overflow the stack.
+  if (isTooDeep(bare)) return notJson(tool.name);
   const checked = await tool.result?.safeParseAsync(bare);
   if (checked !== undefined && !checked.success) {
     return failure(`Tool '${tool.name}' returned a value that does not fit its result schema: ${z.prettifyError(checked.error)}`);
@@ -115,7 +118,9 @@ function textOf(block: JsonValue): string | undefined {
 }
 
 function notJson(name: string): Outcome {
-  return failure(`Tool '${name}' returned a value that is not JSON (a bigint, a function, a cycle, or nested too deep)`);
+  return failure(
+    `Tool '${name}' returned a value that is not JSON (a bigint, a function, a cycle, or nested deeper than ${MAX_JSON_DEPTH} levels)`,
+  );
 }
 
 function failure(message: string): Outcome {

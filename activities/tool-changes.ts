@@ -2,6 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
 import { applyOperations, type ContextOperation } from '../src/domain/context-update.ts';
 import { errorMessage } from '../src/domain/error.ts';
+import { depthProblem } from '../src/domain/json-depth.ts';
 import type { JsonObject, JsonValue } from '../src/domain/json.ts';
 import { jsonBytes } from '../src/domain/payload-limit.ts';
 import { stateProblem } from '../src/domain/state-problem.ts';
@@ -57,6 +58,9 @@ function localProblem(changed: { changes: JsonObject; update: ContextOperation[]
 function updateProblem({ registry, secrets }: ActivityRuntime, { input, deps }: CallData, update: ContextOperation[]): string | undefined {
   const updated = applyOperations(deps, update);
   if (!updated.ok) return updated.problem;
+  // Appended to a list, a value is a level deeper.
+  const tooDeep = depthProblem({ deps: updated.deps });
+  if (tooDeep !== undefined) return tooDeep;
   // The operations, because these are recorded: a value that a later one takes out again is in the history as well.
   const [leak] = update.flatMap((one) => secrets.leak({ [one.key]: one.op === 'delete' ? null : one.value }, 'deps') ?? []);
   if (leak !== undefined)

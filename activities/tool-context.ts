@@ -1,5 +1,6 @@
 import { activityInfo, log } from '@temporalio/activity';
 import type { Resources, RunContext, RunLog } from '../src/define/run-context.ts';
+import { MAX_JSON_DEPTH } from '../src/domain/json-depth.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../src/domain/json.ts';
 import { cleanJson } from '../src/model/clean-json.ts';
 import type { CallUsage, RunToolInput } from '../src/protocol.ts';
@@ -47,7 +48,8 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
     log: runLog(runtime, { runId, agent: agentName, step, callId }),
     setState: (key: string, value: JsonValue) => {
       const plain = cleanJson(value);
-      if (plain === undefined) throw new TypeError(`setState: the value of "${key}" is not JSON`);
+      if (plain === undefined)
+        throw new TypeError(`setState: the value of "${key}" is not JSON, or nested deeper than ${MAX_JSON_DEPTH} levels`);
       changes.set(key, plain);
     },
     // A local call has no heartbeats: it is over before one would be due.

@@ -1,9 +1,7 @@
 import { credentialKey } from './credential-key.ts';
+import { MAX_JSON_DEPTH } from './json-depth.ts';
 import { memberPath } from './json-path.ts';
 import { isSecretReference } from './secret-reference.ts';
-
-/** What is nested deeper is refused: it would overflow the stack of what handles it recursively. */
-const MAX_DEPTH = 100;
 
 /** Where the search is. */
 interface Place {
@@ -48,7 +46,7 @@ function objectProblem(value: object, place: Place): string | undefined {
   }
   if (around.includes(value))
     return `${path} leads back to an object that it is part of: deps are JSON, which has no cycles. Write an id instead`;
-  if (around.length >= MAX_DEPTH) return `${path} is nested deeper than ${MAX_DEPTH} levels: write flatter deps`;
+  if (around.length >= MAX_JSON_DEPTH) return `${path} is nested deeper than ${MAX_JSON_DEPTH} levels: write flatter deps`;
   const inside = [...around, value];
   if (Array.isArray(value)) {
     const list: readonly unknown[] = value;

@@ -1,7 +1,8 @@
 import { jsonrepair } from 'jsonrepair';
 import { errorMessage } from '../domain/error.ts';
+import { MAX_JSON_DEPTH } from '../domain/json-depth.ts';
 import type { JsonValue } from '../domain/json.ts';
-import { cleanParsed, MAX_DEPTH } from './clean-json.ts';
+import { cleanParsed } from './clean-json.ts';
 
 /** JSON text as a value, or why it is none. */
 export type ParsedText = { ok: true; value: JsonValue; repaired: boolean } | { ok: false; problem: string };
@@ -36,7 +37,7 @@ function parse(text: string): ParsedText {
   try {
     const value = cleanParsed(JSON.parse(text) as JsonValue);
     if (value !== undefined) return { ok: true, value, repaired: false };
-    return { ok: false, problem: `it is nested deeper than ${MAX_DEPTH} levels` };
+    return { ok: false, problem: `it is nested deeper than ${MAX_JSON_DEPTH} levels` };
   } catch (error) {
     return { ok: false, problem: errorMessage(error).toWellFormed() };
   }

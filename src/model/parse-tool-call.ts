@@ -1,3 +1,4 @@
+import { MAX_JSON_DEPTH } from '../domain/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
 import { cleanJson } from './clean-json.ts';
 import { parseJsonText } from './parse-json-text.ts';
@@ -55,7 +56,11 @@ function parseArguments(raw: unknown, complete: boolean): Pick<ParsedToolCall, '
   if (raw === undefined || raw === null) return { arguments: {} };
   if (typeof raw === 'string') return parseText(raw, complete);
   const value = typeof raw === 'object' ? cleanJson(raw) : raw;
-  if (value === undefined) return { arguments: {}, problem: `${INVALID_JSON} (The value cannot be written as JSON.)` };
+  if (value === undefined)
+    return {
+      arguments: {},
+      problem: `${INVALID_JSON} (The value cannot be written as JSON, or is nested deeper than ${MAX_JSON_DEPTH} levels.)`,
+    };
   return isJsonObject(value) ? { arguments: value } : { arguments: {}, notAnObject: kindOf(value) };
 }
 

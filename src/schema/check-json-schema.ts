@@ -1,39 +1,41 @@
-import { Validator } from '@cfworker/json-schema';
 import { errorMessage } from '../domain/error.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
-import { mapSubschemas, propertiesOf } from './json-schema.ts';
+import { isTooDeep } from '../domain/json-depth.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { CheckTooLong } from './check-meter.ts';
+import { type CompiledSchema, compiledSchema } from './compiled-schema.ts';
 import { type JsonProblem, readProblems } from './json-problems.ts';
 import type { ValidatorError } from './problem-text.ts';
 
 export type { JsonProblem } from './json-problems.ts';
 
-/** The validators of a schema. Keeping them decides only how fast the answer comes. */
-interface Compiled {
-  schema: JsonObject;
-  /** Stops at the first problem: fast, and bounded where a schema refers to itself. */
-  quick: Validator;
-  /** Finds every problem. Undefined for a schema that refers to itself, where that can take exponential time. */
-  thorough: Validator | undefined;
-}
+/** Levels of a value with all that travels around it, in the carry of a run for one. */
+export const MAX_CHECKED_DEPTH = 128;
 
-const compiled = new WeakMap<JsonObject, Compiled>();
+/** Units of work that a check may take: so many for any value, and so many more for each character of its JSON. */
+export const CHECK_UNITS = { any: 50_000, perCharacter: 5 };
+
+/** Units of work after which no further problems are looked for. */
+const EXPLAIN_UNITS = 5_000;
+
+/** Errors of the validator that are read where it was not to find all. */
+const MAX_ERRORS = 2_000;
 
 /**
  * Checks a value with a JSON Schema of draft 2020-12: an empty list where it fits, otherwise the problems, deepest
  * first, for a model or a person to read. `format` is an annotation, as in the draft: what fits is said by the other
- * keywords, and by the zod schema where the value is used. Never throws. It interprets the schema and needs neither
- * zod nor Node, so that workflows can use it.
+ * keywords, and by the zod schema where the value is used. Never throws, and takes time in proportion to the value: what
+ * would take longer does not fit. It interprets the schema and needs neither zod nor Node, so that workflows can use it.
  */
 export function checkJson(schema: JsonObject, value: unknown): JsonProblem[] {
   if (value === undefined) return [{ path: '', message: 'expected a JSON value, got nothing' }];
+  if (isTooDeep(value, MAX_CHECKED_DEPTH)) return unchecked(`it is nested deeper than ${MAX_CHECKED_DEPTH} levels`);
   try {
-    const { quick, thorough, schema: checked } = validators(schema);
-    const first = quick.validate(value);
-    if (first.valid) return [];
-    const errors: ValidatorError[] = (thorough?.validate(value) ?? first).errors;
-    return readProblems(errors, checked, value as JsonValue);
+    return check(compiledSchema(schema), value as JsonValue);
   } catch (error) {
-    return [{ path: '', message: `the value could not be checked: ${errorMessage(error)}` }];
+    if (error instanceof CheckTooLong) return unchecked('it takes too many steps with this schema. Give less at once');
+    // The validator passes errors on as arguments: more than some ten thousand overflow the stack.
+    if (error instanceof RangeError) return unchecked('it has too many problems. Give less at once');
+    return unchecked(errorMessage(error));
   }
 }
 
@@ -42,38 +44,29 @@ export function problemsText(problems: readonly JsonProblem[]): string {
   return problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
 }
 
-function validators(schema: JsonObject): Compiled {
-  const known = compiled.get(schema);
-  if (known !== undefined) return known;
-  // The validator writes into the schema that it is given, and a snapshot is not to be written into.
-  const checked = JSON.parse(JSON.stringify(prepare(schema))) as JsonObject;
-  const isRecursive = JSON.stringify(checked).includes('"$ref"');
-  const made = {
-    schema: checked,
-    quick: new Validator(checked, '2020-12', true),
-    thorough: isRecursive ? undefined : new Validator(checked, '2020-12', false),
-  };
-  compiled.set(schema, made);
-  return made;
+function unchecked(why: string): JsonProblem[] {
+  return [{ path: '', message: `the value could not be checked: ${why}` }];
 }
 
-/** The types that JSON has. A schema from elsewhere may name others, which nothing could be checked against. */
-const TYPES: readonly unknown[] = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string'];
-
-/**
- * `format` and types that nobody knows out of the validator's sight, and fields with a fixed value first: they tell the
- * choices of a union apart at once.
- */
-function prepare(schema: JsonObject): JsonObject {
-  const { format, type, ...others } = mapSubschemas(schema, prepare);
-  const rest = isKnown(type) ? { ...others, type } : others;
-  const named = format === undefined ? rest : { ...rest, 'x-format': format };
-  if (rest['properties'] === undefined) return named;
-  const entries = Object.entries(propertiesOf(rest));
-  const isFixed = ([, property]: [string, JsonValue]): boolean => isJsonObject(property) && 'const' in property;
-  return { ...named, properties: Object.fromEntries([...entries.filter(isFixed), ...entries.filter((entry) => !isFixed(entry))]) };
+function check(compiled: CompiledSchema, value: JsonValue): JsonProblem[] {
+  const { meter, unique, schema, isRecursive } = compiled;
+  unique.begin(value);
+  meter.begin(CHECK_UNITS.any + CHECK_UNITS.perCharacter * (JSON.stringify(value) ?? '').length);
+  const first = compiled.apply(value, 'first');
+  if (first.valid) return [];
+  const all = isRecursive ? undefined : allErrors(compiled, value);
+  if (all !== undefined) return readProblems(all, { schema, value, isPart: false });
+  const read = first.errors.slice(0, MAX_ERRORS);
+  return readProblems(read, { schema, value, isPart: !isRecursive || read.length < first.errors.length });
 }
 
-function isKnown(type: JsonValue | undefined): type is JsonValue {
-  return Array.isArray(type) ? type.every((one) => TYPES.includes(one)) : TYPES.includes(type);
+/** Every error of a value; undefined where finding them takes too long. */
+function allErrors(compiled: CompiledSchema, value: JsonValue): ValidatorError[] | undefined {
+  compiled.meter.begin(EXPLAIN_UNITS);
+  try {
+    return compiled.apply(value, 'all').errors;
+  } catch (error) {
+    if (error instanceof CheckTooLong || error instanceof RangeError) return undefined;
+    throw error;
+  }
 }

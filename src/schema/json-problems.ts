@@ -1,12 +1,20 @@
 import type { JsonObject, JsonValue } from '../domain/json.ts';
-import { pointerTokens } from './json-schema.ts';
-import { keywordValue, leafOf, type Leaf, type ValidatorError } from './problem-text.ts';
+import { keywordValue, leafOf, type Leaf, shortName, type ValidatorError } from './problem-text.ts';
+import { reduceUnions } from './reduce-unions.ts';
+import { shortJsonOnce } from './short-json.ts';
 
 /** What is wrong with a value. */
 export interface JsonProblem {
   /** `list[0].when`; empty for the value itself. */
   path: string;
   message: string;
+}
+
+/** A value that does not fit. */
+interface Checked {
+  schema: JsonObject;
+  value: JsonValue;
+  isPart: boolean;
 }
 
 /** A model that made more mistakes than this in one value does not need the whole list. */
@@ -17,53 +25,30 @@ const CONTAINERS = new Set(['properties', 'patternProperties', 'additionalProper
 
 const UNIONS = new Set(['anyOf', 'oneOf']);
 
-/** The validator's errors as problems: only the innermost ones, those of a union reduced to what was most likely meant. */
-export function readProblems(errors: readonly ValidatorError[], schema: JsonObject, value: JsonValue): JsonProblem[] {
+/**
+ * The validator's errors as problems: only the innermost ones, those of a union reduced to what was most likely meant.
+ * `isPart` where the value may have errors beside these.
+ */
+export function readProblems(errors: readonly ValidatorError[], { schema, value, isPart }: Checked): JsonProblem[] {
   const unions = errors.filter(({ keyword }) => UNIONS.has(keyword));
-  let leaves = errors
+  const quoted = { value, quote: shortJsonOnce() };
+  const leaves = errors
     .map(withLocation)
     .filter((error) => !UNIONS.has(error.keyword) && !CONTAINERS.has(error.keyword))
-    .map((error) => leafOf(error, keywordValue(schema, error.keywordLocation), value));
-  // Inner unions first: what is left of them counts for the outer ones.
-  const inward = unions.toSorted((a, b) => b.keywordLocation.length - a.keywordLocation.length);
-  for (const union of inward) leaves = reduceUnion(union, leaves);
-
-  const problems = merge(leaves)
+    .map((error) => leafOf(error, keywordValue(schema, error.keywordLocation), quoted));
+  const problems = merge(reduceUnions(unions, leaves))
     .toSorted((a, b) => b.at.length - a.at.length)
     .map((leaf) => ({ path: pathText(leaf.at), message: messageOf(leaf) }));
   const unique = [...new Map(problems.map((problem) => [`${problem.path}: ${problem.message}`, problem])).values()];
-  if (unique.length <= MAX_PROBLEMS) return unique;
-  return [...unique.slice(0, MAX_PROBLEMS), { path: '', message: `and ${unique.length - MAX_PROBLEMS} more problems` }];
+  const first = unique.slice(0, MAX_PROBLEMS);
+  if (isPart) return [...first, { path: '', message: 'and there may be more problems' }];
+  const left = unique.length - first.length;
+  return left === 0 ? first : [...first, { path: '', message: `and ${left} more problems` }];
 }
 
 /** A `false` schema is reported without its place in the schema; the error before it is that of its keyword. */
 function withLocation(error: ValidatorError, index: number, errors: readonly ValidatorError[]): ValidatorError {
   return error.keyword === 'false' ? { ...error, keywordLocation: errors[index - 1]?.keywordLocation ?? '#' } : error;
-}
-
-/** Of a union in which nothing fits: the problems of the choice that was most likely meant, or what all choices expect. */
-function reduceUnion(union: ValidatorError, leaves: Leaf[]): Leaf[] {
-  const prefix = `${union.keywordLocation}/`;
-  const at = pointerTokens(union.instanceLocation);
-  const belongs = (leaf: Leaf): boolean => leaf.where.startsWith(prefix) && at.every((token, index) => leaf.at[index] === token);
-  const outside = leaves.filter((leaf) => !belongs(leaf));
-  const choices = byChoice(leaves.filter(belongs), prefix);
-  if (choices.length === 0)
-    return [...outside, { at, where: union.keywordLocation, text: 'expected exactly one of the alternatives to fit' }];
-
-  // Another type, or another value of a fixed field, says that this choice was not meant.
-  const isForeign = (leaf: Leaf): boolean => leaf.expected !== undefined && leaf.at.length <= at.length + (leaf.fixed ? 1 : 0);
-  const meant = choices.filter((choice) => !choice.some(isForeign)).toSorted((a, b) => a.length - b.length);
-  return [...outside, ...(meant[0] ?? choices.flatMap((choice) => choice.filter(isForeign)))];
-}
-
-function byChoice(leaves: readonly Leaf[], prefix: string): Leaf[][] {
-  const choices = new Map<string, Leaf[]>();
-  for (const leaf of leaves) {
-    const [index = ''] = leaf.where.slice(prefix.length).split('/');
-    choices.set(index, [...(choices.get(index) ?? []), leaf]);
-  }
-  return [...choices.values()];
 }
 
 /** Expectations of the same place in one: `expected string or number, got boolean`. */
@@ -87,5 +72,8 @@ function messageOf({ expected, got, text }: Leaf): string {
 
 /** `list`, `0`, `when` as `list[0].when`. */
 function pathText(at: readonly string[]): string {
-  return at.map((token, index) => (/^\d+$/.test(token) ? `[${token}]` : `${index === 0 ? '' : '.'}${token}`)).join('');
+  return at
+    .map(shortName)
+    .map((token, index) => (/^\d+$/.test(token) ? `[${token}]` : `${index === 0 ? '' : '.'}${token}`))
+    .join('');
 }

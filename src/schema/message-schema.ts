@@ -1,5 +1,6 @@
 import { BYTE_BUDGETS } from '../domain/byte-budget.ts';
 import type { ErrorCode } from '../domain/error.ts';
+import { depthProblem } from '../domain/json-depth.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { jsonBytes } from '../domain/payload-limit.ts';
 import type { SendInput } from '../protocol.ts';
@@ -22,6 +23,8 @@ const MESSAGE_SCHEMA: JsonObject = {
 /** What is wrong with a message to a run, or undefined. Works in the workflow sandbox and never throws. */
 export function messageProblem(value: unknown): { code: ErrorCode; message: string } | undefined {
   if (value === undefined) return { code: 'invalid_input', message: 'expected {"id": "your own", "content": "text"}, got nothing' };
+  const tooDeep = depthProblem(value);
+  if (tooDeep !== undefined) return { code: 'invalid_input', message: tooDeep };
   const problems = checkJson(MESSAGE_SCHEMA, value);
   if (problems.length === 0) problems.push(...mediaProblems((value as SendInput).content, 'content'));
   if (problems.length > 0) return { code: 'invalid_input', message: problemsText(problems) };

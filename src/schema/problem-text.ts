@@ -1,5 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
+import { MAX_PATTERN_TEXT } from './bounded-pattern.ts';
 import { dereference, pointerTokens } from './json-schema.ts';
+import { shortJson } from './short-json.ts';
+import { MAX_COMPARED_ITEMS } from './unique-items.ts';
+
+/** Characters of a key that a problem quotes. */
+const MAX_NAME = 200;
 
 /** An error as the validator reports it. */
 export interface ValidatorError {
@@ -22,6 +28,12 @@ export interface Leaf {
   text?: string;
 }
 
+/** The value that errors are about, and how its parts are quoted. */
+export interface Quoted {
+  value: JsonValue;
+  quote: typeof shortJson;
+}
+
 /** A keyword's value with the schema that it stands in. */
 export interface Keyword {
   value: JsonValue | undefined;
@@ -42,7 +54,7 @@ export function keywordValue(root: JsonObject, location: string): Keyword {
 }
 
 /** An error of the validator in words. */
-export function leafOf(error: ValidatorError, keyword: Keyword, value: JsonValue): Leaf {
+export function leafOf(error: ValidatorError, keyword: Keyword, { value, quote }: Quoted): Leaf {
   const at = pointerTokens(error.instanceLocation);
   const leaf = { at, where: error.keywordLocation };
   const found = valueAt(value, at);
@@ -50,19 +62,27 @@ export function leafOf(error: ValidatorError, keyword: Keyword, value: JsonValue
     case 'type':
       return { ...leaf, expected: names(keyword.value), got: kindOf(found, keyword.value) };
     case 'const':
-      return { ...leaf, expected: [short(keyword.value)], got: short(found), fixed: true };
+      return { ...leaf, expected: [shortJson(keyword.value)], got: quote(found), fixed: true };
     case 'enum':
-      return { ...leaf, expected: Array.isArray(keyword.value) ? keyword.value.map(short) : [], got: short(found), fixed: true };
+      return { ...leaf, expected: Array.isArray(keyword.value) ? keyword.value.map(shortJson) : [], got: quote(found), fixed: true };
     case 'required':
       return { ...leaf, text: `missing required field ${quoted(error.error)}` };
     case 'false':
       return unexpected(leaf);
     default:
+      if (isTooLong(found, keyword)) return { ...leaf, text: TOO_LONG };
       return {
         ...leaf,
-        text: `${boundText(error.keyword, keyword) ?? error.error.replace(/\.$/, '')}, got ${amount(error.keyword, found)}`,
+        text: `${boundText(error.keyword, keyword) ?? error.error.replace(/\.$/, '')}, got ${amount(error.keyword, found, quote)}`,
       };
   }
+}
+
+const TOO_LONG = `expected at most ${MAX_PATTERN_TEXT} characters, as many as a pattern is checked with, got more`;
+
+/** Then the pattern says nothing about it. */
+function isTooLong(found: JsonValue | undefined, { value, schema }: Keyword): boolean {
+  return 'x-pattern' in schema && value === schema['pattern'] && typeof found === 'string' && Array.from(found).length > MAX_PATTERN_TEXT;
 }
 
 /** The name that the validator's sentence quotes. */
@@ -70,25 +90,34 @@ function quoted(sentence: string): string {
   return sentence.slice(sentence.indexOf('"'), sentence.lastIndexOf('"') + 1);
 }
 
+/** A key, cut where it is long: the model has chosen it, or the caller. */
+export function shortName(name: string): string {
+  return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME).replace(/[\ud800-\udbff]$/, '')}...`;
+}
+
 /** A field, or an item, that the schema has no place for. */
 function unexpected({ at, where }: Leaf): Leaf {
   const name = at.at(-1) ?? '';
-  return { at: at.slice(0, -1), where, text: /^\d+$/.test(name) ? `unexpected item ${name}` : `unknown field ${JSON.stringify(name)}` };
+  return {
+    at: at.slice(0, -1),
+    where,
+    text: /^\d+$/.test(name) ? `unexpected item ${name}` : `unknown field ${JSON.stringify(shortName(name))}`,
+  };
 }
 
 function boundText(keyword: string, { value, schema }: Keyword): string | undefined {
   const format = schema['x-format'];
   switch (keyword) {
     case 'minimum':
-      return `expected a number >= ${short(value)}`;
+      return `expected a number >= ${shortJson(value)}`;
     case 'maximum':
-      return `expected a number <= ${short(value)}`;
+      return `expected a number <= ${shortJson(value)}`;
     case 'exclusiveMinimum':
-      return `expected a number > ${short(value)}`;
+      return `expected a number > ${shortJson(value)}`;
     case 'exclusiveMaximum':
-      return `expected a number < ${short(value)}`;
+      return `expected a number < ${shortJson(value)}`;
     case 'multipleOf':
-      return `expected a multiple of ${short(value)}`;
+      return `expected a multiple of ${shortJson(value)}`;
     case 'minLength':
       return `expected at least ${count(value, 'character')}`;
     case 'maxLength':
@@ -96,22 +125,24 @@ function boundText(keyword: string, { value, schema }: Keyword): string | undefi
     case 'minItems':
       return `expected at least ${count(value, 'item')}`;
     case 'maxItems':
-      return `expected at most ${count(value, 'item')}`;
+      return `expected at most ${count(value, 'item')}${value === MAX_COMPARED_ITEMS && 'uniqueItems' in schema ? ' where none may repeat another' : ''}`;
     case 'pattern':
-      return typeof format === 'string' ? `expected text in the format ${format}` : `expected text that matches ${short(value)}`;
+      return typeof format === 'string'
+        ? `expected text in the format ${format}`
+        : `expected text that matches ${shortJson(schema['x-pattern'] ?? value)}`;
     default:
       return undefined;
   }
 }
 
 function count(number: JsonValue | undefined, noun: string): string {
-  return `${short(number)} ${noun}${number === 1 ? '' : 's'}`;
+  return `${shortJson(number)} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-function amount(keyword: string, found: JsonValue | undefined): string {
+function amount(keyword: string, found: JsonValue | undefined, quote: Quoted['quote']): string {
   if (keyword.endsWith('Length') && typeof found === 'string') return String(Array.from(found).length);
   if (keyword.endsWith('Items') && Array.isArray(found)) return String(found.length);
-  return short(found);
+  return quote(found);
 }
 
 function names(types: JsonValue | undefined): string[] {
@@ -122,14 +153,8 @@ function names(types: JsonValue | undefined): string[] {
 function kindOf(value: JsonValue | undefined, expected: JsonValue | undefined): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  if (typeof value === 'number' && names(expected).includes('integer')) return short(value);
+  if (typeof value === 'number' && names(expected).includes('integer')) return shortJson(value);
   return typeof value;
-}
-
-/** A value as JSON, cut where it is long. */
-function short(value: JsonValue | undefined): string {
-  const text = JSON.stringify(value) ?? 'nothing';
-  return text.length <= 60 ? text : `${text.slice(0, 57).replace(/[\ud800-\udbff]$/, '')}...`;
 }
 
 function valueAt(value: JsonValue, at: readonly string[]): JsonValue | undefined {

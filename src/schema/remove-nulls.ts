@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import { checkJson } from './check-json-schema.ts';
+import { compiledSchema } from './compiled-schema.ts';
 import { acceptsNull, dereference, mapValues, propertiesOf, requiredOf, subschemas, typesOf } from './json-schema.ts';
 
 /**
@@ -8,22 +9,32 @@ import { acceptsNull, dereference, mapValues, propertiesOf, requiredOf, subschem
  * that schema accepts null itself.
  */
 export function removeAddedNulls(schema: JsonObject, value: JsonValue): JsonValue {
-  return remove(schema, value, schema);
+  return remove(schema, value, { root: schema, units: REMOVAL_UNITS.any + REMOVAL_UNITS.perCharacter * JSON.stringify(value).length });
 }
 
-function remove(schema: JsonObject, value: JsonValue, root: JsonObject): JsonValue {
+/** Units of work that trying choices may take: in a schema that refers to itself in several, it doubles with every level. */
+const REMOVAL_UNITS = { any: 100_000, perCharacter: 20 };
+
+/** A removal, with the units that it may still take. */
+interface Removal {
+  root: JsonObject;
+  units: number;
+}
+
+function remove(schema: JsonObject, value: JsonValue, removal: Removal): JsonValue {
+  const { root } = removal;
   const target = dereference(schema, root);
   if (target === undefined || typeof value !== 'object' || value === null) return value;
   const choices = [...subschemas(target, 'anyOf'), ...subschemas(target, 'oneOf')];
-  if (choices.length > 0) return removeByChoice(choices, value, root);
+  if (choices.length > 0) return removeByChoice(choices, value, removal);
   if (Array.isArray(value)) {
     const { items } = target;
-    return items !== undefined && isJsonObject(items) ? value.map((item) => remove(items, item, root)) : value;
+    return items !== undefined && isJsonObject(items) ? value.map((item) => remove(items, item, removal)) : value;
   }
-  return removeFromObject(target, value, root);
+  return removeFromObject(target, value, removal);
 }
 
-function removeFromObject(schema: JsonObject, value: JsonObject, root: JsonObject): JsonObject {
+function removeFromObject(schema: JsonObject, value: JsonObject, removal: Removal): JsonObject {
   const properties = propertiesOf(schema);
   const required = requiredOf(schema);
   const propertyOf = (key: string): JsonObject | undefined => {
@@ -32,23 +43,28 @@ function removeFromObject(schema: JsonObject, value: JsonObject, root: JsonObjec
   };
   const isAdded = (key: string): boolean => {
     const property = propertyOf(key);
-    return property !== undefined && value[key] === null && !required.includes(key) && !acceptsNull(property, root);
+    return property !== undefined && value[key] === null && !required.includes(key) && !acceptsNull(property, removal.root);
   };
   const kept = Object.fromEntries(Object.entries(value).filter(([key]) => !isAdded(key)));
   return mapValues(kept, (one, key) => {
     const property = propertyOf(key);
-    return property === undefined ? one : remove(property, one, root);
+    return property === undefined ? one : remove(property, one, removal);
   });
 }
 
 /** The nulls of the choice that the value belongs to; trying each one in full only where it is not plain which that is. */
-function removeByChoice(choices: JsonObject[], value: JsonObject | JsonValue[], root: JsonObject): JsonValue {
+function removeByChoice(choices: JsonObject[], value: JsonObject | JsonValue[], removal: Removal): JsonValue {
+  const { root } = removal;
   const plausible = choices.filter((choice) => mayBe(choice, value, root));
   const [only] = plausible;
-  if (only !== undefined && plausible.length === 1) return remove(only, value, root);
+  if (only !== undefined && plausible.length === 1) return remove(only, value, removal);
   for (const choice of plausible) {
-    const removed = remove(choice, value, root);
-    if (checkJson({ ...choice, ...definitions(root) }, removed).length === 0) return removed;
+    const removed = remove(choice, value, removal);
+    if (removal.units < 0) return value;
+    const whole = wholeChoice(choice, root);
+    const fits = checkJson(whole, removed).length === 0;
+    removal.units -= 1 + compiledSchema(whole).meter.spent;
+    if (fits) return removed;
   }
   return value;
 }
@@ -66,6 +82,14 @@ function mayBe(choice: JsonObject, value: JsonObject | JsonValue[], root: JsonOb
   });
 }
 
-function definitions(root: JsonObject): JsonObject {
-  return root['$defs'] === undefined ? {} : { $defs: root['$defs'] };
+/** By choice, and then by the schema that it is in: a choice is made ready to be checked once, not for every value. */
+const wholeChoices = new WeakMap<JsonObject, WeakMap<JsonObject, JsonObject>>();
+
+/** A choice with what it refers to. */
+function wholeChoice(choice: JsonObject, root: JsonObject): JsonObject {
+  const byRoot = wholeChoices.get(choice) ?? new WeakMap<JsonObject, JsonObject>();
+  wholeChoices.set(choice, byRoot);
+  const whole = byRoot.get(root) ?? { ...choice, ...(root['$defs'] === undefined ? {} : { $defs: root['$defs'] }) };
+  byRoot.set(root, whole);
+  return whole;
 }

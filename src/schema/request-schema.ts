@@ -1,5 +1,6 @@
 import { BYTE_BUDGETS } from '../domain/byte-budget.ts';
 import type { Decision } from '../domain/approval.ts';
+import { depthProblem } from '../domain/json-depth.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { checkJson, problemsText } from './check-json-schema.ts';
 import { LIMIT_CHANGES_SCHEMA } from './limits-schema.ts';
@@ -51,6 +52,8 @@ export function cancelProblem(value: unknown): string | undefined {
 }
 
 function problem(schema: JsonObject, value: unknown): string | undefined {
+  const tooDeep = depthProblem(value);
+  if (tooDeep !== undefined) return tooDeep;
   const problems = checkJson(schema, value);
   return problems.length === 0 ? undefined : problemsText(problems);
 }

@@ -1,7 +1,8 @@
 import { errorMessage } from '../domain/error.ts';
+import { isTooDeep } from '../domain/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
 import { CARRY_VERSION, type RunCarry } from '../loop/run-carry.ts';
-import { checkJson, problemsText } from './check-json-schema.ts';
+import { checkJson, MAX_CHECKED_DEPTH, problemsText } from './check-json-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
 const COUNT: JsonObject = { type: 'integer', minimum: 0 };
@@ -133,6 +134,8 @@ export type RunCarryCheck = { ok: true; carry: RunCarry } | { ok: false; problem
 export function checkRunCarry(value: unknown, migrations: CarryMigrations = MIGRATIONS): RunCarryCheck {
   const version = isJsonObject(value) ? value['version'] : undefined;
   if (!isJsonObject(value) || typeof version !== 'number') return { ok: false, problem: 'the carry of the run has no version' };
+  if (isTooDeep(value, MAX_CHECKED_DEPTH))
+    return { ok: false, problem: `the carry of the run is nested deeper than ${MAX_CHECKED_DEPTH} levels` };
   let carry = value;
   for (let from = version; from < CARRY_VERSION; from += 1) {
     const migrate = migrations[from];

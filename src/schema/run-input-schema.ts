@@ -1,4 +1,5 @@
 import { BYTE_BUDGETS } from '../domain/byte-budget.ts';
+import { depthProblem } from '../domain/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
 import { jsonBytes } from '../domain/payload-limit.ts';
 import type { RunInput } from '../protocol.ts';
@@ -65,6 +66,8 @@ export function checkRunInput(value: unknown): RunInputCheck {
   if (value === undefined) {
     return { ok: false, code: 'invalid_input', problem: 'expected an object such as {"agent": "name", "input": "text"}, got nothing' };
   }
+  const tooDeep = depthProblem(value);
+  if (tooDeep !== undefined) return { ok: false, code: 'invalid_input', problem: tooDeep };
   const problems = checkJson(RUN_INPUT_SCHEMA, value);
   if (problems.length === 0 && isRunInput(value)) {
     problems.push(...mediaProblems(value.input, 'input'));

@@ -57,6 +57,17 @@ describe('what a tool returns becomes content', () => {
   });
 });
 
+test('a result that is nested too deep is an error result that is not tried again, whatever its schema does with it', async () => {
+  interface Lists extends Array<Lists> {}
+  const lists: z.ZodType<Lists> = z.lazy(() => z.array(lists));
+  const deep: unknown = JSON.parse(`${'['.repeat(10_000)}${']'.repeat(10_000)}`);
+  for (const more of [{}, { result: lists }]) {
+    const executed = await run(toolThat(() => deep, more));
+    expect(executed).toMatchObject({ isError: true, content: [expect.stringContaining('nested deeper than 64 levels')] });
+    expect(executed).not.toHaveProperty('thrown');
+  }
+});
+
 test('a failure that the tool reports itself is an error result', async () => {
   expect(await run(toolThat(() => toolOutput('soft failure', { isError: true })))).toMatchObject({
     content: ['soft failure'],

@@ -28,6 +28,16 @@ test('an update whose operations are larger than deps may be is refused, even wh
   expect(output).not.toHaveProperty('contextUpdate');
 });
 
+test('an update that nests the deps deeper than 64 levels is refused: by itself, or in the list that it is appended to', async () => {
+  const lists = (levels: number): never => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`) as never;
+  const kept = await returning(withUpdate('done', contextUpdate().append('list', lists(62))));
+  expect(kept).toMatchObject({ content: ['done'] });
+  const appended = await returning(withUpdate('done', contextUpdate().append('list', lists(63))));
+  expect(appended).toMatchObject({ isError: true, content: [expect.stringContaining('nested deeper than 64 levels')] });
+  const set = await returning(withUpdate('done', contextUpdate().set('list', lists(10_000))));
+  expect(set).toMatchObject({ isError: true, content: [expect.stringContaining('nested deeper than 64 levels')] });
+});
+
 test.each([
   [{ operations: [{ op: 'increment', key: 'a', value: 1 }] }, 'there is no operation "increment": write set, merge, append or delete'],
   [{ operations: [null] }, 'there is no operation null: write set, merge, append or delete'],

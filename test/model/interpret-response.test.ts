@@ -202,3 +202,15 @@ test.each([undefined, null, 'text', 7, []])('a response that is %j is an empty a
   const recorded = interpretResponse(response as never, { snapshot: WITH_ADD, knownCallIds: new Set(), uuid: () => 'id' });
   expect(recorded).toEqual({ id: 'id', content: [{ type: 'message', role: 'assistant', content: '' }], finishReason: 'stop', usage: null });
 });
+
+test('an answer, structured or as text, and arguments that are nested deeper than 64 levels are problems', () => {
+  const text = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
+  const output = z.object({ list: z.any() });
+  const asText = answer(output, { content: `{"list":${text}}` });
+  expect(asText.output).toEqual({ type: 'problem', problem: expect.stringContaining('nested deeper than 64 levels') });
+  expect(answer(output, { structured: { list: JSON.parse(text) as never } }).output).toMatchObject({ type: 'problem' });
+  for (const args of [`{"list":${text}}`, { list: JSON.parse(text) as never }]) {
+    const { problems } = interpret({ toolCalls: [{ id: 'c1', name: 'add', arguments: args }], finishReason: 'tool_calls' });
+    expect(problems).toEqual({ c1: expect.stringContaining('nested deeper than 64 levels') });
+  }
+});

@@ -107,7 +107,7 @@ test('a key named __proto__ stays a plain key', () => {
 
 test('what is nested too deep to be stored is refused', () => {
   const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
-  expect(parseToolCall({ name: 'add', arguments: deep }).problem).toContain('nested deeper than 100 levels');
+  expect(parseToolCall({ name: 'add', arguments: deep }).problem).toContain('nested deeper than 64 levels');
   const cyclic: Record<string, unknown> = {};
   cyclic['self'] = cyclic;
   expect(parseToolCall({ name: 'add', arguments: cyclic })).toMatchObject({ arguments: {}, problem: expect.stringContaining(INVALID) });

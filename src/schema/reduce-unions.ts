@@ -1,0 +1,70 @@
+import { pointerTokens } from './json-schema.ts';
+import type { Leaf, ValidatorError } from './problem-text.ts';
+
+/**
+ * The leaves without those of choices that were not meant: of each union in which nothing fits, what is wrong with the
+ * choice that was most likely meant, or what all choices expect. Goes through the leaves once for each place in the
+ * schema at which there are unions, however many values do not fit there.
+ */
+export function reduceUnions(unions: readonly ValidatorError[], leaves: readonly Leaf[]): Leaf[] {
+  const byLength = grouped(unions, ({ keywordLocation }) => keywordLocation.length);
+  // Inner unions first: what is left of them counts for the outer ones.
+  const inward = [...byLength].toSorted(([a], [b]) => b - a);
+  return inward.reduce<Leaf[]>((left, [length, level]) => reduceLevel(level, length, left), [...leaves]);
+}
+
+/** A union in which nothing fits, with the leaves inside it. */
+interface Inside {
+  union: ValidatorError;
+  /** Where in the value. */
+  at: string[];
+  leaves: Leaf[];
+}
+
+/** None of these unions is inside another: the locations in the schema of all are equally long. */
+function reduceLevel(unions: readonly ValidatorError[], length: number, leaves: readonly Leaf[]): Leaf[] {
+  const known = new Map<string, Inside>();
+  const levels = new Map<string, number>();
+  for (const union of unions) {
+    const at = pointerTokens(union.instanceLocation);
+    levels.set(union.keywordLocation, at.length);
+    known.set(keyOf(union.keywordLocation, at), { union, at, leaves: [] });
+  }
+  const outside: Leaf[] = [];
+  for (const leaf of leaves) {
+    const where = leaf.where[length] === '/' ? leaf.where.slice(0, length) : '';
+    const depth = levels.get(where);
+    const inside = depth === undefined ? undefined : known.get(keyOf(where, leaf.at.slice(0, depth)));
+    (inside?.leaves ?? outside).push(leaf);
+  }
+  return [...outside, ...[...known.values()].flatMap(reduceUnion)];
+}
+
+function keyOf(where: string, at: readonly string[]): string {
+  return JSON.stringify([where, ...at]);
+}
+
+function reduceUnion({ union, at, leaves }: Inside): Leaf[] {
+  const choices = byChoice(leaves, `${union.keywordLocation}/`);
+  if (choices.length === 0) return [{ at, where: union.keywordLocation, text: 'expected exactly one of the alternatives to fit' }];
+
+  // Another type, or another value of a fixed field, says that this choice was not meant.
+  const isForeign = (leaf: Leaf): boolean => leaf.expected !== undefined && leaf.at.length <= at.length + (leaf.fixed ? 1 : 0);
+  const meant = choices.filter((choice) => !choice.some(isForeign)).toSorted((a, b) => a.length - b.length);
+  return meant[0] ?? choices.flatMap((choice) => choice.filter(isForeign));
+}
+
+function byChoice(leaves: readonly Leaf[], prefix: string): Leaf[][] {
+  return [...grouped(leaves, ({ where }) => where.slice(prefix.length).split('/', 1)[0] ?? '').values()];
+}
+
+function grouped<Item, Key>(items: readonly Item[], keyOfItem: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) {
+    const key = keyOfItem(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
