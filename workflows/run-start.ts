@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../src/domain/error.ts';
+import { givenProblem } from '../src/domain/given-value.ts';
 import { isJsonObject } from '../src/domain/json.ts';
 import { fromCarry } from '../src/loop/run-carry.ts';
 import type { CarriedInput, RunInput } from '../src/protocol.ts';
@@ -19,6 +20,9 @@ const NOTHING_YET = { activitiesEnded: 0, recentUpdates: 0, ending: false, answe
 /** Checks the input of an execution: of the first one from whatever client, of a later one from the execution before. */
 export function checkStart(raw: RunInput | CarriedInput | undefined, identity: RunIdentity): CheckedStart {
   const blank = { ...identity, agentName: '', deps: {}, executions: 1, inbox: new Inbox(), ...NOTHING_YET, authorizing: new Map() };
+  const problem = givenProblem(raw);
+  if (problem !== undefined)
+    return { run: blank, ok: false, code: 'invalid_input', problem: `The input of the run does not fit: ${problem}` };
   if (isJsonObject(raw) && 'carry' in raw) {
     const checked = checkRunCarry(raw['carry']);
     if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot go on: ${checked.problem}` };

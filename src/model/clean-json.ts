@@ -1,17 +1,8 @@
 import { isJsonObject, type JsonValue } from '../domain/json.ts';
+import { isNestedDeeper } from '../domain/nesting.ts';
 
 /** Values nested deeper than this are refused: what handles them recursively, here and in Temporal, would overflow the stack. */
 export const MAX_DEPTH = 100;
-
-/** True where the value is nested deeper than `MAX_DEPTH`. Does not recurse. */
-export function isTooDeep(value: JsonValue): boolean {
-  let level: JsonValue[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > MAX_DEPTH) return true;
-    level = level.flatMap((one) => (Array.isArray(one) ? one : isJsonObject(one) ? Object.values(one) : []));
-  }
-  return false;
-}
 
 /**
  * A copy that Temporal gives back as it is. Texts and keys are well-formed UTF-16 (lone surrogates, which UTF-8 cannot
@@ -39,5 +30,5 @@ export function cleanJson(value: unknown): JsonValue | undefined {
 
 /** The same for a value that `JSON.parse` made. */
 export function cleanParsed(value: JsonValue): JsonValue | undefined {
-  return isTooDeep(value) ? undefined : wellFormed(value);
+  return isNestedDeeper(value, MAX_DEPTH) ? undefined : wellFormed(value);
 }
