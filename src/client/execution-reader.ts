@@ -81,8 +81,9 @@ export class ExecutionReader {
       execution.input = input as RunInput;
       return;
     }
-    const checked = checkRunCarry(input['carry']);
-    if (!checked.ok) return;
+    // The workflow refuses the same.
+    const checked = before === undefined ? undefined : checkRunCarry(input['carry']);
+    if (!checked?.ok) return;
     execution.carry = checked.carry;
     execution.resolved = { snapshot: checked.carry.snapshot, task: 1 };
   }
