@@ -31,6 +31,10 @@ describe('the bundle of a worker without workflows of its own', async () => {
     expect(bundle.files).toContain('workflows/cancellation.ts');
   });
 
+  test('has the converter that lets a run refuse what it cannot read', () => {
+    expect(bundle.files).toContain('workflows/payload-converter.ts');
+  });
+
   test('stays small', () => {
     expect(bundle.codeBytes).toBeLessThan(MAX_CODE_BYTES);
   });
