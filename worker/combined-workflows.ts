@@ -16,6 +16,9 @@ export const AGENT_RUN_MODULE = workflowModule('agent-run');
 /** The modules that every bundle needs: the reason of a cancellation, which the SDK does not pass in, and the guard against what queries do to runs. */
 export const INTERCEPTOR_MODULES: readonly string[] = ['cancellation', 'query-guard'].map(workflowModule);
 
+/** The converter that gives a run what it cannot read as a value, to be refused. */
+export const PAYLOAD_CONVERTER_MODULE = workflowModule('payload-converter');
+
 /**
  * A module that exports the user's workflows and `agentRun`, so that one worker serves both without the user having
  * to re-export anything. Returns the path to give to the bundler.

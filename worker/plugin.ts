@@ -6,12 +6,12 @@ import { createActivities } from '../activities/index.ts';
 import type { ResourceHealth } from '../activities/live-resource.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
-import { FAILURE_CONVERTER_PATH, withCodec } from '../src/codec/with-codec.ts';
+import { FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
 import { UsageError } from '../src/domain/error.ts';
 import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
 import { checkBundle } from './bundle-check.ts';
 import { otherActivities } from './other-activities.ts';
-import { combinedWorkflows, INTERCEPTOR_MODULES, resolveSdk } from './combined-workflows.ts';
+import { combinedWorkflows, INTERCEPTOR_MODULES, PAYLOAD_CONVERTER_MODULE, resolveSdk } from './combined-workflows.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
 import { deploymentOptions, requireSupport, type SystemInfoAccess, type Versioning } from './versioning.ts';
 
@@ -64,8 +64,10 @@ export class LonghaulPlugin extends SimplePlugin {
     this.#connection = options.connection;
     if (options.connection !== undefined)
       this.#searchAttributes = this.#ensureSearchAttributes(options.connection, options.namespace ?? 'default');
+    const configured = super.configureWorker(options);
     return {
-      ...super.configureWorker(options),
+      ...configured,
+      dataConverter: markingUnreadable(configured.dataConverter),
       ...(options.workflowBundle === undefined ? this.#workflows(options) : {}),
       activities: { ...options.activities, ...own },
       sinks: { ...options.sinks, ...this.#sinks() },
@@ -108,8 +110,10 @@ export class LonghaulPlugin extends SimplePlugin {
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
+    const configured = super.configureReplayWorker(options);
     return {
-      ...super.configureReplayWorker(options),
+      ...configured,
+      dataConverter: markingUnreadable(configured.dataConverter),
       ...(options.workflowBundle === undefined ? this.#workflows(options) : {}),
       sinks: { ...options.sinks, ...this.#sinks() },
     };
@@ -122,6 +126,7 @@ export class LonghaulPlugin extends SimplePlugin {
       workflowsPath: combinedWorkflows(options.workflowsPath),
       workflowInterceptorModules: [...new Set([...modules, ...INTERCEPTOR_MODULES])],
       webpackConfigHook: resolveSdk(options.webpackConfigHook),
+      payloadConverterPath: options.payloadConverterPath ?? PAYLOAD_CONVERTER_MODULE,
       ...(this.#encrypts ? { failureConverterPath: FAILURE_CONVERTER_PATH } : {}),
     };
   }

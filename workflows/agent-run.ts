@@ -32,8 +32,9 @@ const { longhaul } = proxySinks<LonghaulSinks>();
  * cancellation for status `cancelled`.
  */
 export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunResultFields> {
-  const { workflowId, startTime } = workflowInfo();
-  const checked: CheckedStart = checkStart(rawInput, { runId: workflowId, startedAt: startTime.getTime() });
+  const { workflowId, startTime, continuedFromExecutionRunId } = workflowInfo();
+  const isContinued = continuedFromExecutionRunId !== undefined;
+  const checked: CheckedStart = checkStart(rawInput, { runId: workflowId, startedAt: startTime.getTime(), isContinued });
   const { run } = checked;
   registerQueries(run);
   registerMessages(run);

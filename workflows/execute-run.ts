@@ -13,7 +13,7 @@ import { newRunState, type RunState } from '../src/loop/run-state.ts';
 import type { ResolveAgentInput, RunInput } from '../src/protocol.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
-import { begin as beginActivity } from './perform.ts';
+import { begin as beginActivity, outcomeOf } from './perform.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
 /** What an execution of a run begins with. */
@@ -47,7 +47,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
 
 async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<LoopEnd> {
   const asked = resolveCall(run, input);
-  const resolved = await beginActivity<ResolveAgentInput, AgentSnapshot>(asked).then(asked.returned, asked.failed);
+  const resolved = await beginActivity<ResolveAgentInput, AgentSnapshot>(asked).then((output) => outcomeOf(asked, output), asked.failed);
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelled(run) };
   if (resolved.type === 'failed') return { type: 'finished', result: failed(run, resolved.code, resolved.message) };
   const { snapshot } = resolved;

@@ -1,5 +1,7 @@
+import { ApplicationFailure } from '@temporalio/common';
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { ActivityCall } from '../src/calls/activity-call.ts';
+import { whyUnreadable } from '../src/domain/unreadable.ts';
 import type { LiveRun } from './live-run.ts';
 
 /** What is asked of Temporal, without what its end means. */
@@ -23,12 +25,24 @@ export function perform<Input, Output, Outcome>(
   return work().then(
     (output) => {
       count();
-      return call.returned(output);
+      return outcomeOf(call, output);
     },
     (error: unknown) => {
       count();
       return call.failed(error);
     },
+  );
+}
+
+/** What an activity returned means. A result that cannot be read is a failure of no code: the activity may have done its work. */
+export function outcomeOf<Output, Outcome>(
+  { name, returned, failed }: Pick<ActivityCall<never, Output, Outcome>, 'name' | 'returned' | 'failed'>,
+  output: Output,
+): Outcome {
+  const why = whyUnreadable(output);
+  if (why === undefined) return returned(output);
+  return failed(
+    ApplicationFailure.create({ type: 'UnreadableResult', message: `The result of "${name}" cannot be read: ${why}`, nonRetryable: true }),
   );
 }
 

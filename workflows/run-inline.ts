@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { AnyAgent, DepsOf, OutputOf } from '../src/define/agent-definition.ts';
 import type { ContentPart } from '../src/domain/content.ts';
-import type { JsonObject } from '../src/domain/json.ts';
+import { isJsonObject, type JsonObject } from '../src/domain/json.ts';
 import type { LimitOptions } from '../src/domain/limit-options.ts';
 import { RunResult, type RunResultFields } from '../src/domain/run-result.ts';
 import type { RunCarry } from '../src/loop/run-carry.ts';
@@ -44,14 +44,18 @@ export async function runInline<Agent extends AnyAgent>(
   input: string | ContentPart[],
   options: InlineOptions<DepsOf<Agent>>,
 ): Promise<InlineEnd<OutputOf<Agent>>> {
-  const { workflowId } = workflowInfo();
-  const key = keyOf(options.carry?.runId.slice(workflowId.length + 1) ?? options.key ?? nextKey(agent));
-  const identity = { runId: `${workflowId}/${key}`, key, startedAt: Date.now() };
+  const { workflowId, continuedFromExecutionRunId } = workflowInfo();
+  const key = keyOf(carriedKey(options.carry, workflowId) ?? options.key ?? nextKey(agent));
+  const isContinued = continuedFromExecutionRunId !== undefined;
+  const identity = { runId: `${workflowId}/${key}`, key, startedAt: Date.now(), isContinued };
   const checked = checkStart(
     options.carry === undefined ? runInputOf(agent, input, options) : ({ carry: options.carry } satisfies CarriedInput),
     identity,
   );
-  if (!checked.ok) throw ApplicationFailure.create({ type: checked.code, message: checked.problem, nonRetryable: true });
+  if (!checked.ok) {
+    keys.delete(key);
+    throw ApplicationFailure.create({ type: checked.code, message: checked.problem, nonRetryable: true });
+  }
   const { run, start } = checked;
   registerQueries(run);
   registerMessages(run);
@@ -60,6 +64,12 @@ export async function runInline<Agent extends AnyAgent>(
   const scope = CancellationScope.current();
   if (scope.consideredCancelled) await scope.cancelRequested;
   return end.type === 'continue' ? end : { type: 'finished', result: new RunResult(end.result as RunResultFields<OutputOf<Agent>>) };
+}
+
+/** What is carried comes from the input of the workflow around, and is checked after it has a key. */
+function carriedKey(carry: unknown, workflowId: string): string | undefined {
+  const runId = isJsonObject(carry) ? carry['runId'] : undefined;
+  return typeof runId === 'string' ? runId.slice(workflowId.length + 1) : undefined;
 }
 
 /** Two runs under one key would answer each other's queries. */

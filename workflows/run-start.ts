@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../src/domain/error.ts';
+import { givenProblem } from '../src/domain/given-value.ts';
 import { isJsonObject } from '../src/domain/json.ts';
 import { fromCarry } from '../src/loop/run-carry.ts';
-import type { CarriedInput, RunInput } from '../src/protocol.ts';
-import { checkRunCarry } from '../src/schema/run-carry-schema.ts';
+import { checkRunCarry, type RunCarryCheck } from '../src/schema/run-carry-schema.ts';
 import { checkRunInput } from '../src/schema/run-input-schema.ts';
 import type { RunStart } from './execute-run.ts';
 import { Inbox } from '../src/loop/inbox.ts';
@@ -12,15 +12,26 @@ import type { LiveRun } from './live-run.ts';
 export type CheckedStart = { run: LiveRun } & ({ ok: true; start: RunStart } | { ok: false; code: ErrorCode; problem: string });
 
 /** What a run is known by before its input is read. */
-export type RunIdentity = Pick<LiveRun, 'runId' | 'startedAt' | 'key'>;
+export interface RunIdentity extends Pick<LiveRun, 'runId' | 'startedAt' | 'key'> {
+  /** The execution goes on from another one: only then may its input carry a run. */
+  isContinued: boolean;
+}
+
+const CLOCK_SKEW_MS = 3_600_000;
+
+const FORGED =
+  'only the execution before hands on a "carry", where it continues as new, and this is a first execution: start it with {"agent", "input"}';
 
 const NOTHING_YET = { activitiesEnded: 0, recentUpdates: 0, ending: false, answering: 0 };
 
 /** Checks the input of an execution: of the first one from whatever client, of a later one from the execution before. */
-export function checkStart(raw: RunInput | CarriedInput | undefined, identity: RunIdentity): CheckedStart {
+export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdentity): CheckedStart {
   const blank = { ...identity, agentName: '', deps: {}, executions: 1, inbox: new Inbox(), ...NOTHING_YET, authorizing: new Map() };
+  const problem = givenProblem(raw);
+  if (problem !== undefined)
+    return { run: blank, ok: false, code: 'invalid_input', problem: `The input of the run does not fit: ${problem}` };
   if (isJsonObject(raw) && 'carry' in raw) {
-    const checked = checkRunCarry(raw['carry']);
+    const checked: RunCarryCheck = isContinued ? carryOf(raw['carry'], identity) : { ok: false, problem: FORGED };
     if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot go on: ${checked.problem}` };
     const { runId, deps, startedAt, executions, inbox, snapshot } = checked.carry;
     const { state, position } = fromCarry(checked.carry);
@@ -32,4 +43,11 @@ export function checkStart(raw: RunInput | CarriedInput | undefined, identity: R
   if (!checked.ok) return { run: blank, ok: false, code: checked.code, problem: `The input of the run does not fit: ${checked.problem}` };
   const { agent, deps } = checked.input;
   return { run: { ...blank, agentName: agent, deps: deps ?? {} }, ok: true, start: { type: 'input', input: checked.input } };
+}
+
+/** A run began before its executions did, but for how far the clocks of two servers may differ. */
+function carryOf(value: unknown, { startedAt }: Pick<RunIdentity, 'startedAt'>): RunCarryCheck {
+  const checked = checkRunCarry(value);
+  if (!checked.ok || checked.carry.startedAt <= startedAt + CLOCK_SKEW_MS) return checked;
+  return { ok: false, problem: `startedAt: ${checked.carry.startedAt} is after the start of this execution` };
 }

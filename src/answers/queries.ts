@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
+import { givenProblem } from '../domain/given-value.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { CallArgumentsQuestion, DataView, DecisionContent, DecisionQuestion, QUERIES, TranscriptQuestion } from '../protocol.ts';
 import type { AskedRun } from './asked-run.ts';
@@ -47,7 +48,9 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
 
 /** What the run answers. Throws an ApplicationFailure for what it cannot answer. */
 export function answerQuery(run: AskedRun, name: keyof typeof QUERIES, question: unknown): unknown {
-  return QUERY_KINDS[name].answer(run, question as never);
+  const problem = givenProblem(question);
+  if (problem === undefined) return QUERY_KINDS[name].answer(run, question as never);
+  throw ApplicationFailure.create({ type: 'invalid_input', message: `Run "${run.runId}" refused the query "${name}": ${problem}` });
 }
 
 function offset(ask: From): number {

@@ -50,6 +50,7 @@ const EXITS: Partial<Record<ErrorCode, ExitName>> = {
   wait_timeout: 'wait_timeout',
   encryption_key_missing: 'usage',
   decryption_failed: 'usage',
+  decompression_failed: 'usage',
   invalid_arguments: 'usage',
   unknown_call: 'refused',
   digest_mismatch: 'refused',

@@ -4,6 +4,7 @@ import { errorCode, LonghaulError } from '../domain/error.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { isGone } from './execution-chain.ts';
 import { RunChain } from './run-chain.ts';
+import { withoutMemos } from './without-memos.ts';
 
 /** What else has parts of a run. */
 export interface RunStores {
@@ -50,7 +51,7 @@ async function endedExecutions(client: Client, runId: string): Promise<string[]>
 async function listedExecutions(client: Client, runId: string): Promise<string[]> {
   const executionIds: string[] = [];
   const query = `WorkflowId = '${runId.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-  for await (const info of client.workflow.list({ query })) executionIds.push(info.runId);
+  for await (const info of withoutMemos(client).workflow.list({ query })) executionIds.push(info.runId);
   return executionIds;
 }
 

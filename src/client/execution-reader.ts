@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { CancelledFailure, type LoadedDataConverter } from '@temporalio/common';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { markingConverter } from '../codec/marking-converter.ts';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import { isJsonObject } from '../domain/json.ts';
 import { ACTIVITIES, type ArchiveEventsInput, type RunInput, type RunToolOutput } from '../protocol.ts';
@@ -29,6 +30,8 @@ export async function recordedExecution(client: Client, runId: string, execution
 export class ExecutionReader {
   readonly execution: RecordedExecution;
   readonly #converter: LoadedDataConverter;
+  /** For what was sent to the run: the workflow refused what it could not read, and went on. */
+  readonly #marking: LoadedDataConverter;
   readonly #scheduled = new Map<string, ByName>();
   /** Arguments of Updates that a reset admitted again: their acceptance does not repeat them. */
   readonly #admitted = new Map<string, { name: string; argument: unknown }>();
@@ -38,6 +41,7 @@ export class ExecutionReader {
 
   constructor(executionId: string, converter: LoadedDataConverter) {
     this.#converter = converter;
+    this.#marking = markingConverter(converter);
     this.execution = {
       executionId,
       startedAt: 0,
@@ -76,8 +80,9 @@ export class ExecutionReader {
       execution.input = input as RunInput;
       return;
     }
-    const checked = checkRunCarry(input['carry']);
-    if (!checked.ok) return;
+    // The workflow refuses the same.
+    const checked = before === undefined ? undefined : checkRunCarry(input['carry']);
+    if (!checked?.ok) return;
     execution.carry = checked.carry;
     execution.resolved = { snapshot: checked.carry.snapshot, task: 1 };
   }
@@ -184,7 +189,7 @@ export class ExecutionReader {
     const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
     const cancel = event.workflowExecutionCancelRequestedEventAttributes;
     if (signal) {
-      const [argument] = await this.#decode(signal.input);
+      const [argument] = await this.#decodeSent(signal.input);
       this.#unseen.push({ see: (task) => this.#arrive({ by: 'signal', name: signal.signalName ?? '', argument, task }) });
     } else if (admitted) {
       this.#admitted.set(admitted.meta?.updateId ?? '', await this.#update(admitted.input));
@@ -201,7 +206,7 @@ export class ExecutionReader {
   }
 
   async #update(input: { name?: string | null; args?: Payloads } | null | undefined): Promise<{ name: string; argument: unknown }> {
-    const [argument] = await this.#decode(input?.args);
+    const [argument] = await this.#decodeSent(input?.args);
     return { name: input?.name ?? '', argument };
   }
 
@@ -225,6 +230,10 @@ export class ExecutionReader {
       task,
       ...(failure === undefined ? { output: output as RunToolOutput } : { failure }),
     });
+  }
+
+  async #decodeSent(payloads: Payloads): Promise<unknown[]> {
+    return decodeArrayFromPayloads(this.#marking, payloads?.payloads);
   }
 
   async #decode(payloads: Payloads): Promise<unknown[]> {

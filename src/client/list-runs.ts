@@ -4,6 +4,7 @@ import { LonghaulError } from '../domain/error.ts';
 import type { RunStatus } from '../domain/run-status.ts';
 import { AGENT_RUN, SEARCH_ATTRIBUTES } from '../protocol.ts';
 import { statusOf } from './views.ts';
+import { withoutMemos } from './without-memos.ts';
 
 /** Which runs to list. */
 export interface ListFilter {
@@ -43,7 +44,7 @@ export async function* listExecutions(
 ): AsyncGenerator<WorkflowExecutionInfo> {
   let left = filter.limit ?? Infinity;
   try {
-    for await (const info of client.workflow.list({ query: visibilityQuery(filter) })) {
+    for await (const info of withoutMemos(client).workflow.list({ query: visibilityQuery(filter) })) {
       if (left <= 0) return;
       left -= 1;
       yield info;

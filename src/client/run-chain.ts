@@ -6,6 +6,7 @@ import { ExecutionReader } from './execution-reader.ts';
 import type { RunningCall } from '../protocol.ts';
 import { runningCalls } from './running-calls.ts';
 import { runNotFound } from './run-outcome.ts';
+import { withoutMemos } from './without-memos.ts';
 
 /** One execution of a run, and where it begins in the record of the run. */
 export interface ChainedExecution {
@@ -44,7 +45,7 @@ export class RunChain {
   /** The newest execution. Throws `run_not_found`. */
   async newest(): Promise<NewestExecution> {
     try {
-      const description = await this.#client.workflow.getHandle(this.#runId).describe();
+      const description = await withoutMemos(this.#client).workflow.getHandle(this.#runId).describe();
       const { status, runId } = description;
       const running = await runningCalls(this.#client, description);
       // In the moment of a switch the newest may be the one that has just ended.

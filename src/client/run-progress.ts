@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { pause, spread } from './waiting.ts';
+import { withoutMemos } from './without-memos.ts';
 
 /** Milliseconds between two looks: asking costs the run nothing, but many may ask. */
 const LOOKS_MS = { shortest: 200, longest: 1_000 };
@@ -32,7 +33,7 @@ export async function untilWorkedOn(client: Client, runId: string, deadline: num
 /** Where a run is: the execution and the length of its history. Undefined where the server does not say: whoever waits finds out why by trying again. */
 async function lookAt(client: Client, runId: string): Promise<{ place: string; isIdle: boolean } | undefined> {
   try {
-    const { runId: executionId, historyLength, raw } = await client.workflow.getHandle(runId).describe();
+    const { runId: executionId, historyLength, raw } = await withoutMemos(client).workflow.getHandle(runId).describe();
     return { place: `${executionId} ${historyLength}`, isIdle: !raw.pendingWorkflowTask };
   } catch {
     return undefined;

@@ -8,6 +8,7 @@ import { runNotFound } from './run-outcome.ts';
 import { untilWorkedOn } from './run-progress.ts';
 import { laneOf, type UpdateLane } from './update-lane.ts';
 import { pause, spread } from './waiting.ts';
+import { withoutMemos } from './without-memos.ts';
 
 /** How long an Update is tried, where the caller says nothing. */
 const DEFAULT_PATIENCE_MS = 30_000;
@@ -121,7 +122,7 @@ function refusal(error: unknown): unknown {
 /** Temporal says "not found" of a workflow that has closed, too. */
 async function goneError(client: Client, runId: string): Promise<LonghaulError> {
   try {
-    await client.workflow.getHandle(runId).describe();
+    await withoutMemos(client).workflow.getHandle(runId).describe();
     return new LonghaulError('run_ended', `Run "${runId}" has ended: start a new one`);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return runNotFound(client, runId);

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { pause } from './waiting.ts';
+import { withoutMemos } from './without-memos.ts';
 
 /** A worker takes a run within milliseconds; after this long there is probably none. */
 const PATIENCE_MS = 3_000;
@@ -14,7 +15,7 @@ const UNTOUCHED = 2;
 export async function watchForWorker(client: Client, runId: string, signal: AbortSignal, say: (line: string) => void): Promise<void> {
   try {
     await pause(PATIENCE_MS, signal);
-    const { historyLength, taskQueue, status } = await client.workflow.getHandle(runId).describe();
+    const { historyLength, taskQueue, status } = await withoutMemos(client).workflow.getHandle(runId).describe();
     if (signal.aborted || status.name !== 'RUNNING' || historyLength > UNTOUCHED) return;
     say(
       `No worker has taken run "${runId}" yet: is one polling task queue "${taskQueue}" in namespace "${client.options.namespace}"? ` +

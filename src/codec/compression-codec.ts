@@ -1,7 +1,7 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { promisify } from 'node:util';
 import { zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
-import { UsageError } from '../domain/error.ts';
+import { LonghaulError, UsageError } from '../domain/error.ts';
 import type { CodecOptions } from './codec-options.ts';
 import { codedWhere, isEncodedAs, packPayload, unpackPayload } from './payload-bytes.ts';
 
@@ -35,6 +35,7 @@ export class CompressionCodec implements PayloadCodec {
     return codedWhere(payloads, isLarge, compressed);
   }
 
+  /** Throws `decompression_failed`. */
   async decode(payloads: Payload[]): Promise<Payload[]> {
     return codedWhere(payloads, (payload) => isEncodedAs(payload, ZSTD_ENCODING), restored);
   }
@@ -50,7 +51,16 @@ async function compressed(payload: Payload): Promise<Payload> {
 async function restored({ data }: Payload): Promise<Payload> {
   const limit = { maxOutputLength: MAX_BYTES };
   const bytes = data ?? new Uint8Array();
-  return unpackPayload(bytes.length < POOL_BYTES ? zstdDecompressSync(bytes, limit) : await decompressInPool(bytes, limit));
+  try {
+    return unpackPayload(bytes.length < POOL_BYTES ? zstdDecompressSync(bytes, limit) : await decompressInPool(bytes, limit));
+  } catch (cause) {
+    const why = isTooLarge(cause) ? `it would grow to more than ${MAX_BYTES} bytes` : 'it was changed, or is no zstd frame';
+    throw new LonghaulError('decompression_failed', `A compressed payload of ${bytes.length} bytes does not decompress: ${why}`, { cause });
+  }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
 }
 
 function thresholdOf(compression: CodecOptions['compression']): number {

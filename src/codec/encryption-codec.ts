@@ -1,7 +1,7 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { LonghaulError } from '../domain/error.ts';
-import { type Keyring, keyMissing } from './keyring.ts';
+import { KEY_ID_PATTERN, type Keyring, keyMissing } from './keyring.ts';
 import { codedWhere, isEncodedAs, metadataText, packPayload, unpackPayload } from './payload-bytes.ts';
 
 /** How an encrypted payload names itself. */
@@ -50,6 +50,9 @@ async function encrypted(payload: Payload, keyring: Keyring): Promise<Payload> {
 
 async function decrypted({ metadata, data }: Payload, keyring: Keyring | undefined): Promise<Payload> {
   const keyId = metadataText(metadata?.[KEY_ID]) ?? '';
+  // No process can have a key of such an id: there is nothing to wait for.
+  if (!KEY_ID_PATTERN.test(keyId))
+    throw new LonghaulError('decryption_failed', 'An encrypted payload does not name the key that it was encrypted with: send it again');
   if (keyring === undefined) throw keyMissing(keyId, 'this process has no encryption keys');
   const key = await keyring.key(keyId);
   const bytes = data ?? new Uint8Array();

@@ -5,7 +5,7 @@ import type { EncryptionKey, EncryptionOptions } from './codec-options.ts';
 const KEY_BYTES = 32;
 
 /** The id is stored with every payload: the summaries of the Temporal UI have little room. */
-const KEY_ID_PATTERN = /^[\x21-\x7e]{1,64}$/;
+export const KEY_ID_PATTERN = /^[\x21-\x7e]{1,64}$/;
 
 /** The keys of a process: one to encrypt with, and those that older payloads need. */
 export class Keyring {

@@ -7,6 +7,7 @@ import { CompressionCodec } from './compression-codec.ts';
 import { EncryptionCodec } from './encryption-codec.ts';
 import { environmentKeys, KEYS_VARIABLE } from './environment-keys.ts';
 import { Keyring } from './keyring.ts';
+import { MarkingCodec } from './marking-codec.ts';
 
 /** The module that a client, a worker and a workflow bundle load where failures are encoded: the source or the built form. */
 export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL(`./failure-converter${extname(import.meta.url)}`, import.meta.url));
@@ -38,8 +39,21 @@ export function withCodec(converter: DataConverter = {}, options?: CodecOptions)
   return { ...converter, payloadCodecs, failureConverterPath: FAILURE_CONVERTER_PATH };
 }
 
+/**
+ * The same data converter for a worker: what its codecs of Longhaul cannot decode becomes a payload that says so, and a
+ * run refuses it. A codec of the user stays as it is.
+ */
+export function markingUnreadable(converter: DataConverter = {}): DataConverter {
+  return { ...converter, payloadCodecs: markingCodecs(converter.payloadCodecs ?? []) };
+}
+
+/** The same codecs, of which those of Longhaul mark what they cannot decode. */
+export function markingCodecs(codecs: readonly PayloadCodec[]): PayloadCodec[] {
+  return codecs.map((one) => (isOurs(one) && !(one instanceof MarkingCodec) ? new MarkingCodec(one) : one));
+}
+
 function isOurs(codec: PayloadCodec): boolean {
-  return codec instanceof CompressionCodec || codec instanceof EncryptionCodec;
+  return codec instanceof MarkingCodec || codec instanceof CompressionCodec || codec instanceof EncryptionCodec;
 }
 
 function keyring(encryption: CodecOptions['encryption']): Keyring | undefined {

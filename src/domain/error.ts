@@ -44,6 +44,7 @@ export const ERROR_CODES = {
   // A payload cannot be encoded or read.
   encryption_key_missing: { retryable: true, description: 'This process has no encryption key of the id that a payload needs.' },
   decryption_failed: { retryable: false, description: 'A payload does not decrypt: the key is another one, or it was changed.' },
+  decompression_failed: { retryable: false, description: 'A compressed payload does not decompress: it was changed, or is too large.' },
   // The model call failed.
   model_bad_request: { retryable: false, description: 'The provider rejected the request (400).' },
   model_unauthorized: { retryable: false, description: 'The provider rejected the credentials (401).' },

@@ -1,5 +1,6 @@
 import { BYTE_BUDGETS } from '../domain/byte-budget.ts';
 import { cutText } from '../domain/cut-content.ts';
+import { givenProblem } from '../domain/given-value.ts';
 import { isJsonObject } from '../domain/json.ts';
 import { revoke as revokeDecision } from '../loop/approvals.ts';
 import type { CancelInput, CancelReasonInput, PauseReceipt, RevokeInput, RevokeReceipt, SIGNALS, UPDATES } from '../protocol.ts';
@@ -71,7 +72,7 @@ export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = { s
 
 /** Why an Update is refused; undefined where it is taken. */
 export function refuseUpdate(run: Receiver, name: keyof typeof UPDATES, input: unknown): Refusal | undefined {
-  return UPDATE_KINDS[name].refusal(run, input);
+  return refusal(UPDATE_KINDS[name], run, { name, input });
 }
 
 /** Takes an Update that was not refused. */
@@ -84,10 +85,15 @@ export function takeUpdate(run: Receiver, name: keyof typeof UPDATES, input: unk
 export function takeSignal(run: Receiver, name: keyof typeof SIGNALS, input: unknown, now: number): Refusal | undefined {
   run.inbox.arrivals += 1;
   const kind = SIGNAL_KINDS[name];
-  const refused = kind.refusal(run, input);
+  const refused = refusal(kind, run, { name, input });
   if (refused === undefined) take(kind, run, input, { source: 'signal', now });
   else run.inbox.refuse({ request: name, ...known(input), ...refused });
   return refused;
+}
+
+function refusal(kind: AnyKind, run: Receiver, { name, input }: { name: string; input: unknown }): Refusal | undefined {
+  const problem = givenProblem(input);
+  return problem === undefined ? kind.refusal(run, input) : misshapen(run, name, problem);
 }
 
 function take(kind: AnyKind, run: Receiver, input: unknown, arrival: Arrival): unknown {

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../domain/json.ts';
+import { AMOUNT, AT_LEAST_ONE, COUNT, DURATION } from './bounded-number.ts';
 
-const COUNT: JsonObject = { type: 'integer', minimum: 0 };
-const POSITIVE: JsonObject = { type: 'number', exclusiveMinimum: 0 };
+/** US dollars, of which there must be some. */
+const POSITIVE: JsonObject = { ...AMOUNT, exclusiveMinimum: 0 };
 
 /** The limits of a run that can be given at its start and raised while it goes on. */
 export const LIMITS_SCHEMA: JsonObject = {
@@ -13,7 +14,7 @@ export const LIMITS_SCHEMA: JsonObject = {
     outputTokens: COUNT,
     totalTokens: COUNT,
     costUsd: { ...POSITIVE, description: 'US dollars.' },
-    deadlineMs: { ...POSITIVE, description: 'Milliseconds from the start of the run.' },
+    deadlineMs: { ...DURATION, description: 'Milliseconds from the start of the run.' },
   },
   additionalProperties: false,
 };
@@ -21,6 +22,6 @@ export const LIMITS_SCHEMA: JsonObject = {
 /** The same with the limit of steps. */
 export const LIMIT_CHANGES_SCHEMA: JsonObject = {
   ...LIMITS_SCHEMA,
-  properties: { maxIterations: { type: 'integer', minimum: 1 }, ...(LIMITS_SCHEMA['properties'] as JsonObject) },
+  properties: { maxIterations: AT_LEAST_ONE, ...(LIMITS_SCHEMA['properties'] as JsonObject) },
   minProperties: 1,
 };

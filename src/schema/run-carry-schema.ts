@@ -2,73 +2,25 @@ import { errorMessage } from '../domain/error.ts';
 import { isTooDeep } from '../domain/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
 import { CARRY_VERSION, type RunCarry } from '../loop/run-carry.ts';
+import { AMOUNT, AT_LEAST_ONE, COUNT, MOMENT } from './bounded-number.ts';
+import { CARRIED_POSITION_SCHEMA, USAGE } from './carried-position-schema.ts';
+import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
+import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
+import { inconsistency } from './carry-consistency.ts';
 import { checkJson, MAX_CHECKED_DEPTH, problemsText } from './check-json-schema.ts';
+import { propertiesOf } from './json-schema.ts';
+import { RUN_LIMITS_SCHEMA, SNAPSHOT_SCHEMA } from './snapshot-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
-const COUNT: JsonObject = { type: 'integer', minimum: 0 };
 const OBJECT: JsonObject = { type: 'object' };
-const OBJECTS: JsonObject = { type: 'array', items: OBJECT };
 
-const WINDOW: JsonObject = {
-  type: 'object',
-  properties: {
-    events: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: { offset: COUNT, id: TEXT, author: TEXT, content: { type: 'array', minItems: 1, items: OBJECT } },
-        required: ['offset', 'id', 'author', 'content'],
-      },
-    },
-    through: COUNT,
-    lastEventId: TEXT,
-    bytes: COUNT,
-  },
-  required: ['events', 'through', 'lastEventId', 'bytes'],
-};
-
-const POSITION: JsonObject = {
-  anyOf: [
-    { type: 'object', properties: { type: { const: 'call_model' }, final: { type: 'boolean' } }, required: ['type', 'final'] },
-    {
-      type: 'object',
-      properties: {
-        type: { const: 'run_tools' },
-        response: { type: 'object', properties: { id: TEXT, finishReason: TEXT }, required: ['id', 'finishReason'] },
-        final: { type: 'boolean' },
-        outcomes: { type: 'array', items: { type: ['object', 'null'] } },
-      },
-      required: ['type', 'response', 'final', 'outcomes'],
-    },
-  ],
-};
-
-const INBOX: JsonObject = {
-  type: 'object',
-  properties: {
-    messages: OBJECTS,
-    seen: { type: 'array', items: TEXT },
-    paused: { type: 'boolean' },
-    cancelReason: TEXT,
-    decisions: OBJECTS,
-    raises: OBJECTS,
-    refused: OBJECTS,
-  },
-  required: ['messages', 'seen', 'paused'],
-};
-
-const APPROVALS: JsonObject = {
-  type: 'object',
-  properties: { pending: OBJECTS, approved: OBJECTS, decided: OBJECTS, remembered: OBJECTS },
-  required: ['pending', 'approved', 'decided', 'remembered'],
-};
+/** Something by the name of a tool. A list, because models invent names such as `__proto__`. */
+const COUNTS_BY_NAME: JsonObject = { type: 'array', items: { type: 'array', prefixItems: [TEXT, COUNT], minItems: 2, maxItems: 2 } };
 
 const NOT_ARCHIVED: JsonObject = {
   type: 'array',
   items: { type: 'object', properties: { from: COUNT, through: COUNT, message: TEXT }, required: ['from', 'through', 'message'] },
 };
-
-const LIMITS: JsonObject = { type: 'object', properties: { maxIterations: COUNT }, required: ['maxIterations'] };
 
 /** The JSON Schema of the carry, version 1. Fields that are not named here may be added without a new version. */
 export const RUN_CARRY_SCHEMA: JsonObject = {
@@ -76,28 +28,36 @@ export const RUN_CARRY_SCHEMA: JsonObject = {
   properties: {
     version: { const: CARRY_VERSION },
     runId: { type: 'string', minLength: 1 },
-    executions: { type: 'integer', minimum: 1 },
-    snapshot: {
-      type: 'object',
-      properties: { name: TEXT, model: TEXT, digest: TEXT, tools: OBJECTS, limits: OBJECT, timing: OBJECT },
-      required: ['name', 'model', 'digest', 'tools', 'limits', 'timing'],
-    },
+    executions: AT_LEAST_ONE,
+    snapshot: SNAPSHOT_SCHEMA,
     deps: OBJECT,
-    startedAt: { type: 'number' },
-    position: POSITION,
-    window: WINDOW,
+    startedAt: MOMENT,
+    position: CARRIED_POSITION_SCHEMA,
+    window: CARRIED_WINDOW_SCHEMA,
     currentStep: COUNT,
     state: OBJECT,
+    lastStep: {
+      type: 'object',
+      properties: { thought: { type: ['string', 'null'] }, final: { type: 'boolean' } },
+      required: ['thought', 'final'],
+    },
     thought: TEXT,
-    usage: OBJECT,
+    usage: {
+      type: 'object',
+      properties: { ...propertiesOf(USAGE), llmCalls: COUNT, estimated: USAGE },
+      required: ['promptTokens', 'completionTokens', 'totalTokens', 'cachedTokens', 'reasoningTokens', 'llmCalls'],
+    },
+    measured: { type: 'object', properties: { tokens: AMOUNT, bytes: AMOUNT }, required: ['tokens', 'bytes'] },
     toolCallsTotal: COUNT,
-    toolCallsByName: { type: 'array', items: { type: 'array', minItems: 2, maxItems: 2 } },
+    toolCallsByName: COUNTS_BY_NAME,
     outputRetries: COUNT,
     seenEvents: COUNT,
-    inbox: INBOX,
-    approvals: APPROVALS,
-    limits: LIMITS,
-    toolCallsStarted: { type: 'array', items: { type: 'array', minItems: 2, maxItems: 2 } },
+    inbox: CARRIED_INBOX_SCHEMA,
+    approvals: APPROVALS_SCHEMA,
+    limits: RUN_LIMITS_SCHEMA,
+    toolCallsStarted: COUNTS_BY_NAME,
+    modelRetries: COUNTS_BY_NAME,
+    resultIds: { type: 'array', items: TEXT },
     lastError: TEXT,
     notArchived: NOT_ARCHIVED,
   },
@@ -148,7 +108,9 @@ export function checkRunCarry(value: unknown, migrations: CarryMigrations = MIGR
   }
   if (carry['version'] !== CARRY_VERSION) return { ok: false, problem: unknownVersion(version) };
   const problems = checkJson(RUN_CARRY_SCHEMA, carry);
-  return problems.length === 0 && isRunCarry(carry) ? { ok: true, carry } : { ok: false, problem: problemsText(problems) };
+  if (problems.length > 0 || !isRunCarry(carry)) return { ok: false, problem: problemsText(problems) };
+  const problem = inconsistency(carry);
+  return problem === undefined ? { ok: true, carry } : { ok: false, problem };
 }
 
 function unknownVersion(version: number): string {

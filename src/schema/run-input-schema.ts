@@ -3,6 +3,7 @@ import { depthProblem } from '../domain/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
 import { jsonBytes } from '../domain/payload-limit.ts';
 import type { RunInput } from '../protocol.ts';
+import { AT_LEAST_ONE } from './bounded-number.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { checkJson, problemsText, type JsonProblem } from './check-json-schema.ts';
 
@@ -48,7 +49,7 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
       ],
     },
     deps: { type: 'object', description: 'Data of the run for instructions and tools.' },
-    maxIterations: { type: 'integer', minimum: 1, description: "Overrides the agent's step limit." },
+    maxIterations: { ...AT_LEAST_ONE, description: "Overrides the agent's step limit." },
     limits: { ...LIMITS_SCHEMA, description: 'Overrides other limits of the agent.' },
   },
   required: ['agent', 'input'],

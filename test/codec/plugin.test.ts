@@ -3,6 +3,8 @@ import { BUNDLE_MARK as QUERY_GUARD } from '../../src/answers/task-doubt.ts';
 import { connect } from '../../src/client/index.ts';
 import { BUNDLE_MARK } from '../../src/codec/failure-converter.ts';
 import { FAILURE_CONVERTER_PATH } from '../../src/codec/with-codec.ts';
+import { MarkingCodec } from '../../src/codec/marking-codec.ts';
+import { PAYLOAD_CONVERTER_MODULE } from '../../worker/combined-workflows.ts';
 import { createWorker, LonghaulPlugin } from '../../worker/index.ts';
 import { key } from './payloads.ts';
 
@@ -15,6 +17,21 @@ test('a plugin gives its codec to worker, replay worker, client and bundle', () 
   expect(plugin.configureReplayWorker({}).dataConverter).toMatchObject(encoding);
   expect(plugin.configureClient({}).dataConverter).toMatchObject(encoding);
   expect(plugin.configureBundler({ workflowsPath: '/w.js' }).failureConverterPath).toBe(FAILURE_CONVERTER_PATH);
+});
+
+test('a plugin lets workers mark what they cannot decode, and clients throw', () => {
+  const areMarking = (codecs: readonly unknown[] = []): boolean[] => codecs.map((one) => one instanceof MarkingCodec);
+  const worker = plugin.configureWorker({ taskQueue: 'q' });
+  expect(areMarking(worker.dataConverter?.payloadCodecs)).toEqual([true, true]);
+  expect(areMarking(plugin.configureReplayWorker({}).dataConverter?.payloadCodecs)).toEqual([true, true]);
+  expect(areMarking(plugin.configureClient({}).dataConverter?.payloadCodecs)).toEqual([false, false]);
+  const { dataConverter = {} } = worker;
+  expect(areMarking(plugin.configureReplayWorker({ dataConverter }).dataConverter?.payloadCodecs)).toEqual([true, true]);
+});
+
+test('a bundle gets the converter that runs refuse by, unless the user brings one', () => {
+  expect(plugin.configureBundler({ workflowsPath: '/w.js' }).payloadConverterPath).toBe(PAYLOAD_CONVERTER_MODULE);
+  expect(plugin.configureBundler({ workflowsPath: '/w.js', payloadConverterPath: '/mine.js' }).payloadConverterPath).toBe('/mine.js');
 });
 
 test('a plugin without encryption leaves failures as they are', () => {

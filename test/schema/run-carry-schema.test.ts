@@ -14,6 +14,7 @@ function fullCarry(): RunCarry {
   const snapshot = testSnapshot({ tools: [testTool('t')] });
   const state = newRunState({ runId: 'run-1', snapshot, input: 'Q', startedAt: 1_699_999_998_500 }, CLOCK);
   state.window.events.push({ offset: 1, id: 'e2', author: 'a', content: [call('c1', 't'), call('c2', 't')], providerItems: ['opaque'] });
+  state.window.through = 2;
   Object.assign(state, {
     lastStep: { thought: null, final: false },
     measured: { tokens: 7, bytes: 100 },
@@ -21,6 +22,7 @@ function fullCarry(): RunCarry {
     thought: 'so far',
     lastError: 'too slow',
     notArchived: [{ from: 0, through: 8, message: 'gone' }],
+    toolCallsTotal: 2,
     limits: { ...snapshot.limits, totalTokens: 500 },
   });
   state.toolCallsByName.set('__proto__', 2);

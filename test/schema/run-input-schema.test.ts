@@ -40,6 +40,9 @@ test.each([
   [{ agent: 'a', input: 'x', limits: { steps: 5 } }, 'limits: unknown field "steps"'],
   [{ agent: 'a', input: 'x', limits: { maxIterations: 5 } }, 'limits: unknown field "maxIterations"'],
   [{ agent: 'a', input: 'x', limits: { costUsd: 0 } }, 'limits.costUsd: expected a number > 0, got 0'],
+  [{ agent: 'a', input: 'x', limits: { deadlineMs: 1e300 } }, 'limits.deadlineMs: expected a number <= 315576000000000, got 1e+300'],
+  [{ agent: 'a', input: 'x', limits: { toolCalls: 1e300 } }, 'limits.toolCalls: expected a number <= 9007199254740991, got 1e+300'],
+  [{ agent: 'a', input: 'x', maxIterations: 2 ** 53 }, 'maxIterations: expected a number <= 9007199254740991, got 9007199254740992'],
   [
     { agent: 'a', input: 'x', limits: { toolCallsByName: { search: -1 } } },
     'limits.toolCallsByName.search: expected a number >= 0, got -1',

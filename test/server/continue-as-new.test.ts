@@ -120,7 +120,7 @@ test('a carry of an unknown version ends the run with an error that says so', as
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
   const { workflow } = testbed.client.temporal;
-  await workflow.start('agentRun', { args: [{ carry: { version: 99 } }], workflowId: testbed.taskQueue, taskQueue: testbed.taskQueue });
+  await workflow.start('handOn', { args: [{ version: 99 }], workflowId: testbed.taskQueue, taskQueue: testbed.taskQueue });
   expect(await testbed.client.handle(testbed.taskQueue).result()).toMatchObject({
     status: 'error',
     errorCode: 'invalid_input',

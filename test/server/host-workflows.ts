@@ -1,4 +1,4 @@
-import { continueAsNew } from '@temporalio/workflow';
+import { continueAsNew, makeContinueAsNewFunc } from '@temporalio/workflow';
 import { runAgent, type RunAgentOptions, type RunCarry } from '../../workflows/index.ts';
 
 /** Two agents in one workflow: the second writes about what the first found. */
@@ -46,4 +46,9 @@ export async function limitedTwice(limits: NonNullable<RunAgentOptions['limits']
   const child = await runAgent('assistant', 'Q', { limits });
   const inline = await runAgent('assistant', 'Q', { inline: true, limits });
   return [child.stopReason, inline.type === 'finished' ? inline.result.stopReason : inline.type];
+}
+
+/** Goes on as a run of an agent, with whatever it was given as what the run carries: as a release would that nobody knows. */
+export async function handOn(carry: unknown): Promise<never> {
+  return makeContinueAsNewFunc<(input: unknown) => Promise<unknown>>({ workflowType: 'agentRun' })({ carry });
 }

@@ -118,7 +118,9 @@ async function ground(testbed: Testbed): Promise<Ground> {
     seen.add(pending.callId);
     return pending;
   };
-  const kill = async (): Promise<void> => void (child && (await killProcess(child)));
+  const kill = async (): Promise<void> => {
+    if (child !== undefined) await killProcess(child);
+  };
   const replaceWorker = async (): Promise<void> => {
     const replaced = child;
     await start();

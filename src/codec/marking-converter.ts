@@ -1,0 +1,24 @@
+import type { ConverterHint, LoadedDataConverter, Payload, PayloadConverter, SerializationContext } from '@temporalio/common';
+import { readOrMark } from '../domain/unreadable.ts';
+import { markingCodecs } from './with-codec.ts';
+
+/**
+ * The same converter for what anybody may have sent: a value that cannot be read becomes an `Unreadable`, as in the
+ * workflow, so that one of them does not keep a client from reading the rest of a run. Still throws
+ * `encryption_key_missing`, and what codecs of the user throw.
+ */
+export function markingConverter(converter: LoadedDataConverter): LoadedDataConverter {
+  return {
+    ...converter,
+    payloadCodecs: markingCodecs(converter.payloadCodecs),
+    payloadConverter: markingPayloads(converter.payloadConverter),
+  };
+}
+
+function markingPayloads(converter: PayloadConverter): PayloadConverter {
+  return {
+    toPayload: (value, context, hint) => converter.toPayload(value, context, hint),
+    fromPayload: <Value>(payload: Payload, context?: SerializationContext, hint?: ConverterHint<Value>): Value =>
+      readOrMark(payload, () => converter.fromPayload<Value>(payload, context, hint)) as Value,
+  };
+}

@@ -1,0 +1,203 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { answerQuery, QUERY_KINDS } from '../../src/answers/queries.ts';
+import { errorMessage } from '../../src/domain/error.ts';
+import type { JsonObject, JsonValue } from '../../src/domain/json.ts';
+import type { RunResultFields } from '../../src/domain/run-result.ts';
+import { isTerminal } from '../../src/domain/run-status.ts';
+import { closeRun } from '../../src/loop/close-run.ts';
+import type { RunPorts } from '../../src/loop/ports.ts';
+import { quietPorts } from '../../src/loop/quiet-ports.ts';
+import { runLoop } from '../../src/loop/run-loop.ts';
+import { type CheckedStart, checkStart } from '../../workflows/run-start.ts';
+import { currentDetails } from '../../workflows/current-details.ts';
+import { call, called, returned, said } from '../loop/fake-ports.ts';
+import { changedAt, HOSTILE, idleCarry, NOW, type Path, placesIn, waitingCarry } from '../schema/forged-carry.ts';
+
+function started(carry: JsonValue, isContinued = true): CheckedStart {
+  return checkStart({ carry }, { runId: 'run-1', startedAt: NOW, isContinued });
+}
+
+/** Why a carry is refused; "taken" where it is not. */
+function refusal(carry: JsonValue): string {
+  const checked = started(carry);
+  return checked.ok ? 'taken' : `${checked.code}: ${checked.problem}`;
+}
+
+const AT = (path: string, value: JsonValue): JsonValue => changedAt(waitingCarry(), keysOf(path), value);
+
+function keysOf(path: string): Path {
+  return path.split('.').map((key) => (/^\d+$/.test(key) ? Number(key) : key));
+}
+
+describe('a carry', () => {
+  test('that a run has written is taken where its execution goes on from another', () => {
+    expect(refusal(waitingCarry())).toBe('taken');
+    expect(refusal(idleCarry())).toBe('taken');
+  });
+
+  test('is refused in a first execution, however well it is made', () => {
+    expect(started(waitingCarry(), false)).toMatchObject({
+      ok: false,
+      code: 'invalid_input',
+      problem: expect.stringContaining('this is a first execution: start it with {"agent", "input"}') as string,
+    });
+  });
+
+  test.each<[string, JsonValue]>([
+    ['currentStep', 1e300],
+    ['currentStep', 0.5],
+    ['executions', 2 ** 53],
+    ['startedAt', -1],
+    ['startedAt', 9e15],
+    ['startedAt', NOW + 10 ** 9],
+    ['usage.totalTokens', -1],
+    ['usage.costUsd', JSON.parse('1e999') as number],
+    ['measured.tokens', 'many'],
+    ['toolCallsTotal', 4],
+    ['seenEvents', 4],
+    ['outputRetries', 1e300],
+    ['toolCallsByName.0.1', -3],
+    ['toolCallsStarted.0', ['search', 'often']],
+    ['modelRetries.0.1', 1.5],
+    ['window.through', 2],
+    ['window.events.1.offset', 1.5],
+    ['window.events.1.offset', 0],
+    ['window.events.1.id', 'event-0'],
+    ['window.events.1.content.1.arguments', 'all of it'],
+    ['window.events.1.content.1.type', 'shout'],
+    ['window.bytes', -400],
+    ['position.response.id', 'event-9'],
+    ['position.outcomes', [null, null, null]],
+    ['position.outcomes.1.durationMs', -1],
+    ['position.outcomes.1.content', 'x'],
+    ['snapshot.timing.modelTimeoutMs', -60_000],
+    ['snapshot.timing.heartbeatMs', 0],
+    ['snapshot.timing.modelMaxAttempts', 2 ** 31],
+    ['snapshot.tools.0.timeoutMs', 1e300],
+    ['snapshot.tools.0.maxAttempts', 0],
+    ['snapshot.tools.1.backoff.factor', 0.5],
+    ['snapshot.tools.1.backoff.maxMs', 1],
+    ['snapshot.tools.1.name', 'pay'],
+    ['snapshot.tools.0.taskQueue', ''],
+    ['snapshot.tools.0.taskQueue', 'q'.repeat(1_001)],
+    ['snapshot.limits.maxIterations', 1e300],
+    ['snapshot.window.keepResults', -1],
+    ['limits.deadlineMs', 1e300],
+    ['limits.toolCallsByName.pay', 1.5],
+    ['approvals.pending.0.deadlineAt', 1e300],
+    ['approvals.pending.0.kind', 'whim'],
+    ['approvals.decided.0.by', 7],
+    ['inbox.paused', 1],
+    ['inbox.messages.0.timestamp', -1],
+    ['inbox.messages.0.content', { deep: true }],
+    ['inbox.raises.0.limits.maxIterations', 1e300],
+    ['inbox.refused.0.message', null],
+    ['lastStep', 'the last'],
+    ['state', []],
+  ])('whose %s is forged is refused as invalid input', (path, value) => {
+    expect(refusal(AT(path, value))).toMatch(/^invalid_input: The run cannot go on: /);
+  });
+
+  test.each<[string, (carry: JsonObject) => JsonValue]>([
+    ['approvals.pending', (carry) => AT('approvals.pending', twice(carry, 'approvals.pending'))],
+    ['inbox.messages', (carry) => AT('inbox.messages', twice(carry, 'inbox.messages'))],
+    ['inbox.raises', (carry) => AT('inbox.raises', twice(carry, 'inbox.raises'))],
+    ['toolCallsStarted', (carry) => AT('toolCallsStarted', twice(carry, 'toolCallsStarted'))],
+  ])('with one of %s twice is refused as invalid input', (_, forged) => {
+    expect(refusal(forged(waitingCarry()))).toMatch(/^invalid_input: The run cannot go on: .* twice|^invalid_input: .* have the id/);
+  });
+
+  test('nested deeper than anything can handle is refused, and overflows nothing', () => {
+    const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as JsonValue;
+    expect(refusal(AT('state', { deep }))).toContain('the carry of the run is nested deeper than 128 levels');
+  });
+});
+
+/** The list at the path, with its first element twice. */
+function twice(carry: JsonObject, path: string): JsonValue {
+  let list: JsonValue = carry;
+  for (const key of keysOf(path)) list = (list as JsonObject)[key] ?? null;
+  const [first = null] = list as JsonValue[];
+  return [first, ...(list as JsonValue[])];
+}
+
+/** Model calls after which a run is taken for one that never ends. */
+const MANY = 60;
+
+/** What comes of a carry that was taken: its run to the end, as the workflow drives it. Nobody answers it: a run that waits is cancelled. */
+async function end(checked: CheckedStart & { ok: true }): Promise<RunResultFields | 'continued'> {
+  const { run, start } = checked;
+  const { state } = run;
+  if (state === undefined || start.type !== 'carry') throw new Error('there is no run');
+  let isCancelled = false;
+  let calls = 0;
+  let waits = 0;
+  const ports: RunPorts = {
+    ...quietPorts(),
+    inbox: run.inbox,
+    now: () => NOW,
+    uuid: () => `new-${state.window.through}`,
+    callModel: () => {
+      calls += 1;
+      return Promise.resolve(calls > MANY ? { type: 'cancelled' } : calls < 3 ? called(call(`new-${calls}`, 'search')) : said('done'));
+    },
+    summarise: () => Promise.resolve({ type: 'summary', id: `summary-${calls}`, text: 'in short', usage: null }),
+    runTool: () => Promise.resolve(returned('done')),
+    cancelRequested: () => isCancelled,
+    until: () => {
+      waits += 1;
+      isCancelled = true;
+      return Promise.resolve();
+    },
+    recorded: (changed) => void currentDetails(changed),
+  };
+  currentDetails(state);
+  const ended = await runLoop(state, ports, start.position).catch((error: unknown) => ({
+    type: 'finished' as const,
+    result: closeRun(state, ports, {
+      status: 'error',
+      stopReason: 'error',
+      output: state.thought,
+      error: { code: 'internal', message: errorMessage(error) },
+    }),
+  }));
+  if (calls > MANY || waits > MANY) throw new Error(`the run made ${calls} calls and ${waits} waits`);
+  for (const name of Object.keys(QUERY_KINDS) as (keyof typeof QUERY_KINDS)[]) {
+    if (name !== 'callArguments' && name !== 'decision' && name !== 'transcript') answerQuery(run, name, undefined);
+  }
+  return ended.type === 'finished' ? ended.result : 'continued';
+}
+
+/** Whether a carry is refused, or what is wrong with the end that its run comes to: a code that no run must end with, or what is no number. */
+async function verdictOn(carry: JsonValue): Promise<string> {
+  const checked = started(carry);
+  if (!checked.ok) return checked.code;
+  const result = await end(checked);
+  if (result === 'continued') return 'a truthful end';
+  if (result.errorCode === 'internal' || !isTerminal(result.status)) return `${result.status}: ${result.error}`;
+  const broken = numbersIn(result).find((one) => !Number.isFinite(one));
+  return broken === undefined ? 'a truthful end' : `${broken} in the result`;
+}
+
+function numbersIn(value: object): number[] {
+  return Object.values(value).flatMap((one: unknown) =>
+    typeof one === 'object' && one !== null ? numbersIn(one) : typeof one === 'number' ? one : [],
+  );
+}
+
+test('a carry with a hostile value at any place is refused as invalid input, or its run comes to a truthful end', async () => {
+  const forged = fc.constantFrom(waitingCarry(), idleCarry()).chain((carry) =>
+    fc.record({
+      carry: fc.constant(carry),
+      path: fc.constantFrom(...placesIn(carry)),
+      change: fc.option(fc.constantFrom(...HOSTILE), { nil: undefined }),
+    }),
+  );
+  await fc.assert(
+    fc.asyncProperty(forged, async ({ carry, path, change }) => {
+      expect(await verdictOn(changedAt(carry, path, change))).toMatch(/^(invalid_input|a truthful end)$/);
+    }),
+    { numRuns: 1_000 },
+  );
+});

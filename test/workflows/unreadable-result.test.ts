@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { modelFailure, toolFailure } from '../../src/activity-outcome.ts';
+import { unreadable } from '../../src/domain/unreadable.ts';
+import { outcomeOf } from '../../workflows/perform.ts';
+import { testTool } from '../loop/snapshot.ts';
+
+const returned = (output: unknown): never => expect.fail(`it was taken for ${JSON.stringify(output)}`);
+const result = unreadable('the data of the payload is not JSON');
+
+test('a result of a tool that cannot be read is an error that the model reads', () => {
+  const outcome = outcomeOf({ name: 'search', returned, failed: (error) => toolFailure(testTool('search'), error) }, result);
+  expect(outcome).toMatchObject({
+    type: 'result',
+    status: 'error',
+    content: ['The result of "search" cannot be read: the data of the payload is not JSON'],
+  });
+});
+
+test('a result of a tool with an effect that happens once is lost where it cannot be read: the tool has run', () => {
+  const tool = { ...testTool('pay'), effect: 'once' as const };
+  expect(outcomeOf({ name: 'pay', returned, failed: (error) => toolFailure(tool, error) }, result)).toEqual({ type: 'lost' });
+});
+
+test('an answer of a model that cannot be read is a failure of the call', () => {
+  expect(outcomeOf({ name: 'callModel', returned, failed: (error) => modelFailure('p/m', error) }, result)).toMatchObject({
+    type: 'failed',
+    code: 'model_error',
+  });
+});
