@@ -72,6 +72,12 @@ test('a secret is found before a text is cut, also where the cut goes through it
   }
 });
 
+test('a cancellation that the server does not take is asked for again', async () => {
+  const world = activityWorld();
+  const request = createActivities(world.runtime)[ACTIVITIES.requestCancel] as (input: object) => Promise<unknown>;
+  await expect(world.run(request, { reason: 'enough' })).rejects.toMatchObject({ type: 'server_unreachable', nonRetryable: false });
+});
+
 test('the activities of a worker fail without secrets, whoever has thrown them', async () => {
   const agent = defineAgent({
     name: 'clerk',
