@@ -68,7 +68,7 @@ export async function askModel<Result>(
       if (signal.aborted && own.isGivenUp()) return { type: 'aborted', ...partial(spent, isAsked) };
       // The server has what attempts before have cost. What is new goes there with the failure: this beat costs no call of its own.
       if (spent.current !== undefined) own.beat(spent.details);
-      throw signal.aborted ? signal.reason : toFailure(error, 'model_error', spent.details);
+      throw signal.aborted ? signal.reason : toFailure(error, 'model_error', { details: spent.details });
     }
   });
 }

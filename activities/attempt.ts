@@ -1,6 +1,7 @@
 import { activityInfo, cancellationDetails, cancellationSignal, heartbeat } from '@temporalio/activity';
 import { MISSED_HEARTBEATS } from '../src/domain/tool-policy.ts';
 import type { AbortRegistry } from './abort-registry.ts';
+import { heartbeatDetails } from './heartbeat-details.ts';
 import { executionKey } from './run-access.ts';
 
 /** What one attempt of an activity works with. */
@@ -46,7 +47,9 @@ export async function attempt<Result>(
   let current = details;
   // A tool may ask for more than the worker sends by itself.
   const everyMs = Math.max(1, Math.min(heartbeatMs, (heartbeatTimeoutMs ?? Infinity) / MISSED_HEARTBEATS));
-  const timer = setInterval(() => heartbeat(current()), everyMs);
+  // What a timer throws would end the process.
+  const beat = (): void => heartbeat(detailsOf(() => current()));
+  const timer = setInterval(beat, everyMs);
   try {
     return await work({
       signal,
@@ -55,13 +58,22 @@ export async function attempt<Result>(
       isGivenUp: () => isGivenUp() || cancellationDetails()?.cancelRequested === true,
       beat: (beaten) => {
         current = () => beaten;
-        heartbeat(beaten);
+        beat();
       },
     });
   } finally {
     clearInterval(timer);
     byServer.removeEventListener('abort', passOn);
     release();
+  }
+}
+
+/** Details that can be sent: with others the SDK would cancel the activity. */
+function detailsOf(read: () => unknown): unknown {
+  try {
+    return heartbeatDetails(read());
+  } catch {
+    return '[The details of this heartbeat cannot be read]';
   }
 }
 

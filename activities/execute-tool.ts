@@ -8,6 +8,7 @@ import type { ContextOperation } from '../src/domain/context-update.ts';
 import { errorMessage } from '../src/domain/error.ts';
 import { isTooDeep, MAX_JSON_DEPTH } from '../src/domain/json-depth.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../src/domain/json.ts';
+import { isInstance } from '../src/domain/thrown.ts';
 import { tryAgain } from '../src/domain/tool-text.ts';
 import { cleanJson } from '../src/model/clean-json.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
@@ -59,7 +60,7 @@ async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Pr
     return await toOutcome(tool, returned);
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason;
-    if (error instanceof UnknownOutcome) throw error;
+    if (isInstance(error, UnknownOutcome)) throw error;
     return thrown(tool.name, error);
   }
 }

@@ -1,22 +1,35 @@
-import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
 import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
 import { cutText } from '../src/domain/cut-content.ts';
-import { ERROR_CODES, errorCode, errorMessage, type ErrorCode } from '../src/domain/error.ts';
+import { ERROR_CODES, errorCode, type ErrorCode } from '../src/domain/error.ts';
+import { isInstance, memberOf } from '../src/domain/thrown.ts';
+import { AS_IT_IS, type Fitting, messageOf, soundApplicationFailure, soundCancellation, type SoundFailure } from './sound-failure.ts';
+import { soundWait } from './sound-wait.ts';
+
+/** How a failure is made, beside its code. */
+export interface FailureParts {
+  /** JSON for who reads the failure. One that was thrown as a failure of Temporal has its own. */
+  details?: object | undefined;
+  fitting?: Fitting;
+}
 
 /**
- * An error of ours as the ApplicationFailure that carries it through Temporal: the code is its type, the table
- * decides whether it is tried again, and a wait that the provider asked for is honoured. Failures and
- * cancellations of Temporal pass unchanged. Any other error is `otherwise`; `details` are JSON for who reads the failure.
+ * What was thrown as the failure that carries it through Temporal: for an error of ours the code is its type, the table
+ * decides whether it is tried again, and a wait that the provider asked for is honoured. An ApplicationFailure stays
+ * what it says, and a cancellation one, in as far as they can be reported. Anything else is `otherwise`. Never throws.
  */
-export function toFailure(error: unknown, otherwise: ErrorCode, details?: object): unknown {
-  if (error instanceof TemporalFailure || isAbort(error)) return error;
+export function toFailure(error: unknown, otherwise: ErrorCode, { details, fitting = AS_IT_IS }: FailureParts = {}): SoundFailure {
+  const cancellation = soundCancellation(error, fitting);
+  if (cancellation !== undefined) return cancellation;
+  if (isInstance(error, ApplicationFailure)) return soundApplicationFailure(error, otherwise, fitting);
   const code = errorCode(error) ?? otherwise;
-  const wait = retryAfter(error);
+  const wait = soundWait(memberOf(error, 'retryAfterMs')) ?? 0;
   return ApplicationFailure.create({
     type: code,
-    message: fitMessage(errorMessage(error)),
+    message: messageOf(error, fitting),
     nonRetryable: !ERROR_CODES[code].retryable,
-    ...(wait === undefined ? {} : { nextRetryDelay: wait }),
+    // No wait at all would replace Temporal's own.
+    ...(wait > 0 ? { nextRetryDelay: wait } : {}),
     ...(details === undefined ? {} : { details: [details] }),
   });
 }
@@ -34,19 +47,5 @@ export function failingAs<Input, Output>(otherwise: ErrorCode, work: (input: Inp
 
 /** A failure of `code` that is not tried again. */
 export function permanent(code: ErrorCode, message: string): ApplicationFailure {
-  return ApplicationFailure.create({ type: code, message: fitMessage(message), nonRetryable: true });
-}
-
-/** A failure that is too large could not be reported, and would be tried again for ever. */
-function fitMessage(message: string): string {
-  return cutText(message.toWellFormed(), BYTE_BUDGETS.errorMessage);
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AbortError';
-}
-
-function retryAfter(error: unknown): number | undefined {
-  if (typeof error !== 'object' || error === null || !('retryAfterMs' in error)) return undefined;
-  return typeof error.retryAfterMs === 'number' ? error.retryAfterMs : undefined;
+  return ApplicationFailure.create({ type: code, message: cutText(message.toWellFormed(), BYTE_BUDGETS.errorMessage), nonRetryable: true });
 }

@@ -4,7 +4,7 @@ import { jsonBytes } from '../src/domain/payload-limit.ts';
 import { cleanJson } from '../src/model/clean-json.ts';
 
 /** The details of a heartbeat as they can be sent. What cannot be sent is replaced by a text that says so: progress is not worth a failed call. */
-export function heartbeatDetails(details: JsonValue | undefined): JsonValue | undefined {
+export function heartbeatDetails(details: unknown): JsonValue | undefined {
   if (details === undefined) return undefined;
   const plain = cleanJson(details);
   if (plain === undefined) return '[The details of this heartbeat are not JSON]';

@@ -3,10 +3,10 @@ import { ACTIVITIES } from '../src/protocol.ts';
 import { archiveEventsActivity } from './archive-events.ts';
 import { authorizeDecisionActivity } from './authorize-decision.ts';
 import { callModelActivity } from './call-model.ts';
+import { checkedActivity } from './checked-activity.ts';
 import { type DefaultActivity, defaultActivity } from './default-activity.ts';
 import { notifyWaitingActivity } from './notify-waiting.ts';
 import { readResult } from './read-result.ts';
-import { failingWithoutSecrets } from './redact-failure.ts';
 import { requestRunCancel } from './request-run-cancel.ts';
 import { resolveAgentActivity } from './resolve-agent.ts';
 import { runToolActivity } from './run-tool.ts';
@@ -26,19 +26,19 @@ export type Activities = Record<string, (input: never) => Promise<unknown>>;
  * `default` one, which gets what has no activity of its name and leaves what is not theirs to `existing`.
  */
 export function createActivities(runtime: ActivityRuntime, existing?: DefaultActivity): Activities {
-  const cleared = <Input, Output>(activity: (input: Input) => Promise<Output>) => failingWithoutSecrets(runtime.secrets, activity);
-  const runTool = cleared(runToolActivity(runtime));
+  const checked = <Input, Output>(activity: (input: Input) => Promise<Output>) => checkedActivity(runtime.secrets, activity);
+  const runTool = checked(runToolActivity(runtime));
   const own: Activities = {
-    [ACTIVITIES.resolveAgent]: cleared(resolveAgentActivity(runtime)),
-    [ACTIVITIES.callModel]: cleared(callModelActivity(runtime)),
-    [ACTIVITIES.summarise]: cleared(summariseActivity(runtime)),
-    [ACTIVITIES.archiveEvents]: cleared(archiveEventsActivity(runtime)),
-    [ACTIVITIES.readResult]: readResult,
-    [ACTIVITIES.authorizeDecision]: cleared(authorizeDecisionActivity(runtime)),
-    [ACTIVITIES.notifyWaiting]: cleared(notifyWaitingActivity(runtime)),
-    [ACTIVITIES.requestCancel]: requestRunCancel,
-    [ACTIVITIES.verifyCall]: cleared(verifyCallActivity(runtime)),
-    [ACTIVITIES.askTerms]: cleared(askTermsActivity(runtime)),
+    [ACTIVITIES.resolveAgent]: checked(resolveAgentActivity(runtime)),
+    [ACTIVITIES.callModel]: checked(callModelActivity(runtime)),
+    [ACTIVITIES.summarise]: checked(summariseActivity(runtime)),
+    [ACTIVITIES.archiveEvents]: checked(archiveEventsActivity(runtime)),
+    [ACTIVITIES.readResult]: checked(readResult),
+    [ACTIVITIES.authorizeDecision]: checked(authorizeDecisionActivity(runtime)),
+    [ACTIVITIES.notifyWaiting]: checked(notifyWaitingActivity(runtime)),
+    [ACTIVITIES.requestCancel]: checked(requestRunCancel),
+    [ACTIVITIES.verifyCall]: checked(verifyCallActivity(runtime)),
+    [ACTIVITIES.askTerms]: checked(askTermsActivity(runtime)),
   };
   for (const name of runtime.registry.toolNames) {
     if (Object.hasOwn(own, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: give it another one`);

@@ -1,5 +1,6 @@
 import type { ReadSecret, ResourceDefinition } from '../src/define/resource.ts';
 import { errorMessage, LonghaulError } from '../src/domain/error.ts';
+import { memberOf } from '../src/domain/thrown.ts';
 import { inTime } from './time-limit.ts';
 
 /** After a failure, how long (milliseconds) those who do not need the resource by name leave it in peace. */
@@ -145,7 +146,8 @@ export class LiveResource {
   #redacted(thrown: unknown): Error {
     const { redact } = this.#surroundings;
     const error = new Error(redact(errorMessage(thrown)));
-    if (thrown instanceof Error && thrown.stack !== undefined) error.stack = redact(thrown.stack);
+    const stack = memberOf(thrown, 'stack');
+    if (typeof stack === 'string') error.stack = redact(stack);
     return error;
   }
 

@@ -7,6 +7,7 @@ import type { SpilledContent, ToolResult } from '../src/domain/content.ts';
 import { cutText } from '../src/domain/cut-content.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import type { JsonObject, JsonValue } from '../src/domain/json.ts';
+import { isInstance, memberOf } from '../src/domain/thrown.ts';
 import { MAX_LOCAL_TIMEOUT_MS } from '../src/domain/tool-policy.ts';
 import { attemptsText, resultText } from '../src/domain/tool-text.ts';
 import { spill } from '../src/payload-store/spill.ts';
@@ -21,6 +22,7 @@ import { DEFAULT_BUDGET, fitResult } from './fit-result.ts';
 import { queryRun, runKey } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { shortId } from './short-id.ts';
+import { soundWait } from './sound-wait.ts';
 import { keptChanges } from './tool-changes.ts';
 import { toolContext } from './tool-context.ts';
 import { timeLimit, ToolTimeout } from './tool-timeout.ts';
@@ -97,7 +99,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
 async function endOfAttempt(runtime: ActivityRuntime, call: Call, own: Attempt, error: unknown): Promise<RunToolOutput> {
   // Whatever ended it from outside: it may go on acting, or have acted.
   if (happensOnce(call) && !own.isGivenUp()) return lost(call);
-  if (!(error instanceof ToolTimeout)) throw error;
+  if (!isInstance(error, ToolTimeout)) throw error;
   if (isTriedAgain(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
   return toolOutput(runtime, call, {
     content: [`${error.message} (${attemptsText(activityInfo().attempt)})`],
@@ -117,7 +119,7 @@ function isTriedAgain(call: Call, error: unknown): boolean {
   const { attempt: number, retryPolicy } = activityInfo();
   const attempts = retryPolicy?.maximumAttempts ?? tool?.policy.maxAttempts ?? 1;
   if (tool === undefined || happensOnce(call) || number >= attempts) return false;
-  if (error instanceof ToolTimeout || tool.retryOn === 'any') return true;
+  if (isInstance(error, ToolTimeout) || tool.retryOn === 'any') return true;
   return tool.retryOn !== 'none' && saysYes(tool.retryOn, error);
 }
 
@@ -132,14 +134,14 @@ function saysYes(retryOn: (error: unknown) => boolean, error: unknown): boolean 
 
 /** A failure that Temporal tries again, as the policy of the tool says. It is in no history, but in what the server shows of the attempt. */
 function retryable(runtime: ActivityRuntime, { content }: Executed, error: unknown): ApplicationFailure {
-  const asked = typeof error === 'object' && error !== null && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
+  const asked = soundWait(memberOf(error, 'retryAfterMs')) ?? 0;
   // While a local call waits, the task of its run does.
-  const wait = typeof asked === 'number' && activityInfo().isLocal ? Math.min(asked, MAX_LOCAL_TIMEOUT_MS) : asked;
+  const wait = activityInfo().isLocal ? Math.min(asked, MAX_LOCAL_TIMEOUT_MS) : asked;
   return ApplicationFailure.create({
     type: 'tool_failed',
     // Without secrets before it is cut: a part of one would not be found.
     message: cutText(runtime.secrets.redact(resultText(content)), BYTE_BUDGETS.errorMessage),
-    ...(typeof wait === 'number' && wait > 0 && Number.isFinite(wait) ? { nextRetryDelay: wait } : {}),
+    ...(wait > 0 ? { nextRetryDelay: wait } : {}),
   });
 }
 

@@ -1,4 +1,5 @@
 import { LonghaulError, UsageError } from '../src/domain/error.ts';
+import { memberOf } from '../src/domain/thrown.ts';
 import type { NamedSecretSource, SecretSource } from '../src/secrets/secret-source.ts';
 
 /** Sources that can all say where they look. Throws a UsageError for what is no source. */
@@ -28,7 +29,7 @@ export async function lookUp(sources: readonly NamedSecretSource[], name: string
     const value = await readOne(source, name, lookupMs);
     if (value !== undefined && value !== '') return value;
   }
-  const places = sources.map((source) => source.where(name)).join(', ') || 'nowhere, because "secrets" is an empty list';
+  const places = sources.map((source) => placeOf(source, name)).join(', ') || 'nowhere, because "secrets" is an empty list';
   throw new LonghaulError(
     'secret_missing',
     `Secret "${name}" is missing. It was looked for in: ${places}. Put it there, or say with "secrets" of the worker where it is`,
@@ -59,14 +60,25 @@ async function reading(source: NamedSecretSource, name: string): Promise<unknown
 function unavailable(source: NamedSecretSource, name: string, what: string): LonghaulError {
   return new LonghaulError(
     'secret_unavailable',
-    `Secret "${name}" could not be read: ${source.where(name)} ${what}. It can be tried again`,
+    `Secret "${name}" could not be read: ${placeOf(source, name)} ${what}. It can be tried again`,
   );
+}
+
+/** Where a source looks. It is a function of the user, and what it throws may have the value in it as well. */
+function placeOf(source: NamedSecretSource, name: string): string {
+  try {
+    const place: unknown = source.where(name);
+    if (typeof place === 'string') return place;
+  } catch {
+    // What was thrown is not passed on.
+  }
+  return 'a source that cannot say where it looks';
 }
 
 /** The code of an error, such as ECONNREFUSED, where it has one that looks like a code. */
 function kindOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
-  return typeof error.code === 'string' && /^[A-Z][A-Z_]{1,39}$/.test(error.code) ? ` with ${error.code}` : '';
+  const code = memberOf(error, 'code');
+  return typeof code === 'string' && /^[A-Z][A-Z_]{1,39}$/.test(code) ? ` with ${code}` : '';
 }
 
 function isList(sources: SecretSource | readonly SecretSource[]): sources is readonly SecretSource[] {

@@ -66,8 +66,8 @@ const FORCE_AFTER_GRACE_MS = 30_000;
 
 /**
  * Creates a worker for agents. Throws a UsageError for agents or tools that contradict each other and for versioning
- * that the server lacks, `server_unreachable` with the address where no server answers, and `resource_unavailable` for a
- * resource that cannot be opened.
+ * that the server lacks, `server_unreachable` with the address where no server answers, `encryption_key_missing` where
+ * the key to encrypt with cannot be had, and `resource_unavailable` for a resource that cannot be opened.
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<LonghaulWorker> {
   const plugin = new LonghaulPlugin(options);
@@ -82,6 +82,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Longha
   try {
     if (options.versioning !== undefined) await requireSupport(connection, options.versioning);
     // Before there is a Temporal Worker, which cannot be given up without being run.
+    await plugin.requireEncryptionKey();
     await plugin.openResources();
     worker = await Worker.create(workerOptions(options, { connection, namespace, taskQueue, plugin }));
   } catch (error) {

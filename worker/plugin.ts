@@ -6,7 +6,8 @@ import { createActivities } from '../activities/index.ts';
 import type { ResourceHealth } from '../activities/live-resource.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
-import { FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
+import type { EncryptionCodec } from '../src/codec/encryption-codec.ts';
+import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
 import { UsageError } from '../src/domain/error.ts';
 import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
 import { checkBundle } from './bundle-check.ts';
@@ -34,14 +35,16 @@ export interface LonghaulPluginOptions extends RuntimeOptions {
 export class LonghaulPlugin extends SimplePlugin {
   readonly #runtime: ActivityRuntime;
   readonly #encrypts: boolean;
+  readonly #encryption: EncryptionCodec;
   readonly #versioning: Versioning | undefined;
   #connection: SystemInfoAccess | undefined;
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
 
   constructor(options: LonghaulPluginOptions) {
-    super({ name: 'longhaul', dataConverter: (existing) => withCodec(existing, options.codec) });
     // Options that cannot be used are refused here, not when a worker is made.
-    withCodec({}, options.codec);
+    const codecs = createCodecs(options.codec);
+    super({ name: 'longhaul', dataConverter: (existing) => withCodec(existing, options.codec, codecs) });
+    [, this.#encryption] = codecs;
     this.#encrypts = options.codec?.encryption !== undefined;
     this.#versioning = options.versioning;
     if (options.versioning !== undefined) deploymentOptions(options.versioning, {});
@@ -79,6 +82,7 @@ export class LonghaulPlugin extends SimplePlugin {
 
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     if (this.#versioning !== undefined && this.#connection !== undefined) await requireSupport(this.#connection, this.#versioning);
+    if (this.#encrypts) await this.requireEncryptionKey();
     const opening = this.openResources();
     // Where nothing is to be opened the worker polls at once: it hears of a shutdown only from then on.
     if (!this.#runtime.resourcePool.isOpen) await opening;
@@ -94,6 +98,14 @@ export class LonghaulPlugin extends SimplePlugin {
   /** How each resource of the worker stands that is a live object. What was not checked for long, or has failed, is seen to first. */
   resourceHealth(): Promise<Record<string, ResourceHealth>> {
     return this.#runtime.resourcePool.health();
+  }
+
+  /**
+   * Asks for the key to encrypt with before the worker is run, which does it otherwise: a worker that could not encrypt
+   * what it reports would end in the middle of a run. Rejects with `encryption_key_missing` where the key cannot be had.
+   */
+  requireEncryptionKey(): Promise<void> {
+    return this.#encryption.requireActiveKey();
   }
 
   /**

@@ -1,7 +1,9 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
 import { ERROR_CODES, type ErrorCode, errorMessage, ModelCallError } from '../../src/domain/error.ts';
+import { memberOf } from '../../src/domain/thrown.ts';
 import { oneLine } from '../../src/domain/text.ts';
 import { AnswerFault, type AnswerFaultKind, ReportedFault } from './answer-fault.ts';
+import { isBrokenConnection, whyBroken } from './broken-connection.ts';
 import { readErrorBody } from './error-body.ts';
 import { decideCode } from './error-rules.ts';
 import { redact } from './redact.ts';
@@ -54,8 +56,8 @@ function describe(error: unknown, call: FailedCall): Description {
   if (error instanceof APIConnectionTimeoutError) return timeout(call);
   if (error instanceof APIConnectionError) return broken(error, call);
   if (error instanceof APIError && error.status !== undefined) return reported(error.error, error.status, error.headers, call);
-  // What `fetch` throws while a body is read: "terminated", with the reason as its cause.
-  if (error instanceof TypeError && systemCode(error) !== undefined) return broken(error, call);
+  // What `fetch` throws while a body is read comes here as it is: "terminated", with the reason as its cause or without.
+  if (isBrokenConnection(error)) return broken(error, call);
   return { code: 'model_error', message: `The call of model "${call.model}" failed: ${quote(errorMessage(error), call)}` };
 }
 
@@ -84,26 +86,17 @@ function timeout(call: FailedCall): Description {
   return { code: 'model_timeout', message: `Provider at "${call.host}" did not answer in time for model "${call.model}"` };
 }
 
-function broken(error: Error, call: FailedCall): Description {
-  const code = systemCode(error);
-  if (code !== undefined && /TIMEOUT|ETIMEDOUT/.test(code)) return timeout(call);
-  const why = code ?? quote(errorMessage(error.cause ?? error), call);
+function broken(error: unknown, call: FailedCall): Description {
+  const why = whyBroken(error);
+  if (why !== undefined && /TIMEOUT|ETIMEDOUT/.test(why)) return timeout(call);
+  const reason = why ?? quote(errorMessage(memberOf(error, 'cause') ?? error), call);
   return {
     code: 'model_unreachable',
-    message: `No connection to the provider at "${call.host}" for model "${call.model}", or it broke: ${why}`,
+    message: `No connection to the provider at "${call.host}" for model "${call.model}", or it broke: ${reason}`,
   };
 }
 
 /** Somebody else's text, fit for a message. It is cut only after secrets are gone: half a key would not be recognised. */
 function quote(text: string, call: FailedCall): string {
   return oneLine(redact(text, call.secrets), MAX_PROVIDER_TEXT);
-}
-
-/** The code of the system or of `fetch`, from wherever it is in the chain of causes (`ECONNRESET`, `UND_ERR_SOCKET`). */
-function systemCode(error: unknown): string | undefined {
-  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) {
-    if ('code' in current && typeof current.code === 'string') return current.code;
-    if (current.message === 'terminated' && current.cause === undefined) return 'terminated';
-  }
-  return undefined;
 }

@@ -1,4 +1,5 @@
 import OpenAI, { APIError } from 'openai';
+import { shallowBody } from './error-body.ts';
 
 /** What the library needs to reach a provider. */
 export interface ProviderAccess {
@@ -22,6 +23,7 @@ export class ProviderClient extends OpenAI {
 
   /** The library keeps only what is below `error`, which is nothing where a compatible server does not wrap its errors. */
   protected override makeStatusError(status: number, body: object | undefined, text: string | undefined, headers: Headers): APIError {
-    return new APIError(status, body ?? { message: text }, undefined, headers);
+    // The library shows the body as JSON, which must not fail: without its status the error could not be told apart.
+    return new APIError(status, shallowBody(body) ?? { message: text }, undefined, headers);
   }
 }

@@ -26,6 +26,11 @@ export class EncryptionCodec implements PayloadCodec {
     this.#keyring = keyring;
   }
 
+  /** Rejects with `encryption_key_missing` where the active key cannot be had. After this resolved, nothing is asked for it again. */
+  async requireActiveKey(): Promise<void> {
+    await this.#keyring?.key(this.#keyring.activeKeyId);
+  }
+
   /** Throws `encryption_key_missing` where the active key cannot be had. */
   async encode(payloads: Payload[]): Promise<Payload[]> {
     const keyring = this.#keyring;

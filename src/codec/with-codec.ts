@@ -13,22 +13,25 @@ import { MarkingCodec } from './marking-codec.ts';
 export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL(`./failure-converter${extname(import.meta.url)}`, import.meta.url));
 
 /** The codecs of the options, in the order of encoding. Throws a UsageError for options and keys that cannot be used. */
-export function createCodecs(codec: CodecOptions = {}): PayloadCodec[] {
+export function createCodecs(codec: CodecOptions = {}): readonly [CompressionCodec, EncryptionCodec] {
   return [new CompressionCodec(codec.compression), new EncryptionCodec(keyring(codec.encryption))];
 }
 
 /**
  * The data converter of a client or a worker with the codecs of the options after its own, so that what its own produce
  * is encrypted too. With encryption, messages and stacks of failures are encoded as well. Without options it only
- * reads; applied again, the last options hold. Throws a UsageError for options that cannot be used, and for a failure
- * converter beside encryption.
+ * reads; applied again, the last options hold. `codecs`: those of the options, if they exist. Throws a UsageError for
+ * options that cannot be used, and for a failure converter beside encryption.
  */
-export function withCodec(converter: DataConverter = {}, options?: CodecOptions): DataConverter {
+export function withCodec(
+  converter: DataConverter = {},
+  options?: CodecOptions,
+  codecs: readonly PayloadCodec[] = createCodecs(options),
+): DataConverter {
   const own = (converter.payloadCodecs ?? []).filter((one) => !isOurs(one));
   if (options === undefined && own.length < (converter.payloadCodecs?.length ?? 0)) return converter;
-  const codec = options ?? {};
-  const payloadCodecs = [...own, ...createCodecs(codec)];
-  if (codec.encryption === undefined) return { ...converter, payloadCodecs };
+  const payloadCodecs = [...own, ...codecs];
+  if (options?.encryption === undefined) return { ...converter, payloadCodecs };
   const { failureConverterPath } = converter;
   if (failureConverterPath !== undefined && failureConverterPath !== FAILURE_CONVERTER_PATH) {
     throw new UsageError(

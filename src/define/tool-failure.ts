@@ -1,3 +1,5 @@
+import { memberOf } from '../domain/thrown.ts';
+
 /**
  * Thrown by a tool that asks the model to try again, with what it should do otherwise: the model reads the message as
  * an error result. A tool may ask `modelRetries` times in a row; after that the result says that it is no use.
@@ -24,5 +26,5 @@ export function isToolFailure(error: unknown): error is ToolFailure {
 }
 
 function kindOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'kind' in error ? error.kind : undefined;
+  return memberOf(error, 'kind');
 }

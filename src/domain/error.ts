@@ -1,3 +1,5 @@
+import { memberOf, shownAsText } from './thrown.ts';
+
 /**
  * Every way a run or a call can fail, in one table. A code is also the `type` of the ApplicationFailure that
  * carries the error through Temporal, so this is where it is decided what is tried again.
@@ -103,15 +105,12 @@ export class UsageError extends Error {
 
 /** The code of an error, wherever it comes from; undefined for an error that is not ours. */
 export function errorCode(error: unknown): ErrorCode | undefined {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
-  return isErrorCode(error.code) ? error.code : undefined;
+  const code = memberOf(error, 'code');
+  return isErrorCode(code) ? code : undefined;
 }
 
-/** The message of anything that was thrown. */
+/** The message of anything that was thrown. Never throws. */
 export function errorMessage(error: unknown): string {
-  return error instanceof Error || isErrorLike(error) ? error.message : String(error);
-}
-
-function isErrorLike(error: unknown): error is { message: string } {
-  return typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string';
+  const message = memberOf(error, 'message');
+  return typeof message === 'string' ? message : shownAsText(error);
 }

@@ -2,7 +2,7 @@ import { type LoadedDataConverter, type Payload, StorageDriverClaim } from '@tem
 import { createHash } from 'node:crypto';
 import type { SpilledContent } from '../domain/content.ts';
 import { LonghaulError } from '../domain/error.ts';
-import type { JsonValue } from '../domain/json.ts';
+import { isJsonObject, type JsonValue } from '../domain/json.ts';
 import type { PayloadStore, StoredRun } from './payload-store.ts';
 
 /** What makes payloads of values and back: the same codecs as for everything else of the run, so that nothing is stored in clear text that history has not. */
@@ -15,8 +15,10 @@ export async function spill(store: PayloadStore, converter: SpillConverter, run:
   const target = { kind: 'workflow', namespace: run.namespace, id: run.runId } as const;
   const [claim] = await store.store({ target }, payloads);
   if (claim === undefined) throw new LonghaulError('internal', `Payload store "${store.name}" returned no claim`);
+  const claimed: unknown = { ...claim.claimData };
+  if (!isClaim(claimed)) throw new LonghaulError('internal', `Payload store "${store.name}" returned a claim that is no object of texts`);
   const json = JSON.stringify(content);
-  return { store: store.name, claim: { ...claim.claimData }, bytes: Buffer.byteLength(json), sha256: digest(json) };
+  return { store: store.name, claim: claimed, bytes: Buffer.byteLength(json), sha256: digest(json) };
 }
 
 /** The content that was put into a payload store. Throws `spilled_unavailable` where the store does not have it, or other content. */
@@ -36,6 +38,11 @@ export async function readSpilled(store: PayloadStore, converter: SpillConverter
     'spilled_unavailable',
     `Store "${store.name}" gave other content than was stored: its SHA-256 is not ${spilled.sha256}`,
   );
+}
+
+/** A store may be written in JavaScript, and what it says is recorded. */
+function isClaim(value: unknown): value is Record<string, string> {
+  return isJsonObject(value) && Object.values(value).every((one) => typeof one === 'string');
 }
 
 function digest(text: string): string {

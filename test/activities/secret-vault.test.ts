@@ -68,6 +68,16 @@ describe('a secret is read', () => {
 });
 
 describe('a secret that cannot be had', () => {
+  test('is missing as well where a source cannot say where it looks, and nothing of what that throws is passed on', async () => {
+    const where = (): never => {
+      throw new Error('hunter2-hunter2');
+    };
+    const missing = new SecretVault({ where, read: () => undefined }).resolve('crm-token');
+    await expect(missing).rejects.toMatchObject({ code: 'secret_missing', message: expect.stringContaining('a source that cannot say') });
+    const failing = new SecretVault({ where, read: where }).resolve('crm-token');
+    await expect(failing).rejects.toMatchObject({ code: 'secret_unavailable', message: expect.not.stringContaining('hunter2') });
+  });
+
   test('is named together with every place where it was looked for', async () => {
     const sources: SecretSource[] = [{ where: (name) => `the drawer of ${name}`, read: () => undefined }, () => undefined];
     const failure = await failureOf(new SecretVault(sources).resolve('crm-token'));

@@ -15,7 +15,7 @@ const [marking] = markingCodecs([encryption]);
 const converter = markingConverter({
   payloadConverter: defaultPayloadConverter,
   failureConverter: defaultFailureConverter,
-  payloadCodecs: createCodecs({ compression: true, encryption: { activeKeyId: 'k1', keys: { k1: key(1) } } }),
+  payloadCodecs: [...createCodecs({ compression: true, encryption: { activeKeyId: 'k1', keys: { k1: key(1) } } })],
 });
 
 function payload(encoding: string, data: string, keyId?: string): Payload {

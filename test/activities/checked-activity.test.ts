@@ -2,9 +2,11 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { checkedActivity } from '../../activities/checked-activity.ts';
 import { createActivities } from '../../activities/index.ts';
-import { failingWithoutSecrets } from '../../activities/redact-failure.ts';
 import { SecretVault } from '../../activities/secret-vault.ts';
+import { BYTE_BUDGETS } from '../../src/domain/byte-budget.ts';
+import { LonghaulError } from '../../src/domain/error.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { ACTIVITIES, type VerifyCallInput } from '../../src/protocol.ts';
 import { activityWorld } from './activity-world.ts';
@@ -21,7 +23,7 @@ async function usedVault(): Promise<SecretVault> {
 
 /** What an activity that throws this fails with. */
 async function failureWith(vault: SecretVault, thrown: unknown): Promise<unknown> {
-  const activity = failingWithoutSecrets(vault, () => Promise.reject(thrown));
+  const activity = checkedActivity(vault, () => Promise.reject(thrown));
   return activity(null).then(
     () => 'nothing',
     (error: unknown) => error,
@@ -49,12 +51,31 @@ test('a failure is without secrets in everything that Temporal keeps of it, and 
   });
 });
 
-test('what has no secret in it is thrown as it is', async () => {
-  const clean = ApplicationFailure.create({ message: 'm', details: [1], cause: new Error('c') });
-  for (const error of [new CancelledFailure('cancelled'), new Error('plain', { cause: 7 }), clean]) {
-    expect(await failureWith(await usedVault(), error)).toBe(error);
-    expect(await failureWith(new SecretVault(), error)).toBe(error);
+test('what has no secret in it says what it said', async () => {
+  const clean = ApplicationFailure.create({ message: 'm', type: 'T', details: [1], cause: new Error('c') });
+  for (const vault of [await usedVault(), new SecretVault()]) {
+    for (const error of [new CancelledFailure('cancelled', [2]), clean]) {
+      expect(await failureWith(vault, error)).toEqual(error);
+      expect(await failureWith(vault, error)).toHaveProperty('stack', error.stack);
+    }
   }
+});
+
+test('a secret is found before a text is cut, also where the cut goes through it', async () => {
+  const vault = await usedVault();
+  // Every place of the cut in the value, and some around it.
+  for (let before = BYTE_BUDGETS.errorMessage - 100; before < BYTE_BUDGETS.errorMessage; before += 3) {
+    const message = `${'x'.repeat(before)}${VALUE}${'y'.repeat(500)}`;
+    expect(inspect(await failureWith(vault, new LonghaulError('internal', message)), { maxStringLength: null })).not.toContain(
+      VALUE.slice(0, 5),
+    );
+  }
+});
+
+test('a cancellation that the server does not take is asked for again', async () => {
+  const world = activityWorld();
+  const request = createActivities(world.runtime)[ACTIVITIES.requestCancel] as (input: object) => Promise<unknown>;
+  await expect(world.run(request, { reason: 'enough' })).rejects.toMatchObject({ type: 'server_unreachable', nonRetryable: false });
 });
 
 test('the activities of a worker fail without secrets, whoever has thrown them', async () => {

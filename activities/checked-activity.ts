@@ -1,0 +1,38 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { cutText } from '../src/domain/cut-content.ts';
+import { toFailure } from './failure.ts';
+import type { SecretVault } from './secret-vault.ts';
+import type { Fitting } from './sound-failure.ts';
+
+/**
+ * An activity of which nothing leaves that its worker could not report: hooks, tools and models may throw what they
+ * like. Its failures are made of sound parts, have nothing of the secrets that the vault has read, and fit; what it
+ * returns is JSON.
+ */
+export function checkedActivity<Input, Output>(
+  vault: SecretVault,
+  activity: (input: Input) => Promise<Output>,
+): (input: Input) => Promise<Output> {
+  const fitting: Fitting = {
+    // Without secrets before it is cut: a part of one would not be found.
+    text: (text, maxBytes) => cutText(vault.redact(text), maxBytes),
+    json: (value) => vault.redactJson(value),
+  };
+  return async (input) => {
+    try {
+      return requireJson(await activity(input));
+    } catch (error) {
+      throw toFailure(error, 'internal', { fitting });
+    }
+  };
+}
+
+/** No code of the table: a run would take that for a tool that has not begun. */
+function requireJson<Output>(output: Output): Output {
+  try {
+    JSON.stringify(output);
+    return output;
+  } catch {
+    throw ApplicationFailure.nonRetryable('What the activity returns is not JSON: it cannot be recorded', 'result_not_json');
+  }
+}

@@ -1,0 +1,33 @@
+import { defaultPayloadConverter } from '@temporalio/common';
+import { expect, test } from 'vitest';
+import type { PayloadStore } from '../../src/payload-store/payload-store.ts';
+import { spill } from '../../src/payload-store/spill.ts';
+
+const CONVERTER = { payloadConverter: defaultPayloadConverter, payloadCodecs: [] };
+const RUN = { namespace: 'default', runId: 'r1' };
+
+/** A store that gives claims with this in them. */
+function storeThatClaims(claimData: object): PayloadStore {
+  return {
+    name: 'files',
+    type: 'files',
+    store: () => Promise.resolve([{ claimData: claimData as Record<string, string> }]),
+    retrieve: () => Promise.resolve([]),
+    deleteRun: () => Promise.resolve(),
+  };
+}
+
+test('what was stored is found again by the claim of the store', async () => {
+  expect(await spill(storeThatClaims({ key: 'k' }), CONVERTER, RUN, ['all'])).toMatchObject({ store: 'files', claim: { key: 'k' } });
+});
+
+test.each([
+  ['a BigInt', { key: 7n }],
+  ['a number', { key: 7 }],
+  ['an object', { key: {} }],
+])('a claim with %s is refused: the result of the call could not be recorded with it', async (_, claimData) => {
+  await expect(spill(storeThatClaims(claimData), CONVERTER, RUN, ['all'])).rejects.toMatchObject({
+    code: 'internal',
+    message: 'Payload store "files" returned a claim that is no object of texts',
+  });
+});
