@@ -23,7 +23,7 @@ const PENDING: JsonObject = {
     onDeadline: { enum: ['deny', 'approve'] },
     reason: TEXT,
     proposal: LIMIT_CHANGES_SCHEMA,
-    notified: { const: true },
+    notified: { type: 'boolean' },
   },
   required: ['kind', 'callId', 'toolName', 'digest', 'key', 'step', 'requestedAt'],
 };

@@ -21,7 +21,7 @@ const GARBAGE: Record<string, readonly [Payload, string]> = {
   'an unknown encoding': [rawPayload('protobuf/x', 'x'), 'the encoding "protobuf/x" of the payload is unknown'],
   'empty data': [rawPayload('json/plain', ''), 'the data of the payload is not JSON'],
   'no metadata': [rawPayload(undefined, '{}'), 'the payload does not name its encoding'],
-  'too many levels': [rawPayload('json/plain', DEEP), 'it is nested deeper than 1000 levels'],
+  'too many levels': [rawPayload('json/plain', DEEP), 'nested deeper than 64 levels'],
   'a corrupt zstd frame': [rawPayload('binary/zstd', 'not a frame'), 'A compressed payload of 11 bytes does not decompress'],
   'a corrupt AES frame': [rawPayload(ENCRYPTED_ENCODING, 'x'.repeat(60), { [KEY_ID]: 'k1' }), 'does not decrypt with the key "k1"'],
   'a frame without a key': [rawPayload(ENCRYPTED_ENCODING, 'x'.repeat(60)), 'does not name the key'],
