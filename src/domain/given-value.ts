@@ -1,3 +1,4 @@
+import { depthProblem, isTooDeep, MAX_CHECKED_DEPTH } from './json-depth.ts';
 import { utf8Prefix } from './text.ts';
 import { whyUnreadable } from './unreadable.ts';
 
@@ -7,5 +8,6 @@ const REASON_BYTES = 1_000;
 /** Why a run can do nothing with a value that came from outside, whatever it is meant for; undefined where it can be looked at. */
 export function givenProblem(value: unknown): string | undefined {
   const why = whyUnreadable(value);
-  return why === undefined ? undefined : `it cannot be read: ${utf8Prefix(why, REASON_BYTES)}`;
+  if (why !== undefined) return `it cannot be read: ${utf8Prefix(why, REASON_BYTES)}`;
+  return isTooDeep(value, MAX_CHECKED_DEPTH) ? depthProblem(value) : undefined;
 }

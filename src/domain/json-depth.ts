@@ -6,6 +6,9 @@ import { memberPath } from './json-path.ts';
  */
 export const MAX_JSON_DEPTH = 64;
 
+/** Levels of a value with all that travels around it, in the carry of a run for one. */
+export const MAX_CHECKED_DEPTH = 128;
+
 /** True where a value has more than `levels` levels of lists and objects; a cycle has. Does not recurse. */
 export function isTooDeep(value: unknown, levels = MAX_JSON_DEPTH): boolean {
   // Each object once per level: what is shared by many would otherwise be looked at once for every way to it.

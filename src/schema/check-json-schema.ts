@@ -1,5 +1,5 @@
 import { errorMessage } from '../domain/error.ts';
-import { isTooDeep } from '../domain/json-depth.ts';
+import { isTooDeep, MAX_CHECKED_DEPTH } from '../domain/json-depth.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { CheckTooLong } from './check-meter.ts';
 import { type CompiledSchema, compiledSchema } from './compiled-schema.ts';
@@ -7,9 +7,6 @@ import { type JsonProblem, readProblems } from './json-problems.ts';
 import type { ValidatorError } from './problem-text.ts';
 
 export type { JsonProblem } from './json-problems.ts';
-
-/** Levels of a value with all that travels around it, in the carry of a run for one. */
-export const MAX_CHECKED_DEPTH = 128;
 
 /** Units of work that a check may take: so many for any value, and so many more for each character of its JSON. */
 export const CHECK_UNITS = { any: 50_000, perCharacter: 5 };

@@ -1,5 +1,5 @@
 import { errorMessage } from '../domain/error.ts';
-import { isTooDeep } from '../domain/json-depth.ts';
+import { isTooDeep, MAX_CHECKED_DEPTH } from '../domain/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
 import { CARRY_VERSION, type RunCarry } from '../loop/run-carry.ts';
 import { AMOUNT, AT_LEAST_ONE, COUNT, MOMENT } from './bounded-number.ts';
@@ -7,7 +7,7 @@ import { CARRIED_POSITION_SCHEMA, USAGE } from './carried-position-schema.ts';
 import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
 import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
 import { inconsistency } from './carry-consistency.ts';
-import { checkJson, MAX_CHECKED_DEPTH, problemsText } from './check-json-schema.ts';
+import { checkJson, problemsText } from './check-json-schema.ts';
 import { propertiesOf } from './json-schema.ts';
 import { RUN_LIMITS_SCHEMA, SNAPSHOT_SCHEMA } from './snapshot-schema.ts';
 

@@ -45,6 +45,12 @@ describe('a payload', () => {
 });
 
 describe('a value from outside', () => {
+  test('may be nested so deep that nothing overflows, and no deeper', () => {
+    expect(givenProblem(nested(128))).toBeUndefined();
+    expect(givenProblem(nested(129))).toContain('nested deeper than 64 levels');
+    expect(givenProblem(nested(500_000))).toContain('nested deeper than 64 levels');
+  });
+
   test('that claims to be unreadable is refused whatever reason it gives', () => {
     expect(givenProblem({ 'longhaul:unreadable': nested(500_000) })).toBe('it cannot be read: no reason is given');
   });

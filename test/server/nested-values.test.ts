@@ -80,7 +80,7 @@ test('the client refuses them where it is called', async () => {
 test.each([
   ['input', `{"agent":"writer","input":${lists(10_000)}}`, `input: ${TOO_DEEP}`],
   ['deps', `{"agent":"writer","input":"Q","deps":{"deep":${lists(900_000)}}}`, `deps: ${TOO_DEEP}`],
-  ['carry', `{"carry":{"version":1,"state":${lists(10_000)}}}`, 'this is a first execution'],
+  ['carry', `{"carry":{"version":1,"state":${lists(10_000)}}}`, 'carry: nested deeper than 64 levels'],
 ])('a run that is started with 10,000 levels or more in its %s ends, and says so', async (_, text, problem) => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([say('done')]) } });

@@ -110,7 +110,7 @@ describe('a carry', () => {
 
   test('nested deeper than anything can handle is refused, and overflows nothing', () => {
     const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as JsonValue;
-    expect(refusal(AT('state', { deep }))).toContain('the carry of the run is nested deeper than 128 levels');
+    expect(refusal(AT('state', { deep }))).toContain('carry: nested deeper than 64 levels');
   });
 });
 
