@@ -9,15 +9,18 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache
  * of their own.
  */
 const MATRICES = {
-  unit: ['test/replay/mutations.test.ts'],
+  unit: ['test/activities/hostile/thrown-by-hooks.test.ts', 'test/replay/mutations.test.ts', 'test/schema/bounded-checks.test.ts'],
   server: [
     'test/server/byte-budgets.test.ts',
     'test/server/cancel-matrix.test.ts',
     'test/server/crowd.test.ts',
     'test/server/demo-interrupted.test.ts',
+    'test/server/failing-sinks.test.ts',
     'test/server/kits.test.ts',
     'test/server/many-messages.test.ts',
     'test/server/package-installed.test.ts',
+    'test/server/queries-storm.test.ts',
+    'test/server/unreadable-payloads.test.ts',
   ],
 };
 

@@ -21,6 +21,8 @@ const TAG_BYTES = 16;
  */
 export class EncryptionCodec implements PayloadCodec {
   readonly #keyring: Keyring | undefined;
+  /** The ids of keys with which something has been decrypted here. */
+  readonly #proven = new Set<string>();
 
   constructor(keyring: Keyring | undefined) {
     this.#keyring = keyring;
@@ -41,7 +43,20 @@ export class EncryptionCodec implements PayloadCodec {
   /** Throws `encryption_key_missing` and `decryption_failed` with the key's id. */
   async decode(payloads: Payload[]): Promise<Payload[]> {
     const isEncrypted = (payload: Payload): boolean => isEncodedAs(payload, ENCRYPTED_ENCODING);
-    return codedWhere(payloads, isEncrypted, (payload) => decrypted(payload, this.#keyring));
+    return codedWhere(payloads, isEncrypted, async (payload) => {
+      const plain = await decrypted(payload, this.#keyring);
+      this.#proven.add(keyIdOf(payload));
+      return plain;
+    });
+  }
+
+  /**
+   * True for a payload that does not decrypt if that may be the fault of this process: the key of its id has decrypted
+   * nothing here so far, and may have other bytes than it should.
+   */
+  mayLackKey(payload: Payload): boolean {
+    const keyId = keyIdOf(payload);
+    return KEY_ID_PATTERN.test(keyId) && !this.#proven.has(keyId);
   }
 }
 
@@ -77,6 +92,10 @@ async function decrypted({ metadata, data }: Payload, keyring: Keyring | undefin
       { cause },
     );
   }
+}
+
+function keyIdOf({ metadata }: Payload): string {
+  return metadataText(metadata?.[KEY_ID]) ?? '';
 }
 
 /** What is outside the ciphertext and must not be changed unseen. */

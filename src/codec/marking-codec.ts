@@ -2,23 +2,31 @@ import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/co
 import { errorCode, errorMessage } from '../domain/error.ts';
 import { UNREADABLE_ENCODING } from '../domain/unreadable.ts';
 
+/** A codec of Longhaul. One that encrypts says of a payload that did not decode whether that may be the fault of this process. */
+export interface OwnCodec extends PayloadCodec {
+  mayLackKey?(payload: Payload): boolean;
+}
+
 /**
  * A codec for workers. What does not decode, and never will, becomes a payload that says so: an error here would fail the
- * workflow task, which is tried again for ever. A key that is missing is an error all the same, since another worker may
- * have it.
+ * workflow task, which is tried again for ever. A key that is missing, or may have the wrong bytes, is an error all the
+ * same, since another worker may have it.
  */
 export class MarkingCodec implements PayloadCodec {
-  readonly codec: PayloadCodec;
+  readonly codec: OwnCodec;
+  readonly #doubtKeys: boolean;
 
-  constructor(codec: PayloadCodec) {
+  /** `doubtKeys`: a payload that does not decrypt with a key which has decrypted nothing here is an error, too. */
+  constructor(codec: OwnCodec, doubtKeys: boolean) {
     this.codec = codec;
+    this.#doubtKeys = doubtKeys;
   }
 
   encode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
     return this.codec.encode(payloads, context);
   }
 
-  /** Throws `encryption_key_missing`, and nothing else. */
+  /** Throws `encryption_key_missing`, `decryption_failed` if keys are doubted, and nothing else. */
   async decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
     try {
       return await this.codec.decode(payloads, context);
@@ -32,7 +40,7 @@ export class MarkingCodec implements PayloadCodec {
       const [decoded = payload] = await this.codec.decode([payload], context);
       return decoded;
     } catch (error) {
-      if (errorCode(error) === 'encryption_key_missing') throw error;
+      if (errorCode(error) === 'encryption_key_missing' || (this.#doubtKeys && this.codec.mayLackKey?.(payload))) throw error;
       return { metadata: { encoding: Buffer.from(`${UNREADABLE_ENCODING}${errorMessage(error)}`) }, data: new Uint8Array() };
     }
   }

@@ -44,15 +44,16 @@ export function withCodec(
 
 /**
  * The same data converter for a worker: what its codecs of Longhaul cannot decode becomes a payload that says so, and a
- * run refuses it. A codec of the user stays as it is.
+ * run refuses it. A key that has decrypted nothing so far may have the wrong bytes: then the worker fails the task, which
+ * another worker may be able to do. A codec of the user stays as it is.
  */
 export function markingUnreadable(converter: DataConverter = {}): DataConverter {
-  return { ...converter, payloadCodecs: markingCodecs(converter.payloadCodecs ?? []) };
+  return { ...converter, payloadCodecs: markingCodecs(converter.payloadCodecs ?? [], { doubtKeys: true }) };
 }
 
-/** The same codecs, of which those of Longhaul mark what they cannot decode. */
-export function markingCodecs(codecs: readonly PayloadCodec[]): PayloadCodec[] {
-  return codecs.map((one) => (isOurs(one) && !(one instanceof MarkingCodec) ? new MarkingCodec(one) : one));
+/** The same codecs, of which those of Longhaul mark what they cannot decode; with `doubtKeys` not if a key may have the wrong bytes. */
+export function markingCodecs(codecs: readonly PayloadCodec[], { doubtKeys = false } = {}): PayloadCodec[] {
+  return codecs.map((one) => (one instanceof CompressionCodec || one instanceof EncryptionCodec ? new MarkingCodec(one, doubtKeys) : one));
 }
 
 function isOurs(codec: PayloadCodec): boolean {

@@ -48,6 +48,16 @@ describe('a codec of a worker', () => {
     await expect(rejected).rejects.toMatchObject({ code: 'encryption_key_missing', message: expect.stringContaining('"k2"') as string });
   });
 
+  test('throws for a key that has decrypted nothing so far: it may have the wrong bytes, and another worker the right ones', async () => {
+    const [sound = {}] = await encryption.encode([jsonPayload('mine')]);
+    const wrong = new EncryptionCodec(new Keyring({ activeKeyId: 'k1', keys: { k1: key(2) } }));
+    const [doubting] = markingCodecs([wrong], { doubtKeys: true });
+    await expect(doubting?.decode([sound])).rejects.toMatchObject({ code: 'decryption_failed' });
+    await doubting?.decode(await wrong.encode([jsonPayload('its own')]));
+    const [decoded] = (await doubting?.decode([sound])) ?? [];
+    expect(metadataOf(decoded, 'encoding')).toContain('unreadable: A payload does not decrypt with the key "k1"');
+  });
+
   test.each([undefined, '', 'two words', 'ü', 'x'.repeat(65)])(
     'does not wait for a key of the id %j, which no process can have',
     async (keyId) => {

@@ -44,9 +44,11 @@ export async function askAndTell(client: Client, { runId, key }: AskedRun, rando
       talk.msQuery.push(performance.now() - start);
     }
   };
-  const update = async (name: string, input: SendInput | ApproveInput): Promise<boolean> => {
+  const update = async (name: string, input: SendInput | ApproveInput | { id?: never }): Promise<boolean> => {
     const args: [unknown] = [input];
-    return within(() => handle.executeUpdate<unknown, [unknown]>(scopedName(name, key), { args, updateId: input.id })).then(
+    return within(() =>
+      handle.executeUpdate<unknown, [unknown]>(scopedName(name, key), { args, ...(input.id === undefined ? {} : { updateId: input.id }) }),
+    ).then(
       () => true,
       () => false,
     );
@@ -63,12 +65,21 @@ export async function askAndTell(client: Client, { runId, key }: AskedRun, rando
     if (await update(UPDATES.send, { id: `m${talk.messages.length}`, content })) talk.messages.push(content);
   };
 
+  // What was paused goes on again, whatever it takes.
+  const pauseAwhile = async (): Promise<void> => {
+    if (!(await update(UPDATES.pause, {}))) return;
+    do await rest();
+    while (!(await update(UPDATES.resume, {})) && !ended.aborted);
+  };
+  const rest = (): Promise<unknown> => pause(random() * LONGEST_PAUSE_MS, undefined, { signal: ended }).catch(() => undefined);
+
   while (!ended.aborted) {
     const chance = random();
-    if (chance < 0.4) await approveAll();
+    if (chance < 0.05) await pauseAwhile();
+    else if (chance < 0.4) await approveAll();
     else if (chance < 0.7) await send();
     else await ask(UI_QUERIES[Math.floor(random() * UI_QUERIES.length)] ?? '');
-    await pause(random() * LONGEST_PAUSE_MS, undefined, { signal: ended }).catch(() => undefined);
+    await rest();
   }
   return talk;
 }

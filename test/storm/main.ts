@@ -18,7 +18,6 @@ const CACHED_RUNS = 50;
 /** What keeps the runs of `queries` from being in memory, and how long they are. */
 const HARDLY_ANY_RUNS = 2;
 const FEW_EVENTS = 40;
-const ROUNDS = 6;
 
 function say(line: string): void {
   process.stderr.write(`[storm] ${line}\n`);
@@ -33,7 +32,11 @@ function readOptions(): StormOptions {
   }
 }
 
-function play(part: Part, { runs, messages, busySeconds, queriedRuns, workers, seed }: StormOptions, onStage: OnStage): Promise<Outcome> {
+function play(
+  part: Part,
+  { runs, messages, busySeconds, queriedRuns, workers, rounds, seed }: StormOptions,
+  onStage: OnStage,
+): Promise<Outcome> {
   switch (part) {
     case 'approvals':
       return onStage({ name: part, cached: CACHED_RUNS }, (stage) => approvalsStorm(stage, runs));
@@ -43,7 +46,7 @@ function play(part: Part, { runs, messages, busySeconds, queriedRuns, workers, s
       return onStage({ name: part }, (stage) => flood(stage, { messages, workMs: busySeconds * 1_000 }));
     case 'queries':
       return onStage({ name: part, cached: HARDLY_ANY_RUNS, eventsOfExecution: FEW_EVENTS }, (stage) =>
-        queriesStorm(stage, { runs: queriedRuns, rounds: ROUNDS, workers, seed }),
+        queriesStorm(stage, { runs: queriedRuns, rounds, workers, seed }),
       );
   }
 }

@@ -17,6 +17,8 @@ export interface StormOptions {
   /** Runs of `queries` in all, and workers that are killed at random; one worker is left alone. */
   queriedRuns: number;
   workers: number;
+  /** Rounds of calls of each run of `queries`. */
+  rounds: number;
   /** What `queries` draws its moments from. */
   seed: number;
   /** Whether a line of figures comes before the closing line, for a machine to read. */
@@ -24,7 +26,7 @@ export interface StormOptions {
 }
 
 /** What to type. */
-export const USAGE = `Usage: npm run storm -- [--runs 500] [--messages 5000] [--busy-seconds 60] [--queried-runs 200] [--workers 3] [--seed 1] [--only ${PARTS.join(',')}] [--json]`;
+export const USAGE = `Usage: npm run storm -- [--runs 500] [--messages 5000] [--busy-seconds 60] [--queried-runs 200] [--workers 3] [--rounds 6] [--seed 1] [--only ${PARTS.join(',')}] [--json]`;
 
 /** Reads the command line. Throws an error whose message says what is wrong with it. */
 export function parseOptions(args: readonly string[]): StormOptions {
@@ -36,6 +38,7 @@ export function parseOptions(args: readonly string[]): StormOptions {
       'busy-seconds': { type: 'string', default: '60' },
       'queried-runs': { type: 'string', default: '200' },
       workers: { type: 'string', default: '3' },
+      rounds: { type: 'string', default: '6' },
       seed: { type: 'string', default: '1' },
       only: { type: 'string', default: PARTS.join(',') },
       json: { type: 'boolean', default: false },
@@ -48,6 +51,7 @@ export function parseOptions(args: readonly string[]): StormOptions {
     busySeconds: count('busy-seconds', values['busy-seconds']),
     queriedRuns: count('queried-runs', values['queried-runs']),
     workers: count('workers', values.workers),
+    rounds: count('rounds', values.rounds),
     seed: count('seed', values.seed),
     json: values.json,
   };

@@ -17,8 +17,8 @@ import { whereItStands } from './where-it-stands.ts';
 const AT_ONCE = 8;
 /** Milliseconds after which a run that has not ended is stuck. */
 const PATIENCE_MS = 120_000;
-/** One run of so many is inside a workflow of the user. */
-const INLINE = 4;
+/** Of so many runs, one is in the history of a workflow of the user, and one its child. */
+const HOSTED = 4;
 /** Milliseconds between two kills. */
 const KILL_EVERY_MS = { least: 1_500, most: 5_000 };
 
@@ -47,9 +47,7 @@ export async function queriesStorm(stage: Stage, { runs, rounds, workers, seed }
     Array.from({ length: runs }, (_, number) => number),
     AT_ONCE,
     async (number): Promise<PlayedRun> => {
-      const inline = number % INLINE === INLINE - 1;
-      const asked: AskedRun = inline ? { runId: `host-${number}`, key: 'clerk' } : { runId: `clerk-${number}` };
-      const run = await play(client.temporal, stage.taskQueue, asked, { rounds, random: seeded(seed + 1 + number) });
+      const run = await play(client.temporal, stage.taskQueue, startOf(number, rounds), seeded(seed + 1 + number));
       done += 1;
       if (done % 10 === 0) stage.say(`${done} of ${runs} runs have ended after ${secondsSince(start)} s`);
       return run;
@@ -60,21 +58,18 @@ export async function queriesStorm(stage: Stage, { runs, rounds, workers, seed }
   const secondsToEnd = secondsSince(start);
   const judged: QueriedRun[] = [];
   // One after the other: a replay takes a processor for itself.
-  for (const { asked, status, talk } of played) {
-    const executions = await readChain(client.temporal, asked.runId);
-    judged.push({
-      runId: asked.runId,
-      status,
-      messages: talk.messages,
-      approvals: talk.approvals,
-      executions: await stage.replay(asked.runId, executions),
-    });
+  for (const { workflowIds, status, talk } of played) {
+    for (const runId of workflowIds) {
+      const executions = await stage.replay(runId, await readChain(client.temporal, runId));
+      const { messages, approvals } = runId === workflowIds.at(-1) ? talk : NOTHING_TOLD;
+      judged.push({ runId, status, messages, approvals, executions });
+    }
   }
   const talks = played.map(({ talk }) => talk);
   const sum = (of: (talk: Talk) => number): number => talks.reduce((total, talk) => total + of(talk), 0);
   const figures = {
     runs,
-    inline: played.filter(({ asked }) => asked.key !== undefined).length,
+    hosted: played.filter(({ hosted }) => hosted).length,
     workers,
     kills,
     executions: judged.reduce((total, { executions }) => total + executions.length, 0),
@@ -89,25 +84,39 @@ export async function queriesStorm(stage: Stage, { runs, rounds, workers, seed }
   return { checks: queriesChecks(judged, readEffects(stage.ledger)), figures };
 }
 
+const NOTHING_TOLD = { messages: [], approvals: [] };
+
+/** How a run is started, and who is spoken to. */
+interface Start {
+  workflowType: string;
+  /** What is started, and its child, if it has one. */
+  workflowIds: string[];
+  args: unknown[];
+  asked: AskedRun;
+}
+
+function startOf(number: number, rounds: number): Start {
+  const text = JSON.stringify({ rounds } satisfies ClerkInput);
+  const runId = `clerk-${number}`;
+  const host = `host-${number}`;
+  if (number % HOSTED === 1) return { workflowType: 'parentClerk', workflowIds: [host, runId], args: [text, runId], asked: { runId } };
+  if (number % HOSTED === 3)
+    return { workflowType: 'inlineClerk', workflowIds: [host], args: [text], asked: { runId: host, key: 'clerk' } };
+  return { workflowType: 'agentRun', workflowIds: [runId], args: [{ agent: 'clerk', input: text }], asked: { runId } };
+}
+
 /** A run that was played. */
 interface PlayedRun {
-  asked: AskedRun;
+  workflowIds: string[];
+  hosted: boolean;
   /** Temporal's word, or why there is none. */
   status: string;
   talk: Talk;
 }
 
-async function play(
-  temporal: Client,
-  taskQueue: string,
-  asked: AskedRun,
-  { rounds, random }: { rounds: number; random: () => number },
-): Promise<PlayedRun> {
-  const text = JSON.stringify({ rounds } satisfies ClerkInput);
-  const handle =
-    asked.key === undefined
-      ? await temporal.workflow.start('agentRun', { workflowId: asked.runId, taskQueue, args: [{ agent: 'clerk', input: text }] })
-      : await temporal.workflow.start('inlineClerk', { workflowId: asked.runId, taskQueue, args: [text] });
+async function play(temporal: Client, taskQueue: string, start: Start, random: () => number): Promise<PlayedRun> {
+  const { workflowType, workflowIds, args, asked } = start;
+  const handle = await temporal.workflow.start(workflowType, { workflowId: workflowIds[0] ?? '', taskQueue, args });
   const ended = new AbortController();
   const talking = askAndTell(temporal, asked, random, ended.signal);
   const result = handle.result().then(
@@ -115,17 +124,22 @@ async function play(
     (error: unknown) => errorMessage(error),
   );
   const late = pause(PATIENCE_MS, undefined, { signal: ended.signal }).catch(() => undefined);
-  const status = (await Promise.race([result, late])) ?? (await endStuck(temporal, asked.runId, result));
+  const status = (await Promise.race([result, late])) ?? (await endStuck(temporal, workflowIds, result));
   ended.abort();
-  return { asked, status, talk: await talking };
+  return { workflowIds, hosted: workflowType !== 'agentRun', status, talk: await talking };
 }
 
 /** Says where the run stands, and ends it, so that nothing waits for it any longer. */
-async function endStuck(temporal: Client, runId: string, result: Promise<string>): Promise<string> {
-  const where = await whereItStands(temporal, runId);
-  await temporal.workflow.getHandle(runId).terminate('the storm is over');
+async function endStuck(temporal: Client, workflowIds: readonly string[], result: Promise<string>): Promise<string> {
+  const where: string[] = [];
+  for (const id of workflowIds) where.push(`"${id}": ${await whereItStands(temporal, id)}`);
+  for (const id of workflowIds)
+    await temporal.workflow
+      .getHandle(id)
+      .terminate('the storm is over')
+      .catch(() => undefined);
   await result;
-  return `it has not ended; ${where}`;
+  return `it has not ended; ${where.join('; ')}`;
 }
 
 async function killAtRandom(workers: readonly Stage['worker'][], random: () => number, ended: AbortSignal): Promise<number> {

@@ -1,8 +1,12 @@
+import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.ts';
+import { defineAgent, defineTool, mcpServer } from '../../src/index.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { writeEffect } from './ledger.ts';
+
+/** An MCP server in a process of each worker, which dies with it. */
+const EVERYTHING = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js');
 
 /** Milliseconds of a call that does nothing: a run without work should not keep its worker busy. */
 const REST_MS = 100;
@@ -43,8 +47,14 @@ export function stormAgents(ledger: string): AnyAgent[] {
     tier: 'local',
     execute: ({ number }) => `noted ${number}`,
   });
+  const everything = mcpServer({
+    name: 'everything',
+    command: process.execPath,
+    args: [EVERYTHING, 'stdio'],
+    tools: { include: ['echo'] },
+  });
   const payer = defineAgent({ name: 'payer', model: 'storm/payer', tools: [pay] });
   const talker = defineAgent({ name: 'talker', model: 'storm/talker', tools: [pay, rest, work], maxIterations: 1_000_000 });
-  const clerk = defineAgent({ name: 'clerk', model: 'storm/clerk', tools: [pay, rest, note], maxIterations: 1_000 });
+  const clerk = defineAgent({ name: 'clerk', model: 'storm/clerk', tools: [pay, rest, note], mcp: [everything], maxIterations: 1_000 });
   return [payer, talker, clerk];
 }

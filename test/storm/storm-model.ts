@@ -31,7 +31,7 @@ export function stormModel(): ModelClient {
 
 const MODELS: Readonly<Record<string, (request: ModelRequest) => ModelResponse>> = { payer, talker, clerk };
 
-/** Two calls at once in every round, and in every third round one that waits for approval. */
+/** Two calls at once in every round, in every third round one that waits for approval, and in the one after it one of an MCP server. */
 function clerk(request: ModelRequest): ModelResponse {
   if (request.tools.length === 0) return answer('Much was said.');
   const { rounds } = JSON.parse(said(request)[0] ?? '') as ClerkInput;
@@ -39,7 +39,8 @@ function clerk(request: ModelRequest): ModelResponse {
   if (round > rounds) return answer('Done.');
   const asked = round % 3 === 0 ? [payment(round)] : [];
   const others = ['rest', 'note'].map((name): RawToolCall => ({ id: `${name}-${round}`, name, arguments: { number: round } }));
-  return calls([...asked, ...others]);
+  const echo = round % 3 === 1 ? [{ id: `echo-${round}`, name: 'echo', arguments: { message: 'here' } }] : [];
+  return calls([...asked, ...others, ...echo]);
 }
 
 /** Pays once, what its input says, and tells what came of it. */
@@ -71,7 +72,7 @@ function payment(number: number): RawToolCall {
 /** The number of the last payment that was asked for. */
 function lastNumber({ conversation }: ModelRequest): number {
   const asked = conversation.flatMap(({ content }): ToolCall[] => content.filter(isToolCall));
-  return Math.max(0, ...asked.map((call) => Number(call.arguments['number'])));
+  return Math.max(0, ...asked.map((call) => Number(call.arguments['number'] ?? 0)));
 }
 
 function said({ conversation }: ModelRequest): string[] {
