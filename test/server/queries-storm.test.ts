@@ -11,14 +11,14 @@ interface Figures {
 
 test('8 runs on a worker that keeps 2 of them in memory, told and asked things all the time, all end, and their histories replay', async () => {
   const program = fileURLToPath(new URL('../storm/main.ts', import.meta.url));
-  const options = ['--only', 'queries', '--queried-runs', '8', '--workers', '1', '--rounds', '18', '--json'];
+  const options = ['--only', 'queries', '--queried-runs', '8', '--workers', '1', '--rounds', '24', '--json'];
   const storm = spawn(process.execPath, [program, ...options], { stdio: ['ignore', 'pipe', 'ignore'] });
   const [output] = await Promise.all([text(storm.stdout), once(storm, 'exit')]);
   const lines = output.trimEnd().split('\n');
   expect(lines.filter((line) => line.startsWith('FAILED') || line.startsWith('    '))).toEqual([]);
   expect(lines.at(-1)).toBe('5 passed, 0 failed');
   const { queries } = JSON.parse(lines.at(-2) ?? '') as Figures;
-  expect(queries).toMatchObject({ runs: 8, decisions: 48 });
+  expect(queries).toMatchObject({ runs: 8, decisions: 64 });
   // It would prove nothing if no query had come at a bad moment.
   expect(queries.refusedQueries).toBeGreaterThan(0);
   expect(queries.messages).toBeGreaterThan(50);
