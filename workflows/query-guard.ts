@@ -28,7 +28,8 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
           isQuery = query !== undefined;
           if (query?.queryId === LONE_QUERY && doubt.refuses(askingActivity(query.arguments?.[1]))) throw new AskAgain();
           if (isQuery) doubt.answered();
-          else doubt.activated(placeOf(input));
+          // Signals come before the rest, in an activation of their own that is none for the worker.
+          else if (input.batchIndex === 0) doubt.activated(placeOf(input));
           next(input);
         },
         concludeActivation(input, next) {
@@ -41,12 +42,21 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
 };
 
 function placeOf({ activation }: ActivateInput): ActivationPlace {
-  const { isReplaying, historyLength, timestamp } = activation;
+  const { isReplaying, historyLength, timestamp, jobs } = activation;
   return {
     isReplaying: isReplaying ?? false,
     historyLength: historyLength ?? 0,
     taskTime: `${timestamp?.seconds?.toString()}.${timestamp?.nanos}`,
+    hasNews: (jobs ?? []).some(isNews),
   };
+}
+
+type Job = NonNullable<ActivateInput['activation']['jobs']>[number];
+
+function isNews({ signalWorkflow, doUpdate, fireTimer, cancelWorkflow, resolveActivity, resolveChildWorkflowExecution }: Job): boolean {
+  if (signalWorkflow || doUpdate || fireTimer || cancelWorkflow) return true;
+  if (resolveActivity) return !resolveActivity.isLocal && !resolveActivity.result?.cancelled;
+  return resolveChildWorkflowExecution ? !resolveChildWorkflowExecution.result?.cancelled : false;
 }
 
 function askingActivity(argument: Payload | null | undefined): string | undefined {

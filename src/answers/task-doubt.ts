@@ -11,6 +11,8 @@ export interface ActivationPlace {
   historyLength: number;
   /** When the newest workflow task began. Events that came without one leave it as it was. */
   taskTime: string;
+  /** True if it brings something that only an event of the history can: not the end of a local call, nor of one that the workflow gave up itself. */
+  hasNews: boolean;
 }
 
 /** The newest events that were handled outside of a replay, while it is unknown that a workflow task brought them. */
@@ -47,9 +49,10 @@ export class TaskDoubt {
       this.#isReplayed = true;
       return;
     }
-    // A workflow task may come in several activations.
-    if (place.taskTime === last?.taskTime && place.historyLength === last.historyLength) return;
     const certain = place.taskTime === last?.taskTime;
+    // A workflow task may come in several activations. The length alone does not tell: that of a task whose only Update was
+    // refused is counted again, by the next two events.
+    if (certain && place.historyLength === last?.historyLength && !place.hasNews) return;
     this.#doubt = certain || this.#isReplayed ? { certain, since: this.#now(), activityIds: new Set() } : undefined;
     this.#isReplayed = false;
   }
