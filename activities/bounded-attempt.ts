@@ -11,7 +11,7 @@ import { inTime } from './time-limit.ts';
 export interface AttemptBound {
   /** Milliseconds from the beginning of the first attempt: an attempt that fails is the last one where the next would begin after that. */
   totalMs: number;
-  /** Of a failure that has no code of its own. */
+  /** The code of a failure that has none of its own. */
   code: ErrorCode;
 }
 

@@ -14,7 +14,7 @@ export interface FailureParts {
 }
 
 /**
- * What was thrown as the failure that carries it through Temporal: for an error of ours the code is its type, the table
+ * Makes of what was thrown the failure that carries it through Temporal: for an error of ours the code is its type, the table
  * decides whether it is tried again, and a wait that the provider asked for is honoured. An ApplicationFailure stays
  * what it says, and a cancellation one, in as far as they can be reported. Anything else is `otherwise`. Never throws.
  */

@@ -16,7 +16,7 @@ import { soundWait } from './sound-wait.ts';
 /** A failure as an activity may throw it. */
 export type SoundFailure = ApplicationFailure | CancelledFailure | AbortError;
 
-/** What happens to the texts and the details of a failure on their way. */
+/** Changes the texts and the details of a failure on their way. */
 export interface Fitting {
   text: (text: string, maxBytes: number) => string;
   json: (value: JsonValue) => JsonValue;
@@ -47,7 +47,7 @@ export function soundCancellation(error: unknown, fitting: Fitting): CancelledFa
   return withStack(new AbortError(messageOf(error, fitting)), error, fitting);
 }
 
-/** The failure that somebody has chosen, with what of it is sound; one without a type is `otherwise`. */
+/** The failure that the user's code has chosen, with what of it is sound; one without a type is `otherwise`. */
 export function soundApplicationFailure(error: ApplicationFailure, otherwise: ErrorCode, fitting: Fitting): ApplicationFailure {
   return applicationFailure(error, otherwise, fitting, []);
 }
@@ -74,7 +74,7 @@ function applicationFailure(
   return withStack(failure, error, fitting);
 }
 
-/** What was thrown, in words. */
+/** Says in words what was thrown. */
 export function messageOf(error: unknown, fitting: Fitting): string {
   const message = errorMessage(error) || `[${nameOf(error)} without a message]`;
   return fitting.text(message.toWellFormed(), BYTE_BUDGETS.errorMessage);

@@ -133,7 +133,7 @@ export function authorizationFailure(error: unknown): Authorization {
   return problem.type === 'cancelled' ? problem : { type: 'refused', reason: `it could not be checked (${problem.message})` };
 }
 
-/** What came of telling somebody that something waits, where the activity failed. */
+/** The outcome of a notification whose activity failed. */
 export function notifyFailure(error: unknown): NotifyOutcome {
   const problem = activityProblem(error);
   return problem.type === 'cancelled' ? problem : { type: 'failed', message: problem.message };

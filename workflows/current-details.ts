@@ -58,7 +58,7 @@ function usageLines(state: RunState): string[] {
   return lines;
 }
 
-/** What the archive is being given, and what it does not have. */
+/** Says what the archive is being given, and what it does not have. */
 function archiveLines({ archiving, notArchived = [] }: RunState): string[] {
   return [
     ...(archiving === undefined ? [] : [`- **Archiving** ${eventsText(archiving)} since ${archiving.since}`]),

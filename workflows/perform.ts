@@ -34,7 +34,7 @@ export function perform<Input, Output, Outcome>(
   );
 }
 
-/** What an activity returned means. A result that cannot be read is a failure of no code: the activity may have done its work. */
+/** Reads what an activity returned. A result that cannot be read is a failure of no code: the activity may have done its work. */
 export function outcomeOf<Output, Outcome>(
   { name, returned, failed }: Pick<ActivityCall<never, Output, Outcome>, 'name' | 'returned' | 'failed'>,
   output: Output,

@@ -66,7 +66,7 @@ export async function runInline<Agent extends AnyAgent>(
   return end.type === 'continue' ? end : { type: 'finished', result: new RunResult(end.result as RunResultFields<OutputOf<Agent>>) };
 }
 
-/** What is carried comes from the input of the workflow around, and is checked after it has a key. */
+/** The carry comes from the input of the workflow around, and is checked after it has a key. */
 function carriedKey(carry: unknown, workflowId: string): string | undefined {
   const runId = isJsonObject(carry) ? carry['runId'] : undefined;
   return typeof runId === 'string' ? runId.slice(workflowId.length + 1) : undefined;

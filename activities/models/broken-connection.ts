@@ -9,7 +9,7 @@ const BROKEN_CODE = /^(?:E[A-Z0-9]{3,}|EAI_\w+|UND_ERR_\w+|ERR_STREAM_\w+|ERR_HT
 /** A code that can be shown: it has nothing of the request. */
 const WORD = /^[A-Z][A-Z0-9_]{2,50}$/;
 
-/** What `fetch` and streams say where they give no code. */
+/** Texts that `fetch` and streams give instead of a code. */
 const BROKEN_TEXT = /^(?:terminated|fetch failed|network error|premature close|socket hang up|other side closed)$/i;
 
 /** True for an error of a connection that could not be made or broke, as deep in the chain of causes as it may be. */

@@ -6,7 +6,7 @@ import { type Output, printable } from './output.ts';
 /** How often a run is asked for the progress of its calls, in milliseconds. */
 const EVERY_MS = 1_000;
 
-/** What calls do that never tell progress. */
+/** Says what calls do that never tell progress. */
 const WITHOUT_PROGRESS: Partial<Record<string, string>> = {
   [ACTIVITIES.archiveEvents]: 'hands events to the archive',
   [ACTIVITIES.notifyWaiting]: 'tells that a decision is waited for',

@@ -39,9 +39,9 @@ export interface RunView {
   queued: number;
   /** Of a run that goes on: the newest error that a tool gave or a request met. */
   lastError: string | null;
-  /** What the archive is being given; null where nothing is. */
+  /** The events that the archive is being given; null where there are none. */
   archiving: Archiving | null;
-  /** What of the run is not in the archive. */
+  /** The events of the run that are not in the archive. */
   notArchived: NotArchived[];
   /** Calls that are going on, with the progress that they tell. */
   running: RunningCall[];

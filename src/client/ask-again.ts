@@ -2,7 +2,7 @@ import { QueryNotRegisteredError } from '@temporalio/client';
 import { ASK_AGAIN } from '../protocol.ts';
 import { spread } from './waiting.ts';
 
-/** What an encrypting worker makes of every message; the SDK drops the part from which it could be decoded. */
+/** The text that an encrypting worker puts in the place of every message; the SDK drops the part from which it could be decoded. */
 const ENCODED_MESSAGE = 'Encoded failure';
 
 /**

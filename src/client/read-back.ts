@@ -101,7 +101,7 @@ async function runOver({ tasks, ports }: Replay, state: RunState, from: Position
   return end;
 }
 
-/** What the run knows of its archive: an end that no task has seen is not known to it. */
+/** Reads what the run knows of its archive: an end that no task has seen is not known to it. */
 function readArchiving({ archiving, taskTimes, startedAt }: RecordedExecution, state: RunState): void {
   if (archiving === undefined) return;
   const { input, scheduledIn, failure, task } = archiving;

@@ -11,7 +11,7 @@ export async function runningCalls(client: Client, { raw }: Pick<WorkflowExecuti
   return Promise.all(pending.map((one) => runningCall(client, one)));
 }
 
-/** Of Longhaul's own activities, those that depend on what is outside: the model, and what the worker's options name. */
+/** The activities of Longhaul's own that depend on what is outside: the model, and what the worker's options name. */
 const SHOWN: readonly string[] = [ACTIVITIES.callModel, ACTIVITIES.archiveEvents, ACTIVITIES.notifyWaiting];
 
 /** True for those, and for tools. */

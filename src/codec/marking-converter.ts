@@ -3,7 +3,7 @@ import { readOrMark } from '../domain/unreadable.ts';
 import { markingCodecs } from './with-codec.ts';
 
 /**
- * The same converter for what anybody may have sent: a value that cannot be read becomes an `Unreadable`, as in the
+ * The same converter for values of any sender: a value that cannot be read becomes an `Unreadable`, as in the
  * workflow, so that one of them does not keep a client from reading the rest of a run. Still throws
  * `encryption_key_missing`, and what codecs of the user throw.
  */

@@ -47,7 +47,7 @@ export interface PendingApproval {
   reason?: string;
   /** For a limit: the limits that an approval sets. */
   proposal?: LimitChanges;
-  /** Whether `notify` has told of it; false where it has failed for good. Absent while it is under way, and where there is no `notify`. */
+  /** True once `notify` has told of it; false if it has failed for good. Absent while it is under way, and where there is no `notify`. */
   notified?: boolean;
 }
 

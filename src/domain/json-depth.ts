@@ -32,7 +32,7 @@ export function depthProblem(value: unknown, path = ''): string | undefined {
   return undefined;
 }
 
-/** What is wrong with a value that is too deep. */
+/** Says what is wrong with a value that is too deep. */
 export const TOO_DEEP = `nested deeper than ${MAX_JSON_DEPTH} levels: write it flatter, or as a text of JSON`;
 
 function addNested(nested: Set<object>, members: readonly unknown[]): void {

@@ -30,9 +30,9 @@ export interface StatusView {
   toolCallsStarted: number;
   /** The newest error that a tool gave or a request met. */
   lastError?: string;
-  /** What the archive is being given: the run goes on, or ends, afterwards. */
+  /** The events that the archive is being given: the run goes on, or ends, afterwards. */
   archiving?: Archiving;
-  /** What of the run is not in the archive, because it failed for too long. */
+  /** The events of the run that are not in the archive, because it failed for too long. */
   notArchived?: NotArchived[];
   /** Remote calls that are going on, as the server tells: only in what the client gives, and only while there are some. */
   running?: RunningCall[];

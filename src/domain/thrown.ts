@@ -1,5 +1,5 @@
 /**
- * Reads what was thrown. It may be anything: a member may throw when it is read, a proxy at whatever is done to it, and
+ * Reads what was thrown. It may be anything: a member may throw when it is read, a proxy at every access, and
  * a type says nothing about what code in JavaScript throws. Nothing here throws.
  */
 
@@ -22,7 +22,7 @@ export function isInstance<Value>(thrown: unknown, type: abstract new (...args: 
   }
 }
 
-/** What was thrown, as `String` shows it; where that throws, a text that says so. */
+/** Shows what was thrown as `String` does; where that throws, a text that says so. */
 export function shownAsText(thrown: unknown): string {
   try {
     return String(thrown);

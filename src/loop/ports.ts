@@ -107,7 +107,7 @@ export type Authorization =
   /** Nobody could say, because the run is cancelled. */
   | { type: 'cancelled' };
 
-/** What came of telling somebody that something waits. */
+/** The outcome of a notification. */
 export type NotifyOutcome =
   | { type: 'told' }
   /** For good. */
@@ -143,7 +143,7 @@ export interface RunPorts extends RunClock {
   summarise(request: SummaryRequest): Promise<SummaryOutcome>;
   /** Asks whether a decision is by somebody who may decide. Only where the snapshot says that somebody is to be asked. */
   authorize(decision: Decision, waiting: PendingApproval): Promise<Authorization>;
-  /** Tells somebody that something waits. Only where the snapshot says so. */
+  /** Has the worker's `notify` tell that something waits. Only if the snapshot says so. */
   notify(waiting: PendingApproval): Promise<NotifyOutcome>;
   /** True once the run is to end as cancelled. */
   cancelRequested(): boolean;

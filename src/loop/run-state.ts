@@ -58,9 +58,9 @@ export interface RunState {
   modelRetries: Map<string, number>;
   /** The newest error that a tool gave, or that something met. */
   lastError?: string;
-  /** What the archive is being given. Only while the loop does not run: before this execution ends. */
+  /** The events that the archive is being given. Only while the loop does not run: before this execution ends. */
   archiving?: Archiving;
-  /** What of the run is not in the archive, the oldest first: the newest ranges, up to 50. */
+  /** The events of the run that are not in the archive, the oldest first: the newest ranges, up to 50. */
   notArchived?: NotArchived[];
   /** Ids of the results in the last event, where activities produced all of them. */
   resultIds?: string[];

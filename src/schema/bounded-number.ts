@@ -9,7 +9,7 @@ export const AT_LEAST_ONE: JsonObject = { ...COUNT, minimum: 1 };
 /** A number that can be added to others, and may be less than nothing: a cost, where a provider reports more tokens as cached than it was sent. */
 export const SUMMAND: JsonObject = { type: 'number', minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
 
-/** What is measured and not counted. */
+/** A number that is measured, not counted. */
 export const AMOUNT: JsonObject = { type: 'number', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 
 /** Attempts of an activity: Temporal keeps them in 32 bits. */

@@ -2,7 +2,7 @@ import { isToolCall } from '../domain/content.ts';
 import type { RunCarry } from '../loop/run-carry.ts';
 
 /**
- * What in a carry does not go together, though each part by itself has its shape; undefined where all of it does. Every
+ * Says what in a carry does not go together, though each part by itself has its shape; undefined where all of it does. Every
  * carry that a run writes passes: these are what its loop builds on.
  */
 export function inconsistency(carry: RunCarry): string | undefined {

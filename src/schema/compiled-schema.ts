@@ -48,7 +48,7 @@ function compile(schema: JsonObject): CompiledSchema {
 const TYPES: readonly unknown[] = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string'];
 
 /**
- * `format` and types that nobody knows out of the validator's sight, patterns for texts of bounded length, and fields
+ * unknown `format`s and types out of the validator's sight, patterns for texts of bounded length, and fields
  * with a fixed value first: they tell the choices of a union apart at once.
  */
 function prepare(schema: JsonObject): JsonObject {

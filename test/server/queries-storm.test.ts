@@ -16,7 +16,7 @@ test('8 runs on a worker that keeps 2 of them in memory, told and asked things a
   const [output] = await Promise.all([text(storm.stdout), once(storm, 'exit')]);
   const lines = output.trimEnd().split('\n');
   expect(lines.filter((line) => line.startsWith('FAILED') || line.startsWith('    '))).toEqual([]);
-  expect(lines.at(-1)).toBe('5 passed, 0 failed');
+  expect(lines.at(-1)).toBe('6 passed, 0 failed');
   const { queries } = JSON.parse(lines.at(-2) ?? '') as Figures;
   expect(queries).toMatchObject({ runs: 8, decisions: 64 });
   // It would prove nothing if no query had come at a bad moment.

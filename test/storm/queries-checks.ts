@@ -7,6 +7,8 @@ export interface ReplayedExecution {
   failedTasks: string[];
   /** Why it does not replay; undefined if it does. */
   divergence?: string;
+  /** The event that each model call was told to be the last one, as the run had it while it went on. */
+  lastEvents: { offset: number; id: string }[];
   /** The texts of the messages that it has accepted, and the ids of the calls that were approved in it. */
   messages: string[];
   approvals: string[];
@@ -20,6 +22,8 @@ export interface QueriedRun {
   messages: string[];
   approvals: string[];
   executions: ReplayedExecution[];
+  /** The ids of its events by their offset, as a replay of its newest execution has them. */
+  eventIds: ReadonlyMap<number, string>;
 }
 
 /** What must hold. */
@@ -39,6 +43,17 @@ export function queriesChecks(runs: readonly QueriedRun[], effects: readonly Eff
     {
       name: 'every history replays',
       problems: all.flatMap(({ name, divergence }) => (divergence === undefined ? [] : [`${name}: ${divergence}`])),
+    },
+    {
+      name: 'a replay has the events that the run had',
+      problems: runs.flatMap(({ runId, executions, eventIds }) =>
+        (executions.at(-1)?.lastEvents ?? []).flatMap(({ offset, id }) =>
+          unless(
+            (eventIds.get(offset) ?? id) === id,
+            `run "${runId}" had event ${offset} as "${id}", and a replay has "${eventIds.get(offset)}"`,
+          ),
+        ),
+      ),
     },
     {
       name: 'what a client was told is taken is in the history',

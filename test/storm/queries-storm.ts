@@ -1,6 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { LonghaulClient } from '../../src/client/index.ts';
+import { queryRun } from '../../src/client/run-queries.ts';
 import { errorMessage } from '../../src/domain/error.ts';
+import { type ContextPage, QUERIES } from '../../src/protocol.ts';
 import { seeded } from '../crash/random-kills.ts';
 import { atOnce } from './at-once.ts';
 import { readEffects } from './ledger.ts';
@@ -62,7 +65,7 @@ export async function queriesStorm(stage: Stage, { runs, rounds, workers, seed }
     for (const runId of workflowIds) {
       const executions = await stage.replay(runId, await readChain(client.temporal, runId));
       const { messages, approvals } = runId === workflowIds.at(-1) ? talk : NOTHING_TOLD;
-      judged.push({ runId, status, messages, approvals, executions });
+      judged.push({ runId, status, messages, approvals, executions, eventIds: await eventIdsOf(client, runId) });
     }
   }
   const talks = played.map(({ talk }) => talk);
@@ -82,6 +85,15 @@ export async function queriesStorm(stage: Stage, { runs, rounds, workers, seed }
     msQuery: timings(talks.flatMap(({ msQuery }) => msQuery)),
   };
   return { checks: queriesChecks(judged, readEffects(stage.ledger)), figures };
+}
+
+/** Asks the worker that is left, which has to replay the run for that; a workflow of the user has no events of its own. */
+async function eventIdsOf(client: LonghaulClient, runId: string): Promise<Map<number, string>> {
+  const ids = new Map<number, string>();
+  if (!runId.startsWith('clerk')) return ids;
+  const page = await queryRun<ContextPage>(client.temporal, runId, QUERIES.context, { from: 0 });
+  for (const [index, { id }] of (page?.events ?? []).entries()) ids.set((page?.from ?? 0) + index, id);
+  return ids;
 }
 
 const NOTHING_TOLD = { messages: [], approvals: [] };

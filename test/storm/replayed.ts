@@ -1,5 +1,6 @@
 import proto from '@temporalio/proto';
 import type { ExecutionHistory } from '../../src/client/execution-history.ts';
+import { ACTIVITIES, type CallModelInput } from '../../src/protocol.ts';
 import type { Replayer } from '../../worker/index.ts';
 import type { ReplayedExecution } from './queries-checks.ts';
 
@@ -27,8 +28,13 @@ function readEvents({ events }: ExecutionHistory): Omit<ReplayedExecution, 'dive
   });
   const of = (kind: string): (typeof accepted)[number]['input'][] =>
     accepted.filter(({ name }) => name === kind || name.endsWith(`.${kind}`)).map(({ input }) => input);
+  const modelCalls = events.flatMap(({ activityTaskScheduledEventAttributes: call }) => {
+    const data = call?.activityType?.name === ACTIVITIES.callModel ? call.input?.payloads?.[0]?.data : undefined;
+    return data ? [JSON.parse(Buffer.from(data).toString('utf8')) as CallModelInput] : [];
+  });
   return {
     failedTasks,
+    lastEvents: modelCalls.map(({ through, lastEventId }) => ({ offset: through - 1, id: lastEventId })),
     messages: of('send').map(({ content }) => content ?? ''),
     approvals: of('approve').map(({ callId }) => callId ?? ''),
   };
