@@ -13,6 +13,7 @@ const MATRICES = {
   server: [
     'test/server/byte-budgets.test.ts',
     'test/server/cancel-matrix.test.ts',
+    'test/server/crash.test.ts',
     'test/server/crowd.test.ts',
     'test/server/demo-interrupted.test.ts',
     'test/server/failing-sinks.test.ts',
