@@ -22,4 +22,4 @@ test('8 runs on a worker that keeps 2 of them in memory, told and asked things a
   // It would prove nothing if no query had come at a bad moment.
   expect(queries.refusedQueries).toBeGreaterThan(0);
   expect(queries.messages).toBeGreaterThan(50);
-}, 300_000);
+}, 600_000);

@@ -8,7 +8,7 @@ import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } f
 import { historyOf, Testbed, until } from './testbed.ts';
 
 /** Milliseconds that the server gives a dead worker to take something from its own queue; the same for a query and for a workflow task. */
-const STICKY_MS = 4_000;
+const STICKY_MS = 3_000;
 
 const children = new Set<ChildProcess>();
 afterEach(async () => {
@@ -37,7 +37,7 @@ test.each([
   'a query that its worker answers late, with news before it and %s behind it, leaves the run as it was',
   async (_, tell) => {
     await using testbed = await Testbed.open();
-    const { run, waiting, kill, replaceWorker } = await ground(testbed);
+    const { run, waiting, kill, replaceWorker } = await ground(testbed, STICKY_MS);
     const { callId, digest } = await waiting();
     await replaceWorker();
     const killedAt = Date.now();
@@ -89,7 +89,7 @@ test('a run that was ended with news unhandled is told from its history', async 
   expect((await Array.fromAsync(run.events())).map(({ author }) => author)).toEqual(['user', 'worker_agent']);
 }, 60_000);
 
-async function ground(testbed: Testbed): Promise<Ground> {
+async function ground(testbed: Testbed, stickyMs = 300): Promise<Ground> {
   const model = await startWorkingModel(async () => undefined);
   const tools = await startToolServer(async () => undefined);
   let child: ChildProcess | undefined;
@@ -101,7 +101,7 @@ async function ground(testbed: Testbed): Promise<Ground> {
       TEST_MODEL_URL: model.url,
       TEST_TOOL_URL: tools.url,
       TEST_TOOL_APPROVAL: 'always',
-      TEST_STICKY_MS: String(STICKY_MS),
+      TEST_STICKY_MS: String(stickyMs),
     });
     children.add(child);
   };

@@ -18,8 +18,8 @@ import { whereItStands } from './where-it-stands.ts';
 
 /** Runs that go on at once: more than the workers keep in memory. */
 const AT_ONCE = 8;
-/** Milliseconds after which a run that has not ended is stuck. */
-const PATIENCE_MS = 120_000;
+/** Milliseconds after which a run that has not ended is stuck. It is loaded for nearly every task, which takes its time on a busy machine. */
+const PATIENCE_MS = 300_000;
 /** Of so many runs, one is in the history of a workflow of the user, and one its child. */
 const HOSTED = 4;
 /** Milliseconds between two kills. */

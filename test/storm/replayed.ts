@@ -4,8 +4,11 @@ import { ACTIVITIES, type CallModelInput } from '../../src/protocol.ts';
 import type { Replayer } from '../../worker/index.ts';
 import type { ReplayedExecution } from './queries-checks.ts';
 
-/** News came while the run was about to end its execution: the server has the task redone. */
-const UNHANDLED = proto.temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND;
+const { WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND, WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND } =
+  proto.temporal.api.enums.v1.WorkflowTaskFailedCause;
+
+/** News came while the run was about to end its execution, so that the server has the task redone; or the storm has ended the run. */
+const NO_FAULT: readonly unknown[] = [WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND, WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND];
 
 /** Replays the executions of a run, and tells what their histories say of failed tasks and accepted Updates. */
 export async function replayed(replayer: Replayer, runId: string, executions: readonly ExecutionHistory[]): Promise<ReplayedExecution[]> {
@@ -19,7 +22,7 @@ export async function replayed(replayer: Replayer, runId: string, executions: re
 
 function readEvents({ events }: ExecutionHistory): Omit<ReplayedExecution, 'divergence'> {
   const failedTasks = events.flatMap(({ workflowTaskFailedEventAttributes: failed }) =>
-    failed && failed.cause !== UNHANDLED ? [failed.failure?.message ?? String(failed.cause)] : [],
+    failed && !NO_FAULT.includes(failed.cause) ? [failed.failure?.message ?? String(failed.cause)] : [],
   );
   const accepted = events.flatMap(({ workflowExecutionUpdateAcceptedEventAttributes: update }) => {
     const { name, args } = update?.acceptedRequest?.input ?? {};
