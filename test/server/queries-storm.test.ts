@@ -18,7 +18,9 @@ test('8 runs on a worker that keeps 2 of them in memory, told and asked things a
   expect(lines.filter((line) => line.startsWith('FAILED') || line.startsWith('    '))).toEqual([]);
   expect(lines.at(-1)).toBe('6 passed, 0 failed');
   const { queries } = JSON.parse(lines.at(-2) ?? '') as Figures;
-  expect(queries).toMatchObject({ runs: 8, decisions: 64 });
+  expect(queries).toMatchObject({ runs: 8 });
+  // Of 64. An answer that came too late for its client is not counted.
+  expect(queries.decisions).toBeGreaterThan(50);
   // It would prove nothing if no query had come at a bad moment.
   expect(queries.refusedQueries).toBeGreaterThan(0);
   expect(queries.messages).toBeGreaterThan(50);
