@@ -1,5 +1,8 @@
 import proto from '@temporalio/proto';
-import type { ExecutionHistory } from '../../src/client/execution-history.ts';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ExecutionHistory, historyJson } from '../../src/client/execution-history.ts';
 import { ACTIVITIES, type CallModelInput } from '../../src/protocol.ts';
 import type { Replayer } from '../../worker/index.ts';
 import type { ReplayedExecution } from './queries-checks.ts';
@@ -10,11 +13,21 @@ const { WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND, WORKFLOW_TASK_FAILED_CAUSE
 /** News came while the run was about to end its execution, so that the server has the task redone; or the storm has ended the run. */
 const NO_FAULT: readonly unknown[] = [WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND, WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND];
 
-/** Replays the executions of a run, and tells what their histories say of failed tasks and accepted Updates. */
-export async function replayed(replayer: Replayer, runId: string, executions: readonly ExecutionHistory[]): Promise<ReplayedExecution[]> {
+/** Replays the executions of a run, and tells what their histories say of failed tasks and accepted Updates. Keeps a history that does not replay, and says where. */
+export async function replayed(
+  replayer: Replayer,
+  runId: string,
+  executions: readonly ExecutionHistory[],
+  say: (line: string) => void = () => undefined,
+): Promise<ReplayedExecution[]> {
   const all: ReplayedExecution[] = [];
   for (const history of executions) {
     const verdict = await replayer.replay(runId, history.events);
+    if (verdict.type !== 'ok') {
+      const path = join(await mkdtemp(join(tmpdir(), 'longhaul-storm-')), `${runId}.json`);
+      await writeFile(path, historyJson(history));
+      say(`the history of "${runId}" is kept in ${path}`);
+    }
     all.push({ ...readEvents(history), ...(verdict.type === 'ok' ? {} : { divergence: verdict.message }) });
   }
   return all;

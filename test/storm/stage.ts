@@ -70,7 +70,7 @@ export async function withStages<Result>(say: Stage['say'], play: (onStage: OnSt
         try {
           const worker = await addWorker();
           const replay = (runId: string, executions: readonly ExecutionHistory[]): Promise<ReplayedExecution[]> =>
-            replayed(replayer, runId, executions);
+            replayed(replayer, runId, executions, say);
           return await playPart({ taskQueue: name, ledger, worker, addWorker, replay, connect, say: (line) => say(`${name}: ${line}`) });
         } finally {
           await Promise.all(clients.map((client) => client.close()));
