@@ -3,6 +3,7 @@ import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { ActivityCall } from '../src/calls/activity-call.ts';
 import { whyUnreadable } from '../src/domain/unreadable.ts';
 import type { LiveRun } from './live-run.ts';
+import { TAKEN_BY_AGENT } from './payload-converter.ts';
 
 /** What is asked of Temporal, without what its end means. */
 type Asked<Input> = Pick<ActivityCall<Input, never, never>, 'name' | 'tier' | 'options' | 'input'>;
@@ -47,7 +48,8 @@ export function outcomeOf<Output, Outcome>(
 }
 
 /** The activity itself: its failure is as Temporal gives it. */
-export function begin<Input, Output>({ name, tier, options, input }: Asked<Input>): Promise<Output> {
+export function begin<Input, Output>({ name, tier, options: asked, input }: Asked<Input>): Promise<Output> {
+  const options = { ...asked, activityTypeInfo: { [name]: { outputType: TAKEN_BY_AGENT } } };
   const activities: Activities<Input, Output> =
     tier === 'local' ? proxyLocalActivities<Activities<Input, Output>>(options) : proxyActivities<Activities<Input, Output>>(options);
   const activity = activities[name];

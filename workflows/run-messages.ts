@@ -5,8 +5,11 @@ import type { Verdict } from '../src/loop/inbox.ts';
 import { type DecisionReceipt, scopedName, SIGNALS, UPDATES } from '../src/protocol.ts';
 import type { Refusal } from '../src/receive/receiver.ts';
 import { refuseUpdate, SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../src/receive/requests.ts';
-import type { LiveRun } from './live-run.ts';
 import { interruptModelCall } from './interruptible-model-call.ts';
+import type { LiveRun } from './live-run.ts';
+import { TAKEN_BY_AGENT } from './payload-converter.ts';
+
+const INPUT = { typeInfo: { inputTypes: [TAKEN_BY_AGENT] } };
 
 /**
  * Registers what a run takes from outside. Must be called before the first await: a message may come with the first
@@ -14,7 +17,7 @@ import { interruptModelCall } from './interruptible-model-call.ts';
  */
 export function registerMessages(run: LiveRun): void {
   for (const name of Object.keys(UPDATE_KINDS) as (keyof typeof UPDATES)[]) {
-    setHandler(defineUpdate<unknown, [unknown]>(scopedName(UPDATES[name], run.key)), (input) => update(run, name, input), {
+    setHandler(defineUpdate<unknown, [unknown]>(scopedName(UPDATES[name], run.key), INPUT), (input) => update(run, name, input), {
       validator: (input) => refuse(refuseUpdate(run, name, input)),
       description: UPDATE_KINDS[name].description,
     });
@@ -22,7 +25,7 @@ export function registerMessages(run: LiveRun): void {
   for (const name of Object.keys(SIGNAL_KINDS) as (keyof typeof SIGNALS)[]) {
     // A workflow of the user is cancelled by its user, with the runs in it.
     if (name === 'cancel' && run.key !== undefined) continue;
-    setHandler(defineSignal<[unknown]>(scopedName(SIGNALS[name], run.key)), (input) => signal(run, name, input), {
+    setHandler(defineSignal<[unknown]>(scopedName(SIGNALS[name], run.key), INPUT), (input) => signal(run, name, input), {
       description: `${SIGNAL_KINDS[name].description}; for callers that can only signal`,
     });
   }

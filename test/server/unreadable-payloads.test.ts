@@ -3,10 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { connect, type RunHandle } from '../../src/client/index.ts';
 import { ENCRYPTED_ENCODING, KEY_ID } from '../../src/codec/encryption-codec.ts';
 import type { CodecOptions } from '../../src/codec/codec-options.ts';
-import { QUERIES, SIGNALS, UPDATES } from '../../src/protocol.ts';
+import { defineAgent } from '../../src/index.ts';
+import { type ApprovalsPage, QUERIES, scopedName, SIGNALS, UPDATES } from '../../src/protocol.ts';
 import { callTool, say, scriptedModel } from '../../src/testing/index.ts';
 import { codecWith } from './codec-agents.ts';
-import { clerk } from './decision-agents.ts';
+import { clerk, refund } from './decision-agents.ts';
 import { plainPayload, RawCaller, rawPayload } from './raw-payloads.ts';
 import { historyOf, Testbed, until } from './testbed.ts';
 
@@ -164,6 +165,31 @@ test('a run whose key the worker lacks waits, and says which key, until a worker
   await testbed.work({ agents: [clerk], providers: { scripted }, codec });
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'done' });
   await client.close();
+});
+
+test('an agent inside a workflow of the user refuses what cannot be read, too', async () => {
+  await using testbed = await Testbed.open();
+  const researcher = defineAgent({ name: 'researcher', model: 'scripted/model-1', tools: [refund] });
+  const model = scriptedModel([callTool('refund', { amount: 5 }, 'c0'), say('done')]);
+  await testbed.work({ agents: [researcher], providers: { scripted: model } });
+  const raw = new RawCaller(testbed, testbed.client);
+  const workflowId = await raw.start({ input: [plainPayload('desk')], workflowType: 'inlineOutcome' });
+  const host = testbed.client.temporal.workflow.getHandle(workflowId);
+  const pending = async (): Promise<ApprovalsPage['pending']> =>
+    (await host.query<ApprovalsPage, [unknown]>(scopedName(QUERIES.approvals, 'desk'), { from: 0 })).pending;
+  await until(async () => (await pending()).length > 0, 'the agent waits for a decision');
+  for (const kind of KINDS.filter((name) => name !== 'a corrupt AES frame')) {
+    const [payload, why] = GARBAGE[kind] ?? [];
+    await raw.signal(workflowId, scopedName(SIGNALS.send, 'desk'), payload as Payload);
+    expect([kind, await raw.update(workflowId, scopedName(UPDATES.send, 'desk'), payload as Payload)]).toEqual([
+      kind,
+      { type: 'invalid_input', message: expect.stringContaining(String(why)) as string },
+    ]);
+  }
+  const [{ callId, digest } = { callId: '', digest: '' }] = await pending();
+  await raw.update(workflowId, scopedName(UPDATES.approve, 'desk'), plainPayload({ callId, digest, id: 'yes' }));
+  expect(await host.result()).toMatchObject({ status: 'completed', output: 'done' });
+  expect(await failedTasks(testbed, workflowId)).toBe(0);
 });
 
 test('a workflow of the user is not given what stands for a value that cannot be read', async () => {
