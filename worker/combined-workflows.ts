@@ -13,8 +13,8 @@ function workflowModule(name: string): string {
 /** The module that exports `agentRun` alone: everything exported there becomes a workflow type. */
 export const AGENT_RUN_MODULE = workflowModule('agent-run');
 
-/** The modules that every bundle needs: the reason of a cancellation, which the SDK does not pass in, and the guard against what queries do to runs. */
-export const INTERCEPTOR_MODULES: readonly string[] = ['cancellation', 'query-guard'].map(workflowModule);
+/** The modules that every bundle needs: the reason of a cancellation, which the SDK does not pass in, and the guards against what queries and Updates do to runs that are just loaded. */
+export const INTERCEPTOR_MODULES: readonly string[] = ['cancellation', 'query-guard', 'update-guard'].map(workflowModule);
 
 /** The converter that gives a run what it cannot read as a value, to be refused. */
 export const PAYLOAD_CONVERTER_MODULE = workflowModule('payload-converter');

@@ -8,6 +8,7 @@ import { refuseUpdate, SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from
 import { interruptModelCall } from './interruptible-model-call.ts';
 import type { LiveRun } from './live-run.ts';
 import { TAKEN_BY_AGENT } from './payload-converter.ts';
+import { refusesUpdates } from './update-guard.ts';
 
 const INPUT = { typeInfo: { inputTypes: [TAKEN_BY_AGENT] } };
 
@@ -18,7 +19,7 @@ const INPUT = { typeInfo: { inputTypes: [TAKEN_BY_AGENT] } };
 export function registerMessages(run: LiveRun): void {
   for (const name of Object.keys(UPDATE_KINDS) as (keyof typeof UPDATES)[]) {
     setHandler(defineUpdate<unknown, [unknown]>(scopedName(UPDATES[name], run.key), INPUT), (input) => update(run, name, input), {
-      validator: (input) => refuse(refuseUpdate(run, name, input)),
+      validator: (input) => refuse(refusesUpdates() ? justLoaded(run) : refuseUpdate(run, name, input)),
       description: UPDATE_KINDS[name].description,
     });
   }
@@ -67,6 +68,10 @@ function signal(run: LiveRun, name: keyof typeof SIGNALS, input: unknown): void 
   const refused = takeSignal(run, name, input, Date.now());
   interruptModelCall(run);
   if (refused !== undefined) log.warn(`The signal "${name}" was refused: ${refused.message}`, { runId: run.runId, code: refused.code });
+}
+
+function justLoaded({ runId }: LiveRun): Refusal {
+  return { code: 'busy', message: `Run "${runId}" was just loaded by its worker: send it again` };
 }
 
 /** Leaves nothing in history, and tells the caller why. */

@@ -52,3 +52,9 @@ export async function limitedTwice(limits: NonNullable<RunAgentOptions['limits']
 export async function handOn(carry: unknown): Promise<never> {
   return makeContinueAsNewFunc<(input: unknown) => Promise<unknown>>({ workflowType: 'agentRun' })({ carry });
 }
+
+/** One agent inline, which goes on over executions of its host. */
+export async function inlineDesk(carry?: RunCarry): Promise<string> {
+  const end = await runAgent('desk', 'Q', { inline: true, ...(carry === undefined ? {} : { carry }) });
+  return end.type === 'finished' ? end.result.outputText : continueAsNew<typeof inlineDesk>(end.carry);
+}
