@@ -1,5 +1,5 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import type { ApplicationFailure } from '@temporalio/common';
 import { expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import type { HistoryEvent } from '../../src/client/run-history.ts';
