@@ -111,7 +111,7 @@ async function startInTurn(state: RunState, ports: RunPorts, batch: Batch): Prom
     }
     const bytes = bytesInFlight(one.invocation);
     while (!calls.hasRoomFor(bytes) && ports.allows('bounded-fan-out')) await calls.one();
-    const instead = givenUp(ports, one);
+    const instead = givenUp(state, ports, one);
     if (instead !== undefined) {
       outcomes[place] = instead;
       continue;
@@ -124,5 +124,7 @@ async function startInTurn(state: RunState, ports: RunPorts, batch: Batch): Prom
 
 /** Not async: in the sandbox every promise costs a stack trace. */
 function execute(state: RunState, ports: RunPorts, prepared: PreparedCall): ToolOutcome | Promise<ToolOutcome> {
-  return givenUp(ports, prepared) ?? (prepared.type === 'immediate' ? prepared.outcome : startTool(state, ports, prepared.invocation));
+  return (
+    givenUp(state, ports, prepared) ?? (prepared.type === 'immediate' ? prepared.outcome : startTool(state, ports, prepared.invocation))
+  );
 }

@@ -130,7 +130,7 @@ export interface Growth {
 }
 
 /** Behaviour that runs which began without it must not show when they are replayed. */
-export type LoopChange = 'compaction' | 'bounded-fan-out' | 'refused-requests' | 'late-arrivals';
+export type LoopChange = 'compaction' | 'bounded-fan-out' | 'refused-requests' | 'late-arrivals' | 'deadline-among-calls';
 
 /** Every effect of the loop. Ports must not reject: what goes wrong is an outcome. */
 export interface RunPorts extends RunClock {

@@ -1,12 +1,16 @@
 import { unknownOutcome } from '../domain/tool-text.ts';
+import { endsByDeadline } from './limits.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import { interrupted, type PreparedCall, result } from './prepare-call.ts';
 import type { RunState } from './run-state.ts';
 
-/** What a call is answered with that must not start any more: the run is cancelled, or a message says where to go instead. */
-export function givenUp(ports: RunPorts, { type }: PreparedCall): ToolOutcome | undefined {
+/** What a call is answered with that must not start any more: the run is cancelled or over its time, or a message says where to go instead. */
+export function givenUp(state: RunState, ports: RunPorts, { type }: PreparedCall): ToolOutcome | undefined {
   if (ports.cancelRequested()) return { type: 'cancelled' };
-  return type === 'execute' && ports.inbox.isSteered ? interrupted() : undefined;
+  if (type !== 'execute') return undefined;
+  // Runs that began before their deadline stopped calls go on as they began.
+  const isToStop = ports.inbox.isSteered || (endsByDeadline(state, ports.now()) && ports.allows('deadline-among-calls'));
+  return isToStop ? interrupted() : undefined;
 }
 
 /** Starts a call. From here on it counts, whatever comes of it. */
