@@ -13,7 +13,7 @@ export interface ToolCallRecord {
   /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */
   result: string;
   isError: boolean;
-  /** Milliseconds from start to end of the tool, or null where it never started. */
+  /** Milliseconds from start to end of the tool, or null where it never started or nobody knows. */
   durationMs: number | null;
   /** ISO 8601, when the result was recorded. */
   timestamp: string;

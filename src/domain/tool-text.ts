@@ -11,6 +11,9 @@ export function unknownTool(name: string): string {
   return `Tool '${name}' not found in agent's tool list`;
 }
 
+/** What a call is answered with that had started when the run was cancelled: it was told to stop, and not waited for. */
+export const RUNNING_CALL = 'Tool call was running when the run was cancelled; its outcome is unknown.';
+
 /** A tool result as text (seed 001): values joined by line breaks, those that are not text as JSON. */
 export function resultText(content: JsonValue[]): string {
   return content.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join('\n');

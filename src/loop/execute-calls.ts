@@ -4,7 +4,7 @@ import { InFlight, MAX_BYTES_IN_FLIGHT } from './in-flight.ts';
 import type { ToolsPosition } from './next-step.ts';
 import { executeWithDecisions } from './execute-with-decisions.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
-import type { Acting, PreparedCall } from './prepare-call.ts';
+import { type Acting, interrupted, type PreparedCall } from './prepare-call.ts';
 import type { RunState } from './run-state.ts';
 import { withChanges } from './apply-changes.ts';
 import { isAskedAbout } from './approvals.ts';
@@ -38,7 +38,7 @@ export async function executeCalls(acting: Acting, ports: RunPorts, prepared: Pr
 /** A call that has no outcome when the run ends. One about which somebody is asked was started in an execution before. */
 function cancelledCall({ state, calls }: Acting, place: number): ToolOutcome {
   const isStarted = isAskedAbout(state.approvals.pending, calls[place]?.toolCallId ?? '');
-  return { type: 'cancelled', ...(isStarted ? { isUnknown: true as const } : {}) };
+  return isStarted ? { type: 'cancelled', isUnknown: true } : interrupted();
 }
 
 /** A call that needs a decision; or one about whose outcome a person may have to be asked. */
@@ -81,7 +81,7 @@ async function executeTogether(state: RunState, ports: RunPorts, batch: Batch): 
       await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(state, ports, one)))
     : await executeInTurn(state, ports, batch);
   if (outcomes.includes(null)) return outcomes;
-  return prepared.map((one, place) => withChanges(state, one, outcomes[place] ?? { type: 'cancelled' }));
+  return prepared.map((one, place) => withChanges(state, one, outcomes[place] ?? interrupted()));
 }
 
 /** True for calls that are few and small enough to need no order of their own. */

@@ -131,7 +131,6 @@ function giveUp({ state }: Acting, ports: RunPorts, { prepared, outcomes }: Deci
       continue;
     }
     if (calls.has(place)) continue;
-    if (ports.cancelRequested()) outcomes[place] = { type: 'cancelled' };
-    else outcomes[place] = one.type === 'immediate' ? one.outcome : interrupted();
+    outcomes[place] = one.type === 'immediate' && !ports.cancelRequested() ? one.outcome : interrupted();
   }
 }

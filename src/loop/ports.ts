@@ -79,7 +79,7 @@ export type ToolOutcome =
       /** Where the result was recorded ahead of others of its response: when. ISO 8601. */
       recordedAt?: string;
     }
-  /** `isUnknown`: it may have taken effect before. */
+  /** It was running when the run was cancelled. `isUnknown`: its answer had been lost before. */
   | { type: 'cancelled'; recordedAt?: string; isUnknown?: true }
   /** It may have started, and nobody knows what came of it. Only of a tool whose effect happens once. */
   | { type: 'lost'; recordedAt?: never };

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { INTERRUPTED_CALL, notHappened, unknownOutcome } from '../../src/domain/tool-text.ts';
+import type { AgentSnapshot } from '../../src/domain/agent-snapshot.ts';
+import { INTERRUPTED_CALL, notHappened, RUNNING_CALL, unknownOutcome } from '../../src/domain/tool-text.ts';
 import { approvalViews } from '../../src/loop/approval-view.ts';
 import type { ToolOutcome } from '../../src/loop/ports.ts';
-import { call, called, type FakeScript, resultsOf, returned, runFake, said } from './fake-ports.ts';
+import { call, called, type FakeScript, type FakeTool, resultsOf, returned, runFake, said } from './fake-ports.ts';
 import { approves, rejects, refusal, about, responds, sends, together } from './people.ts';
 import { testSnapshot, testTool } from './snapshot.ts';
 import { story } from './story.ts';
@@ -55,21 +56,6 @@ describe('a call that happens once and whose answer is lost', () => {
   it('is unknown where its tool cannot tell either', async () => {
     const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
     const run = await runFake(paying({ snapshot, ports: { verify: async () => LOST } }));
-    expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
-  });
-
-  it('is not said not to have been executed where the run is cancelled meanwhile', async () => {
-    const run = await runFake(
-      paying({
-        tools: {
-          pay: (_, { cancel }) => {
-            cancel();
-            return { type: 'cancelled' };
-          },
-        },
-      }),
-    );
-    expect(run.result.status).toBe('cancelled');
     expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
   });
 });
@@ -196,18 +182,60 @@ describe('a person who is asked what became of a call', () => {
   });
 });
 
-describe('a call that is idempotent', () => {
-  it('that is cancelled was not executed, as far as the model is told', async () => {
+describe('a call that was running when its run was cancelled', () => {
+  const cancels: FakeTool = (_, { cancel }) => {
+    cancel();
+    return { type: 'cancelled' };
+  };
+  const decided = testTool('pay', { approval: { when: 'always' } });
+
+  it.each<[string, Partial<AgentSnapshot>, FakeScript['people']]>([
+    ['happens once', { tools: [pay] }, []],
+    ['happens once and can be looked up', { tools: [{ ...pay, verify: true }] }, []],
+    ['is idempotent', { tools: [testTool('pay')] }, []],
+    ['was approved', { tools: [decided] }, [approves('c1')]],
+    ['is one whose outcome a person may be asked about', { tools: [pay], onUnknownOutcome: 'ask' }, []],
+  ])('is never said not to have been executed: it %s', async (_, changes, people = []) => {
     const run = await runFake({
-      snapshot: testSnapshot({ tools: [testTool('look')] }),
-      model: [called(call('c1', 'look'))],
-      tools: {
-        look: (_, { cancel }) => {
-          cancel();
-          return { type: 'cancelled' };
-        },
-      },
+      snapshot: testSnapshot({ parallel: false, ...changes }),
+      model: [called(call('c1', 'pay'), call('c2', 'pay'))],
+      tools: { pay: cancels },
+      people,
     });
-    expect(resultsOf(run, 1)).toEqual([INTERRUPTED_CALL]);
+    expect(run.result.status).toBe('cancelled');
+    expect(resultsOf(run, 1)).toEqual([RUNNING_CALL, INTERRUPTED_CALL]);
+    expect(run.steps[0]?.toolCalls[0]).toMatchObject({ isError: true, durationMs: null });
+  });
+
+  it('keeps the result that it gave all the same', async () => {
+    const gives: FakeTool = (_, { cancel }) => {
+      cancel();
+      return returned('paid');
+    };
+    const run = await runFake(paying({ tools: { pay: gives } }));
+    expect(resultsOf(run, 1)).toEqual(['paid']);
+  });
+
+  it('is unknown for another reason where its answer had been lost before', async () => {
+    const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
+    let cancel = (): void => undefined;
+    const run = await runFake(
+      paying({
+        snapshot,
+        tools: {
+          pay: (_, fake) => {
+            ({ cancel } = fake);
+            return LOST;
+          },
+        },
+        ports: {
+          verify: async () => {
+            cancel();
+            return { type: 'cancelled' };
+          },
+        },
+      }),
+    );
+    expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
   });
 });
