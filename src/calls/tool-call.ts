@@ -1,6 +1,7 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { toolFailure, toolOutcome, verifiedOutcome, verifyFailure } from '../activity-outcome.ts';
 import type { ToolSnapshot } from '../domain/agent-snapshot.ts';
+import { summaryText } from '../domain/summary-text.ts';
 import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/tool-policy.ts';
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
@@ -34,20 +35,24 @@ export function toolCall(run: CallingRun, invocation: ToolInvocation): ActivityC
   };
 }
 
-/** The question what became of a call. Remote, and tried again: it acts on nothing. */
-export function verifyCall(run: CallingRun, invocation: ToolInvocation): ActivityCall<VerifyCallInput, VerifyCallOutput, ToolOutcome> {
+/** The question what became of a call whose answer was lost, for the reason. Remote, and tried again: it acts on nothing. */
+export function verifyCall(
+  run: CallingRun,
+  invocation: ToolInvocation,
+  reason: string,
+): ActivityCall<VerifyCallInput, VerifyCallOutput, ToolOutcome> {
   const { tool, call } = invocation;
   return {
     name: ACTIVITIES.verifyCall,
     tier: 'remote',
     options: {
       ...remoteOptions(run, tool),
-      summary: toolSummary(`what became of ${call.name}`, call.arguments),
+      summary: summaryText(`${toolSummary(`what became of ${call.name}`, call.arguments)} · its answer was lost: ${reason}`),
       retry: { ...retryOf(tool), maximumAttempts: VERIFY_ATTEMPTS },
     },
     input: { ...remoteInput(run, invocation), tool: tool.name },
-    returned: verifiedOutcome,
-    failed: verifyFailure,
+    returned: (output) => verifiedOutcome(output, reason),
+    failed: (error) => verifyFailure(error, reason),
   };
 }
 

@@ -100,12 +100,12 @@ export class RecordedPorts implements RunPorts {
     return ended.failure === undefined ? toolOutcome(ended.output) : toolFailure(tool, ended.failure);
   }
 
-  async verify({ offset, index }: ToolInvocation): Promise<ToolOutcome> {
+  async verify({ offset, index }: ToolInvocation, reason: string): Promise<ToolOutcome> {
     const recorded = this.#recorded.verifications.get(placeOf(offset, index));
     this.#toolsRunning += 1;
     const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
     this.#toolsRunning -= 1;
-    return ended.failure === undefined ? verifiedOutcome(ended.output) : verifyFailure(ended.failure);
+    return ended.failure === undefined ? verifiedOutcome(ended.output, reason) : verifyFailure(ended.failure, reason);
   }
 
   async askTerms({ offset, eventId, index }: ToolInvocation): Promise<ApprovalTerms | undefined> {

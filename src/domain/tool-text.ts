@@ -1,4 +1,5 @@
 import type { JsonValue } from './json.ts';
+import type { Verified } from './step.ts';
 
 /** The name of the tool through which a structured answer comes where the provider cannot enforce a schema. */
 export const FINAL_ANSWER = 'final_answer';
@@ -27,6 +28,11 @@ export function unknownOutcome(name: string): string {
 /** What a call is answered with whose answer was lost, and which the tool says did not happen. */
 export function notHappened(name: string): string {
   return `This call of '${name}' did not happen: its answer was lost, and the tool found no effect of it. You may call it again.`;
+}
+
+/** What people read of a call whose tool was asked what became of it. */
+export function verifiedText({ happened, reason }: Verified): string {
+  return `verified: it ${happened ? 'happened' : 'did not happen'} (its answer was lost: ${reason})`;
 }
 
 const TRY_AGAIN = '\nPlease try again.';

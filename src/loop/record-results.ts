@@ -68,7 +68,11 @@ function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled }
   return { type: 'tool_result', toolCallId, name, status, content, ...(spilled === undefined ? {} : { spilled }) };
 }
 
-function toRecord(state: RunState, call: ToolCall, { status, content, durationMs, spilled, recordedAt = '' }: Result): ToolCallRecord {
+function toRecord(
+  state: RunState,
+  call: ToolCall,
+  { status, content, durationMs, spilled, verified, recordedAt = '' }: Result,
+): ToolCallRecord {
   const isError = status === 'error';
   const result = resultText(content);
   if (isError) noteError(state, result);
@@ -81,5 +85,6 @@ function toRecord(state: RunState, call: ToolCall, { status, content, durationMs
     durationMs,
     timestamp: recordedAt,
     ...(spilled === undefined ? {} : { spilled }),
+    ...(verified === undefined ? {} : { verified }),
   };
 }

@@ -25,7 +25,7 @@ async function startOnce(ports: RunPorts, invocation: ToolInvocation): Promise<T
   const { tool } = invocation;
   const started = await ports.runTool(invocation);
   if (started.type !== 'lost') return started;
-  const found = tool.verify && !ports.cancelRequested() ? await ports.verify(invocation) : started;
+  const found = tool.verify && !ports.cancelRequested() ? await ports.verify(invocation, started.reason) : started;
   if (found.type === 'result') return found;
   return found.type === 'cancelled' ? { type: 'cancelled', isUnknown: true } : { ...unknown(tool.name), isUnknown: true };
 }

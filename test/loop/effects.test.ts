@@ -8,7 +8,7 @@ import { approves, rejects, refusal, about, responds, sends, together } from './
 import { testSnapshot, testTool } from './snapshot.ts';
 import { story } from './story.ts';
 
-const LOST: ToolOutcome = { type: 'lost' };
+const LOST: ToolOutcome = { type: 'lost', reason: 'its worker was lost' };
 const pay = testTool('pay', { effect: 'once' });
 const UNKNOWN = unknownOutcome('pay');
 
@@ -44,6 +44,29 @@ describe('a call that happens once and whose answer is lost', () => {
     );
     expect(resultsOf(run, 1)).toEqual(['paid']);
     expect(asked).toEqual(['c1']);
+  });
+
+  it('is marked as verified, with the reason, in whatever execution its step is recorded', async () => {
+    const reasons: string[] = [];
+    const run = await runFake(
+      paying({
+        snapshot: testSnapshot({ parallel: false, tools: [{ ...pay, verify: true }, testTool('look')] }),
+        model: [called(call('c1', 'pay'), call('c2', 'look')), said('done')],
+        switches: ({ invocations, positions }) => invocations.length === 1 && positions.length === 0,
+        ports: {
+          verify: async (_, reason) => {
+            reasons.push(reason);
+            return { ...(returned('paid') as ToolOutcome & { type: 'result' }), verified: { happened: true, reason } };
+          },
+        },
+      }),
+    );
+    expect(reasons).toEqual(['its worker was lost']);
+    expect(run.positions).toHaveLength(1);
+    expect(run.steps[0]?.toolCalls.map(({ callId, verified }) => [callId, verified])).toEqual([
+      ['c1', { happened: true, reason: 'its worker was lost' }],
+      ['c2', undefined],
+    ]);
   });
 
   it('may be asked for again where its tool found no effect', async () => {
