@@ -6,6 +6,7 @@ import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
 import type { RunResultFields } from '../src/domain/run-result.ts';
 import { withNotArchived } from '../src/loop/archiving.ts';
 import { closeRun, closeUnstarted } from '../src/loop/close-run.ts';
+import { partialAnswer } from '../src/loop/endings.ts';
 import type { Ending, Position } from '../src/loop/next-step.ts';
 import { type RunCarry, toCarry } from '../src/loop/run-carry.ts';
 import { BEGINNING, type LoopEnd, runLoop } from '../src/loop/run-loop.ts';
@@ -104,5 +105,5 @@ function endedBy(run: LiveRun, ending: Ending): RunResultFields {
   const clock = { now: () => Date.now() };
   return run.state === undefined
     ? closeUnstarted(run, clock, ending)
-    : closeRun(run.state, clock, { ...ending, output: run.state.thought });
+    : closeRun(run.state, clock, { ...ending, output: ending.status === 'cancelled' ? partialAnswer(run.state) : run.state.thought });
 }
