@@ -28,11 +28,20 @@ interface Batch {
 export async function executeCalls(acting: Acting, ports: RunPorts, prepared: PreparedCall[], position: ToolsPosition): Promise<Outcomes> {
   const { state } = acting;
   const outcomes = prepared.map((_, place) => position.outcomes[place] ?? null);
-  if (ports.cancelRequested()) return outcomes.map((outcome, place) => outcome ?? cancelledCall(acting, place));
+  if (ports.cancelRequested()) return prepared.map((one, place) => ofCancelledRun(acting, one, { place, outcome: outcomes[place] }));
   const batch = { prepared, outcomes, response: position.response };
   const inSequence = runsInSequence(state, prepared);
   if (prepared.some((one) => mayWait(state, one))) return executeWithDecisions(acting, ports, { ...batch, inSequence });
   return inSequence ? executeInSequence(acting, ports, batch) : executeTogether(state, ports, batch);
+}
+
+/** What the call has changed is kept: it may not have been applied yet, where calls overlapped. */
+function ofCancelledRun(
+  acting: Acting,
+  one: PreparedCall,
+  { place, outcome }: { place: number; outcome: ToolOutcome | null | undefined },
+): ToolOutcome {
+  return outcome ? withChanges(acting.state, one, outcome) : cancelledCall(acting, place);
 }
 
 /** A call that has no outcome when the run ends. One about which somebody is asked was started in an execution before. */
