@@ -1,13 +1,12 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { toolFailure, toolOutcome, verifiedOutcome, verifyFailure } from '../activity-outcome.ts';
 import type { ToolSnapshot } from '../domain/agent-snapshot.ts';
-import { summaryText } from '../domain/summary-text.ts';
 import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/tool-policy.ts';
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
 import { type ActivityCall, type CallingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, wholeDataOf } from './activity-call.ts';
 import { hasLocalRoom } from './local-room.ts';
-import { toolSummary } from './summaries.ts';
+import { toolSummary, verifySummary } from './summaries.ts';
 
 /**
  * The worker ends an attempt that takes too long by itself; the server waits this much longer (milliseconds), for an
@@ -47,7 +46,7 @@ export function verifyCall(
     tier: 'remote',
     options: {
       ...remoteOptions(run, tool),
-      summary: summaryText(`${toolSummary(`what became of ${call.name}`, call.arguments)} · its answer was lost: ${reason}`),
+      summary: verifySummary(call, reason),
       retry: { ...retryOf(tool), maximumAttempts: VERIFY_ATTEMPTS },
     },
     input: { ...remoteInput(run, invocation), tool: tool.name },
