@@ -5,7 +5,7 @@ import type { AnyTool } from '../src/define/tool-definition.ts';
 import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
 import type { SpilledContent, ToolResult } from '../src/domain/content.ts';
 import { cutText } from '../src/domain/cut-content.ts';
-import { LonghaulError } from '../src/domain/error.ts';
+import { errorMessage, LonghaulError } from '../src/domain/error.ts';
 import type { JsonObject, JsonValue } from '../src/domain/json.ts';
 import { isInstance, memberOf } from '../src/domain/thrown.ts';
 import { MAX_LOCAL_TIMEOUT_MS } from '../src/domain/tool-policy.ts';
@@ -98,7 +98,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
 /** An attempt that did not come to its end although the tool was called: given up by the run, out of time, or on a worker that shuts down. */
 async function endOfAttempt(runtime: ActivityRuntime, call: Call, own: Attempt, error: unknown): Promise<RunToolOutput> {
   // Whatever ended it from outside: it may go on acting, or have acted.
-  if (happensOnce(call) && !own.isGivenUp()) return lost(call);
+  if (happensOnce(call) && !own.isGivenUp()) return lost(runtime, call, error);
   if (!isInstance(error, ToolTimeout)) throw error;
   if (isTriedAgain(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
   return toolOutput(runtime, call, {
@@ -176,8 +176,9 @@ function withAttempts(content: JsonValue[], attempts: number): JsonValue[] {
 }
 
 /** It may have acted, and nobody here knows. */
-function lost({ input }: Call): RunToolOutput {
-  return { id: '', content: [], durationMs: 0, lost: true, ...(activityInfo().isLocal ? { at: input.at } : {}) };
+function lost({ secrets }: ActivityRuntime, { input }: Call, error: unknown): RunToolOutput {
+  const reason = cutText(secrets.redact(errorMessage(error)), BYTE_BUDGETS.errorMessage);
+  return { id: '', content: [], durationMs: 0, lost: true, reason, ...(activityInfo().isLocal ? { at: input.at } : {}) };
 }
 
 function reportSlow({ name, input }: Call, durationMs: number): void {

@@ -3,6 +3,7 @@ import type { ApprovalTerms } from './domain/approval.ts';
 import type { ToolSnapshot } from './domain/agent-snapshot.ts';
 import { attemptsOf } from './domain/tool-policy.ts';
 import { attemptsText, notHappened } from './domain/tool-text.ts';
+import { cutText } from './domain/cut-content.ts';
 import { errorMessage, isErrorCode, type ErrorCode } from './domain/error.ts';
 import { spentIn } from './domain/spent.ts';
 import type { Spent } from './domain/usage.ts';
@@ -69,8 +70,8 @@ function spentOn(error: unknown): Spent | undefined {
 }
 
 /** The outcome of a tool call that returned. */
-export function toolOutcome({ id, at: _, content, isError, lost, ...rest }: RunToolOutput): ToolOutcome {
-  if (lost) return { type: 'lost' };
+export function toolOutcome({ id, at: _, content, isError, lost, reason, ...rest }: RunToolOutput): ToolOutcome {
+  if (lost) return { type: 'lost', reason: lostReason(reason) };
   return { type: 'result', status: isError ? 'error' : 'success', content, resultId: id, ...rest };
 }
 
@@ -81,8 +82,17 @@ export function toolOutcome({ id, at: _, content, isError, lost, ...rest }: RunT
 export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return { type: 'cancelled' };
-  if (tool.effect === 'once' && !hasNotBegun(error)) return { type: 'lost' };
-  return errorOutcome(problem.type === 'timed_out' ? timeoutText(tool, error) : problem.message);
+  const message = problem.type === 'timed_out' ? timeoutText(tool, error) : problem.message;
+  if (tool.effect === 'once' && !hasNotBegun(error)) return { type: 'lost', reason: lostReason(message) };
+  return errorOutcome(message);
+}
+
+/** Bytes of JSON of how an answer was lost: it is in a step, in a summary, and in what is shown of the run. */
+const LOST_REASON_BYTES = 200;
+
+/** How an answer was lost. Workers of earlier releases do not say. */
+function lostReason(said = 'its worker gave no answer'): string {
+  return cutText(said, LOST_REASON_BYTES);
 }
 
 /** A worker that is alive ends a call at its time by itself: what the server ends has often lost its worker. */
@@ -96,13 +106,14 @@ function timeoutText(tool: ToolSnapshot, error: unknown): string {
 }
 
 /** The outcome of asking what became of a call. */
-export function verifiedOutcome(output: VerifyCallOutput): ToolOutcome {
-  return output.happened ? toolOutcome(output.output) : errorOutcome(notHappened(output.tool));
+export function verifiedOutcome(output: VerifyCallOutput, reason: string): ToolOutcome {
+  const found = output.happened ? toolOutcome(output.output) : errorOutcome(notHappened(output.tool));
+  return found.type === 'result' ? { ...found, verified: { happened: output.happened, reason } } : found;
 }
 
 /** The same, where nobody could be asked. */
-export function verifyFailure(error: unknown): ToolOutcome {
-  return activityProblem(error).type === 'cancelled' ? { type: 'cancelled' } : { type: 'lost' };
+export function verifyFailure(error: unknown, reason: string): ToolOutcome {
+  return activityProblem(error).type === 'cancelled' ? { type: 'cancelled' } : { type: 'lost', reason };
 }
 
 /** The terms of a call whose predicate could not be asked: one that was not asked has not said no. */
@@ -110,7 +121,7 @@ export function termsFailure(eventId: string, index: number): ApprovalTerms {
   return { digest: `${eventId}/${index}`, reason: 'Whether the call needs approval could not be told' };
 }
 
-function errorOutcome(message: string): ToolOutcome {
+function errorOutcome(message: string): ToolOutcome & { type: 'result' } {
   return { type: 'result', status: 'error', content: [message], durationMs: null };
 }
 

@@ -51,7 +51,7 @@ export type { MessageMode } from './domain/queued-message.ts';
 export type { JsonObject, JsonValue } from './domain/json.ts';
 export { isSecretReference, type SecretReference } from './domain/secret-reference.ts';
 export type { RunStatus, StopReason, TerminalStatus } from './domain/run-status.ts';
-export type { FinishReason, StepResult, ToolCallRecord } from './domain/step.ts';
+export type { FinishReason, StepResult, ToolCallRecord, Verified } from './domain/step.ts';
 export type { AggregatedUsage, UsageStats } from './domain/usage.ts';
 export { RunResult } from './domain/run-result.ts';
 export type { DefaultOutput, RunResultFields } from './domain/run-result.ts';

@@ -3,6 +3,7 @@ import {
   CancellationScope,
   condition,
   makeContinueAsNewFunc,
+  patched,
   proxySinks,
   setCurrentDetails,
   workflowInfo,
@@ -21,7 +22,7 @@ import { perform } from './perform.ts';
 import { registerMessages } from './run-messages.ts';
 import { registerQueries } from './run-queries.ts';
 import { type CheckedStart, checkStart } from './run-start.ts';
-import { Published } from './search-attributes.ts';
+import { Published, shownStatus } from './search-attributes.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
@@ -41,7 +42,7 @@ export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunRe
   abortOnCancel();
   cancelOnSignal(run);
   if (!checked.ok) return close(failed(run, checked.code, checked.problem));
-  const published = new Published(isWaiting(checked.start));
+  const published = new Published(isWaiting(checked.start) || showsOtherwise(checked.start));
   const end = await executeRun(run, checked.start, observer(published));
   if (end.type === 'continue') return continueAsNew(end.carry);
   if (run.snapshot !== undefined) published.status(run.snapshot, end.result.status);
@@ -51,6 +52,11 @@ export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunRe
 /** The execution before has shown that the run is paused or waits for a decision. */
 function isWaiting(start: RunStart): boolean {
   return start.type === 'carry' && (start.carry.inbox.paused || (start.carry.approvals?.pending.length ?? 0) > 0);
+}
+
+/** The execution before has shown another status, and what it was about has passed since: who paused the run has let it go on meanwhile. */
+function showsOtherwise({ type }: RunStart): boolean {
+  return type === 'carry' && (shownStatus() ?? 'running') !== 'running' && patched('shown-status');
 }
 
 /** Makes the run visible in the Temporal UI: search attributes where they change, current details with every record. */

@@ -4,6 +4,7 @@ import { decisionHints } from '../src/domain/decision-hints.ts';
 import { dollars } from '../src/domain/dollars.ts';
 import { eventsText } from '../src/domain/not-archived.ts';
 import { oneLine } from '../src/domain/text.ts';
+import { verifiedText } from '../src/domain/tool-text.ts';
 import { approvalViews } from '../src/loop/approval-view.ts';
 import { used } from '../src/loop/limits.ts';
 import type { RunState } from '../src/loop/run-state.ts';
@@ -17,6 +18,9 @@ const ARGUMENTS_BYTES = 400;
 /** What waits for a decision is shown as far as it helps: the CLI lists all of it. */
 const SHOWN_APPROVALS = 5;
 
+/** Calls whose outcome was looked up, the newest. */
+const SHOWN_VERIFIED = 3;
+
 /** The newest ranges of events that are not in the archive. */
 const SHOWN_RANGES = 3;
 
@@ -27,7 +31,14 @@ const BLANK_LINE = '\u00a0';
 export function currentDetails(state: RunState): string {
   const { snapshot, status, lastError } = state;
   const thought = lastThought(state);
-  const lines = [`### ${snapshot.name}: ${status}`, '', ...usageLines(state), ...archiveLines(state), ...approvalLines(state)];
+  const lines = [
+    `### ${snapshot.name}: ${status}`,
+    '',
+    ...usageLines(state),
+    ...verifiedLines(state),
+    ...archiveLines(state),
+    ...approvalLines(state),
+  ];
   if (thought !== '') lines.push('', '**Last thought**', '', shown(thought, THOUGHT_BYTES));
   if (lastError !== undefined) lines.push('', '**Last error**', '', shown(lastError, ERROR_BYTES));
   return [...lines, '', BLANK_LINE].join('\n');
@@ -56,6 +67,15 @@ function usageLines(state: RunState): string[] {
   }
   if (limits.deadlineMs !== undefined) lines.push(`- **Deadline** ${new Date(startedAt + limits.deadlineMs).toISOString()}`);
   return lines;
+}
+
+/** The newest calls whose tool was asked what became of them. */
+function verifiedLines({ steps }: RunState): string[] {
+  return steps
+    .flatMap(({ step, toolCalls }) => toolCalls.map((call) => ({ step, ...call })))
+    .flatMap(({ step, toolName, verified }) => (verified === undefined ? [] : [{ step, toolName, verified }]))
+    .slice(-SHOWN_VERIFIED)
+    .map(({ step, toolName, verified }) => `- **${toolName}** of step ${step} ${shown(verifiedText(verified), ERROR_BYTES)}`);
 }
 
 /** Says what the archive is being given, and what it does not have. */

@@ -1,4 +1,4 @@
-import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation, patched } from '@temporalio/workflow';
 import { resolveCall } from '../src/calls/resolve-call.ts';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import { errorMessage, type ErrorCode } from '../src/domain/error.ts';
@@ -6,6 +6,7 @@ import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
 import type { RunResultFields } from '../src/domain/run-result.ts';
 import { withNotArchived } from '../src/loop/archiving.ts';
 import { closeRun, closeUnstarted } from '../src/loop/close-run.ts';
+import { partialAnswer } from '../src/loop/endings.ts';
 import type { Ending, Position } from '../src/loop/next-step.ts';
 import { type RunCarry, toCarry } from '../src/loop/run-carry.ts';
 import { BEGINNING, type LoopEnd, runLoop } from '../src/loop/run-loop.ts';
@@ -33,16 +34,23 @@ export interface RunObserver {
 
 /** Runs a run for one execution of its workflow. Throws nothing: whatever would fail the workflow task, and be retried for ever, ends the run. */
 export async function executeRun(run: LiveRun, start: RunStart, observer: RunObserver): Promise<RunEnd> {
-  let end: LoopEnd;
-  try {
-    end = await (start.type === 'input' ? begin(run, start.input, observer) : goOn(run, start.position, observer));
-  } catch (error) {
-    end = { type: 'finished', result: isCancellation(error) ? cancelled(run) : failed(run, 'internal', errorMessage(error)) };
-  }
+  let end = await ended(run, () => (start.type === 'input' ? begin(run, start.input, observer) : goOn(run, start.position, observer)));
   if (end.type === 'finished') run.inbox.closed = true;
   await archive(run, (state) => observer.noted(state));
   await release(run);
+  if (end.type === 'continue' && isCancelled() && patched('cancelled-before-continuing')) {
+    end = await endHere(run, end.position, observer);
+  }
   return end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOn(run, end.position);
+}
+
+/** How the loop ends, whatever is thrown in it. */
+async function ended(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<LoopEnd> {
+  try {
+    return await loops();
+  } catch (error) {
+    return { type: 'finished', result: isCancellation(error) ? cancelled(run) : failed(run, 'internal', errorMessage(error)) };
+  }
 }
 
 async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<LoopEnd> {
@@ -78,11 +86,30 @@ async function release(run: LiveRun): Promise<void> {
   if (run.answering > 0) await CancellationScope.nonCancellable(() => condition(() => run.answering === 0));
 }
 
+/**
+ * Lets the loop end in this execution what it was about to continue in the next: a cancellation would be lost there.
+ * Calls that have ended keep their outcome, and what was accepted meanwhile is recorded. The archive, which has the events
+ * up to here, is given the whole once more where there is more of it now.
+ */
+async function endHere(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {
+  const { state } = run;
+  const archived = { events: state?.window.through, steps: state?.steps.length };
+  const end = await ended(run, () => goOn(run, position, observer));
+  run.inbox.closed = true;
+  if (state?.window.through !== archived.events || state?.steps.length !== archived.steps) {
+    await archive(run, (changed) => observer.noted(changed));
+  }
+  return end;
+}
+
+function isCancelled(): boolean {
+  return CancellationScope.current().consideredCancelled;
+}
+
 /** Decided as late as possible: what has come while the events were archived goes along, and a cancellation would be lost in the next execution. */
 function carryOn(run: LiveRun, position: Position): RunEnd {
   const { executions, inbox, state } = run;
-  if (state === undefined || CancellationScope.current().consideredCancelled)
-    return { type: 'finished', result: withNotArchived(cancelled(run), state) };
+  if (state === undefined || isCancelled()) return { type: 'finished', result: withNotArchived(cancelled(run), state) };
   const carry = toCarry(state, position, { executions, inbox: inbox.carried() });
   const bytes = jsonBytes(carry);
   if (bytes <= MAX_PAYLOAD_BYTES) return { type: 'continue', carry };
@@ -104,5 +131,5 @@ function endedBy(run: LiveRun, ending: Ending): RunResultFields {
   const clock = { now: () => Date.now() };
   return run.state === undefined
     ? closeUnstarted(run, clock, ending)
-    : closeRun(run.state, clock, { ...ending, output: run.state.thought });
+    : closeRun(run.state, clock, { ...ending, output: ending.status === 'cancelled' ? partialAnswer(run.state) : run.state.thought });
 }

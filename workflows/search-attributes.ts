@@ -1,5 +1,5 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import { upsertSearchAttributes } from '@temporalio/workflow';
+import { upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { RunStatus } from '../src/domain/run-status.ts';
 import type { RunState } from '../src/loop/run-state.ts';
@@ -8,6 +8,11 @@ import { SEARCH_ATTRIBUTES } from '../src/protocol.ts';
 const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
 const STATUS = defineSearchAttributeKey(SEARCH_ATTRIBUTES.status, SearchAttributeType.KEYWORD);
 const WAITING_FOR = defineSearchAttributeKey(SEARCH_ATTRIBUTES.waitingFor, SearchAttributeType.KEYWORD_LIST);
+
+/** The status that the execution before has left in the search attributes: the server carries them on. */
+export function shownStatus(): string | undefined {
+  return workflowInfo().typedSearchAttributes.get(STATUS);
+}
 
 /** What the run waits for, where that has changed. */
 type WaitingFor = { key: typeof WAITING_FOR; value: string[] }[];

@@ -15,7 +15,7 @@ export type Perform = <Input, Output, Outcome>(call: ActivityCall<Input, Output,
 export function callingPorts(run: CallingRun & { authorizing: Map<string, Decision> }, perform: Perform): CallingPorts {
   return {
     runTool: (invocation) => perform(toolCall(run, invocation)),
-    verify: (invocation) => perform(verifyCall(run, invocation)),
+    verify: (invocation, reason) => perform(verifyCall(run, invocation, reason)),
     askTerms: (invocation) => perform(termsCall(run, invocation)),
     summarise: (request) => perform(summaryCall(run, request)),
     authorize: (decision, waiting) => {

@@ -1,3 +1,4 @@
+import type { ToolCall } from '../domain/content.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { summaryText } from '../domain/summary-text.ts';
 import type { ModelCall } from '../loop/ports.ts';
@@ -17,4 +18,9 @@ export function summaryOfSummary(events: number, model: string): string {
 export function toolSummary(name: string, args: JsonObject): string {
   const values = Object.values(args).map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
   return summaryText(values.length === 0 ? name : `${name}: ${values.join(', ')}`);
+}
+
+/** `what became of pay (answer lost: its worker gave no answer): 5`. The reason comes first: arguments may fill a summary. */
+export function verifySummary({ name, arguments: args }: Pick<ToolCall, 'name' | 'arguments'>, reason: string): string {
+  return toolSummary(`what became of ${name} (answer lost: ${reason})`, args);
 }

@@ -6,7 +6,7 @@ import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
 import { type ActivityCall, type CallingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, wholeDataOf } from './activity-call.ts';
 import { hasLocalRoom } from './local-room.ts';
-import { toolSummary } from './summaries.ts';
+import { toolSummary, verifySummary } from './summaries.ts';
 
 /**
  * The worker ends an attempt that takes too long by itself; the server waits this much longer (milliseconds), for an
@@ -34,20 +34,24 @@ export function toolCall(run: CallingRun, invocation: ToolInvocation): ActivityC
   };
 }
 
-/** The question what became of a call. Remote, and tried again: it acts on nothing. */
-export function verifyCall(run: CallingRun, invocation: ToolInvocation): ActivityCall<VerifyCallInput, VerifyCallOutput, ToolOutcome> {
+/** The question what became of a call whose answer was lost, for the reason. Remote, and tried again: it acts on nothing. */
+export function verifyCall(
+  run: CallingRun,
+  invocation: ToolInvocation,
+  reason: string,
+): ActivityCall<VerifyCallInput, VerifyCallOutput, ToolOutcome> {
   const { tool, call } = invocation;
   return {
     name: ACTIVITIES.verifyCall,
     tier: 'remote',
     options: {
       ...remoteOptions(run, tool),
-      summary: toolSummary(`what became of ${call.name}`, call.arguments),
+      summary: verifySummary(call, reason),
       retry: { ...retryOf(tool), maximumAttempts: VERIFY_ATTEMPTS },
     },
     input: { ...remoteInput(run, invocation), tool: tool.name },
-    returned: verifiedOutcome,
-    failed: verifyFailure,
+    returned: (output) => verifiedOutcome(output, reason),
+    failed: (error) => verifyFailure(error, reason),
   };
 }
 

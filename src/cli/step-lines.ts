@@ -1,5 +1,6 @@
 import { decider, type Decision } from '../domain/approval.ts';
 import type { StepResult, ToolCallRecord } from '../domain/step.ts';
+import { verifiedText } from '../domain/tool-text.ts';
 import { oneLine } from '../domain/text.ts';
 import { decisionText } from './decision-text.ts';
 import { type Output, printable, printableLine } from './output.ts';
@@ -29,6 +30,7 @@ export function stepLines(step: StepResult, output: Pick<Output, 'look'>, around
       `  → ${output.look('cyan', printable(call.toolName))} ${shown(JSON.stringify(call.arguments))}`,
       ...(around.decisions ?? []).filter(({ callId }) => callId === call.callId).map((decision) => decisionLine(decision, output)),
       outcomeLine(call, output, around),
+      ...verifiedLines(call, output),
     ]),
   ];
 }
@@ -44,6 +46,12 @@ function outcomeLine(call: ToolCallRecord, output: Pick<Output, 'look'>, { unans
   const took = call.durationMs === null ? '' : output.look('dim', ` (${Math.round(call.durationMs)} ms)`);
   const result = shown(call.result);
   return `  ← ${call.isError ? output.look('red', `error: ${result}`) : result}${took}`;
+}
+
+/** How the outcome of a call is known whose answer was lost. */
+function verifiedLines({ verified }: ToolCallRecord, output: Pick<Output, 'look'>): string[] {
+  if (verified === undefined) return [];
+  return [`  ✓ ${output.look('yellow', shown(verifiedText(verified)))}`];
 }
 
 /** The lines of a text, set off. */

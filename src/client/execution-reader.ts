@@ -58,6 +58,7 @@ export class ExecutionReader {
       arrivals: [],
       changes: new Set(),
       taskTimes: [],
+      archivings: [],
     };
   }
 
@@ -161,8 +162,8 @@ export class ExecutionReader {
         byPlace(execution.termsAsked, activity);
         return;
       case ACTIVITIES.archiveEvents:
-        execution.archiving = activity as RecordedActivity<ArchiveEventsInput, unknown>;
-        execution.decidedIn = scheduledIn;
+        execution.archivings.push(activity as RecordedExecution['archivings'][number]);
+        execution.decidedIn ??= scheduledIn;
         return;
       default:
         byPlace(execution.toolCalls, activity);

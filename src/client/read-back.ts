@@ -50,8 +50,9 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
     return { ...known, queued: tasks.inbox.queued, waited: ports.waited };
   }
   const { state, position } = beginning;
-  const end = await runOver({ tasks, ports }, state, position);
-  readArchiving(recorded, state);
+  const first = await runOver({ tasks, ports }, state, position);
+  const end = first?.type === 'continue' ? await endHere({ tasks, ports }, state, { position: first.position, recorded }) : first;
+  readArchivings(recorded, state);
   // What has come to a run that had decided its end was refused.
   tasks.inbox.closed = end?.type === 'finished';
   tasks.reach();
@@ -101,15 +102,26 @@ async function runOver({ tasks, ports }: Replay, state: RunState, from: Position
   return end;
 }
 
-/** Reads what the run knows of its archive: an end that no task has seen is not known to it. */
-function readArchiving({ archiving, taskTimes, startedAt }: RecordedExecution, state: RunState): void {
-  if (archiving === undefined) return;
-  const { input, scheduledIn, failure, task } = archiving;
-  beginArchiving(state, input, taskTimes[scheduledIn - 1] ?? startedAt);
-  if (task !== undefined) endArchiving(state, failure === undefined ? undefined : archiveFailure(failure));
+/** A run that was about to continue when it was cancelled comes to its end in this execution, from where it stood. */
+async function endHere(
+  replay: Replay,
+  state: RunState,
+  { position, recorded }: { position: Position; recorded: RecordedExecution },
+): Promise<LoopEnd | undefined> {
+  if (!recorded.changes.has('cancelled-before-continuing')) return { type: 'continue', position };
+  replay.tasks.reach(recorded.archivings[0]?.task);
+  return runOver(replay, state, position);
 }
 
-/** A run that was about to continue when it was cancelled ends with what it has. */
+/** Reads what the run knows of its archive: an end that no task has seen is not known to it. */
+function readArchivings({ archivings, taskTimes, startedAt }: RecordedExecution, state: RunState): void {
+  for (const { input, scheduledIn, failure, task } of archivings) {
+    beginArchiving(state, input, taskTimes[scheduledIn - 1] ?? startedAt);
+    if (task !== undefined) endArchiving(state, failure === undefined ? undefined : archiveFailure(failure));
+  }
+}
+
+/** A run of an earlier release that was about to continue when it was cancelled ends with what it had. */
 function resultOf(end: LoopEnd, state: RunState, { end: close }: RecordedExecution): RunResultFields | undefined {
   if (end.type === 'finished') return end.result;
   if (close?.type !== 'closed' || !close.cancelled) return undefined;

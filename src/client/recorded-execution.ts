@@ -82,8 +82,8 @@ export interface RecordedExecution {
   taskTimes: number[];
   /** The task in which the loop came to its end in this execution. */
   decidedIn?: number;
-  /** Its events were handed to an archive, or are being handed. */
-  archiving?: RecordedActivity<ArchiveEventsInput, unknown>;
+  /** How its events were handed to an archive, or are being handed: once more where the run was cancelled meanwhile. */
+  archivings: RecordedActivity<ArchiveEventsInput, unknown>[];
   end?: ExecutionEnd;
 }
 

@@ -100,12 +100,12 @@ export class RecordedPorts implements RunPorts {
     return ended.failure === undefined ? toolOutcome(ended.output) : toolFailure(tool, ended.failure);
   }
 
-  async verify({ offset, index }: ToolInvocation): Promise<ToolOutcome> {
+  async verify({ offset, index }: ToolInvocation, reason: string): Promise<ToolOutcome> {
     const recorded = this.#recorded.verifications.get(placeOf(offset, index));
     this.#toolsRunning += 1;
     const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
     this.#toolsRunning -= 1;
-    return ended.failure === undefined ? verifiedOutcome(ended.output) : verifyFailure(ended.failure);
+    return ended.failure === undefined ? verifiedOutcome(ended.output, reason) : verifyFailure(ended.failure, reason);
   }
 
   async askTerms({ offset, eventId, index }: ToolInvocation): Promise<ApprovalTerms | undefined> {
@@ -142,12 +142,12 @@ export class RecordedPorts implements RunPorts {
    * there was room; a call that was not, while others ran, was left to the next execution.
    */
   continueDue(): boolean {
-    const { end, archiving, decidedIn = Infinity, modelCalls, summaries } = this.#recorded;
+    const { end, archivings, decidedIn = Infinity, modelCalls, summaries } = this.#recorded;
     // A local call runs as soon as it is asked for, or not in this execution: one that is left was not held back.
     if (this.#localCallsLeft.size > 0) return false;
     if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
     if (this.#toolsRunning > 0) return true;
-    if ((end?.type !== 'continued' && archiving === undefined) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0)
+    if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0)
       return false;
     // A paused run that is about to go on in the next execution may summarise before.
     return this.#tasks.number >= decidedIn || (this.inbox.paused && summaries[this.#summaries]?.scheduledIn === this.#tasks.number);

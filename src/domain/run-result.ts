@@ -124,7 +124,7 @@ export class RunResult<Output = DefaultOutput> {
       `[${this.status}] ${this.agentName}`,
       `${this.stepsUsed}/${this.maxIterations} steps`,
       `${this.toolCallsTotal} tool calls (${calls.join(', ') || 'none'})`,
-      `${this.usage.totalTokens} tokens`,
+      `${this.usage.totalTokens} tokens${this.#estimated()}`,
       this.#duration(),
     ];
     if (this.hasMedia) line.push(`media: ${this.mediaTypes.join('+')}`);
@@ -141,7 +141,7 @@ export class RunResult<Output = DefaultOutput> {
       `Status:   ${this.status}${this.status === 'max_iterations_reached' ? ` (${this.stopReason})` : ''}`,
       `Steps:    ${this.stepsUsed}/${this.maxIterations}`,
       `Tools:    ${this.toolCallsTotal}${calls.length > 0 ? ` (${calls.join(', ')})` : ''}`,
-      `Tokens:   ${totalTokens} (prompt=${promptTokens}, completion=${completionTokens})`,
+      `Tokens:   ${totalTokens} (prompt=${promptTokens}, completion=${completionTokens})${this.#estimated()}`,
       `Duration: ${this.#duration()}`,
       `Output:   ${beginning(this.outputText, 120)}`,
     ];
@@ -181,6 +181,12 @@ export class RunResult<Output = DefaultOutput> {
   }
 
   /** A duration of 0 prints as n/a, as in seed 001: nothing was measured. */
+  /** What no provider reported: it is not part of the other counts. */
+  #estimated(): string {
+    const { estimated } = this.usage;
+    return estimated === undefined ? '' : ` + ${estimated.totalTokens} estimated`;
+  }
+
   #duration(): string {
     return this.durationSeconds ? `${this.durationSeconds.toFixed(2)}s` : 'n/a';
   }

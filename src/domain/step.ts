@@ -5,6 +5,14 @@ import type { UsageStats } from './usage.ts';
 /** Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`, `refusal`, or the provider's own word. */
 export type FinishReason = string;
 
+/** How the outcome of a call is known whose answer was lost: its tool was asked what became of it. */
+export interface Verified {
+  /** What the tool said: the call took effect, or it did not. */
+  happened: boolean;
+  /** Why it was asked: how the answer was lost. */
+  reason: string;
+}
+
 /** One executed (or refused) tool call of a step (seed 001). */
 export interface ToolCallRecord {
   toolName: string;
@@ -13,12 +21,14 @@ export interface ToolCallRecord {
   /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */
   result: string;
   isError: boolean;
-  /** Milliseconds from start to end of the tool, or null where it never started. */
+  /** Milliseconds from start to end of the tool, or null where it never started or nobody knows. */
   durationMs: number | null;
   /** ISO 8601, when the result was recorded. */
   timestamp: string;
   /** Where the whole result is, where `result` is its preview. */
   spilled?: SpilledContent;
+  /** The answer of the call was lost, and `result` is what its tool found out. */
+  verified?: Verified;
 }
 
 /** One think-act cycle: exactly one completed model call and the tool calls it asked for (seed 001). */

@@ -80,6 +80,8 @@ export interface RunToolOutput {
   asksRetry?: true;
   /** The call has begun to act, and nobody knows what came of it: for a tool whose effect happens once. */
   lost?: true;
+  /** Of such a call: how its answer was lost. */
+  reason?: string;
   /** Of a local call, whose input is in no history: where it is. */
   at?: [offset: number, index: number];
 }

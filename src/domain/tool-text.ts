@@ -1,4 +1,5 @@
 import type { JsonValue } from './json.ts';
+import type { Verified } from './step.ts';
 
 /** The name of the tool through which a structured answer comes where the provider cannot enforce a schema. */
 export const FINAL_ANSWER = 'final_answer';
@@ -10,6 +11,9 @@ export const INTERRUPTED_CALL = 'Tool call was interrupted and not executed. Ple
 export function unknownTool(name: string): string {
   return `Tool '${name}' not found in agent's tool list`;
 }
+
+/** What a call is answered with that had started when the run was cancelled: it was told to stop, and not waited for. */
+export const RUNNING_CALL = 'Tool call was running when the run was cancelled; its outcome is unknown.';
 
 /** A tool result as text (seed 001): values joined by line breaks, those that are not text as JSON. */
 export function resultText(content: JsonValue[]): string {
@@ -24,6 +28,11 @@ export function unknownOutcome(name: string): string {
 /** What a call is answered with whose answer was lost, and which the tool says did not happen. */
 export function notHappened(name: string): string {
   return `This call of '${name}' did not happen: its answer was lost, and the tool found no effect of it. You may call it again.`;
+}
+
+/** What people read of a call whose tool was asked what became of it. */
+export function verifiedText({ happened, reason }: Verified): string {
+  return `verified: it ${happened ? 'happened' : 'did not happen'} (its answer was lost: ${reason})`;
 }
 
 const TRY_AGAIN = '\nPlease try again.';

@@ -22,10 +22,22 @@ export function beginArchiving(state: RunState, { from, through }: EventRange, n
 export function endArchiving(state: RunState, failure?: string): void {
   const { archiving, notArchived = [] } = state;
   delete state.archiving;
-  if (archiving === undefined || failure === undefined) return;
+  if (archiving === undefined) return;
   const { from, through } = archiving;
+  if (failure === undefined) {
+    const left = notArchived.flatMap((range) => outside(range, from));
+    if (left.length === 0) delete state.notArchived;
+    else state.notArchived = left;
+    return;
+  }
   if (from === through) return;
   state.notArchived = newest(joined(notArchived, { from, through, message: cutText(failure, MESSAGE_BYTES) }), KEPT);
+}
+
+/** The part of a range before an offset: from there on the archive has everything. */
+function outside(range: NotArchived, from: number): NotArchived[] {
+  if (range.through <= from) return [range];
+  return range.from < from ? [{ ...range, through: from }] : [];
 }
 
 /** A result with what is not in the archive, which is known only once the archive was given the rest of the run. */

@@ -43,11 +43,11 @@ export async function callModel(state: RunState, ports: RunPorts, position: Call
   state.phase = 'between';
   switch (outcome.type) {
     case 'cancelled':
-      if (outcome.partial) recordInterrupted(state, ports, state.snapshot.model, outcome.partial);
+      if (outcome.partial) recordPartial(state, ports, outcome.partial);
       return cancelled(state);
     case 'interrupted':
       // Without a partial answer its request was never sent: it cost nothing.
-      if (outcome.partial) recordInterrupted(state, ports, state.snapshot.model, outcome.partial);
+      if (outcome.partial) recordPartial(state, ports, outcome.partial);
       return position;
     case 'failed':
       noteError(state, outcome.message);
@@ -56,6 +56,12 @@ export async function callModel(state: RunState, ports: RunPorts, position: Call
     case 'response':
       return recordResponse(state, ports, outcome.response, position.final);
   }
+}
+
+function recordPartial(state: RunState, ports: RunPorts, partial: RecordedResponse): void {
+  recordInterrupted(state, ports, state.snapshot.model, partial);
+  const text = thoughtOf(partial.content);
+  if (text !== null) state.partial = text;
 }
 
 /** A conversation that was too long is shortened once, and asked about again. */

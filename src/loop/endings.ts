@@ -8,7 +8,12 @@ type Finish = Extract<NextStep, { type: 'finish' }>;
 
 /** The run ends because it was cancelled; the output is the best partial answer. */
 export function cancelled(state: RunState): Finish {
-  return { type: 'finish', ending: { status: 'cancelled', stopReason: 'cancelled', output: state.thought } };
+  return { type: 'finish', ending: { status: 'cancelled', stopReason: 'cancelled', output: partialAnswer(state) } };
+}
+
+/** The newest text of the model that is recorded: of an answer that was given up, or of the last step that had one. */
+export function partialAnswer({ partial, thought }: Pick<RunState, 'partial' | 'thought'>): string {
+  return partial ?? thought;
 }
 
 /** The run ends with an error; every recorded step is kept. */

@@ -4,7 +4,7 @@ import { InFlight, MAX_BYTES_IN_FLIGHT } from './in-flight.ts';
 import type { ToolsPosition } from './next-step.ts';
 import { executeWithDecisions } from './execute-with-decisions.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
-import type { Acting, PreparedCall } from './prepare-call.ts';
+import { type Acting, interrupted, type PreparedCall } from './prepare-call.ts';
 import type { RunState } from './run-state.ts';
 import { withChanges } from './apply-changes.ts';
 import { isAskedAbout } from './approvals.ts';
@@ -28,17 +28,26 @@ interface Batch {
 export async function executeCalls(acting: Acting, ports: RunPorts, prepared: PreparedCall[], position: ToolsPosition): Promise<Outcomes> {
   const { state } = acting;
   const outcomes = prepared.map((_, place) => position.outcomes[place] ?? null);
-  if (ports.cancelRequested()) return outcomes.map((outcome, place) => outcome ?? cancelledCall(acting, place));
+  if (ports.cancelRequested()) return prepared.map((one, place) => ofCancelledRun(acting, one, { place, outcome: outcomes[place] }));
   const batch = { prepared, outcomes, response: position.response };
   const inSequence = runsInSequence(state, prepared);
   if (prepared.some((one) => mayWait(state, one))) return executeWithDecisions(acting, ports, { ...batch, inSequence });
   return inSequence ? executeInSequence(acting, ports, batch) : executeTogether(state, ports, batch);
 }
 
+/** What the call has changed is kept: it may not have been applied yet, where calls overlapped. */
+function ofCancelledRun(
+  acting: Acting,
+  one: PreparedCall,
+  { place, outcome }: { place: number; outcome: ToolOutcome | null | undefined },
+): ToolOutcome {
+  return outcome ? withChanges(acting.state, one, outcome) : cancelledCall(acting, place);
+}
+
 /** A call that has no outcome when the run ends. One about which somebody is asked was started in an execution before. */
 function cancelledCall({ state, calls }: Acting, place: number): ToolOutcome {
   const isStarted = isAskedAbout(state.approvals.pending, calls[place]?.toolCallId ?? '');
-  return { type: 'cancelled', ...(isStarted ? { isUnknown: true as const } : {}) };
+  return isStarted ? { type: 'cancelled', isUnknown: true } : interrupted();
 }
 
 /** A call that needs a decision; or one about whose outcome a person may have to be asked. */
@@ -81,7 +90,7 @@ async function executeTogether(state: RunState, ports: RunPorts, batch: Batch): 
       await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(state, ports, one)))
     : await executeInTurn(state, ports, batch);
   if (outcomes.includes(null)) return outcomes;
-  return prepared.map((one, place) => withChanges(state, one, outcomes[place] ?? { type: 'cancelled' }));
+  return prepared.map((one, place) => withChanges(state, one, outcomes[place] ?? interrupted()));
 }
 
 /** True for calls that are few and small enough to need no order of their own. */
@@ -111,7 +120,7 @@ async function startInTurn(state: RunState, ports: RunPorts, batch: Batch): Prom
     }
     const bytes = bytesInFlight(one.invocation);
     while (!calls.hasRoomFor(bytes) && ports.allows('bounded-fan-out')) await calls.one();
-    const instead = givenUp(ports, one);
+    const instead = givenUp(state, ports, one);
     if (instead !== undefined) {
       outcomes[place] = instead;
       continue;
@@ -124,5 +133,7 @@ async function startInTurn(state: RunState, ports: RunPorts, batch: Batch): Prom
 
 /** Not async: in the sandbox every promise costs a stack trace. */
 function execute(state: RunState, ports: RunPorts, prepared: PreparedCall): ToolOutcome | Promise<ToolOutcome> {
-  return givenUp(ports, prepared) ?? (prepared.type === 'immediate' ? prepared.outcome : startTool(state, ports, prepared.invocation));
+  return (
+    givenUp(state, ports, prepared) ?? (prepared.type === 'immediate' ? prepared.outcome : startTool(state, ports, prepared.invocation))
+  );
 }

@@ -1,7 +1,7 @@
 import type { Decision } from '../domain/approval.ts';
 import { deadlineOf, isAskedAbout, pendingOf } from './approvals.ts';
 import { continueBeforeTool } from './continuing.ts';
-import { isOver } from './limits.ts';
+import { endsByDeadline } from './limits.ts';
 import { takeRequests } from './messages.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { type Acting, interrupted, result } from './prepare-call.ts';
@@ -10,7 +10,7 @@ import { settleDecisions, settleRemembered } from './settle-decisions.ts';
 import { type DecidedBatch, StartedCalls } from './started-calls.ts';
 import { askAgain } from './ask-again.ts';
 import { askAboutOutcomes } from './ask-about-outcomes.ts';
-import { givenUp, unknown } from './start-tool.ts';
+import { unknown } from './start-tool.ts';
 import { beginToWait, showWaiting, tellAgain, waitForChange } from './wait-for-decisions.ts';
 
 /**
@@ -117,7 +117,7 @@ function denial(reason: string | undefined): string {
 /** Nothing more is to begin: the run is cancelled or over its time, or a message says where to go instead. */
 function isToStop({ state }: Acting, ports: RunPorts): boolean {
   if (ports.cancelRequested() || ports.inbox.isSteered) return true;
-  return state.limits.onLimit !== 'ask' && isOver(state, ports.now());
+  return endsByDeadline(state, ports.now());
 }
 
 /** Calls that have not started are given up; those that run are waited for. */
@@ -131,6 +131,6 @@ function giveUp({ state }: Acting, ports: RunPorts, { prepared, outcomes }: Deci
       continue;
     }
     if (calls.has(place)) continue;
-    outcomes[place] = givenUp(ports, one) ?? (one.type === 'immediate' ? one.outcome : interrupted());
+    outcomes[place] = one.type === 'immediate' && !ports.cancelRequested() ? one.outcome : interrupted();
   }
 }

@@ -50,8 +50,13 @@ export function limitReached(state: RunState, now: number, { final }: { final: b
 }
 
 /** True once the deadline of the run is over. */
-export function isOver({ limits, startedAt }: RunState, now: number): boolean {
+function isOver({ limits, startedAt }: RunState, now: number): boolean {
   return limits.deadlineMs !== undefined && now >= startedAt + limits.deadlineMs;
+}
+
+/** True once the deadline ends the run. Where a person is asked at limits, it is asked about before the next model call instead. */
+export function endsByDeadline(state: RunState, now: number): boolean {
+  return state.limits.onLimit !== 'ask' && isOver(state, now);
 }
 
 /** The deadline of the run, as a limit that it has come to. */

@@ -1,5 +1,5 @@
 import { compactWindow, isWindowFull } from './compact.ts';
-import { isOver, limitReached } from './limits.ts';
+import { endsByDeadline, limitReached } from './limits.ts';
 import { takeRequests } from './messages.ts';
 import type { NextStep, Position } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
@@ -8,12 +8,12 @@ import { nearestDeadline, WAITING } from './wait-for-decisions.ts';
 import { isCarriable } from './window-limit.ts';
 
 /**
- * Waits while the run is paused. A cancellation ends the wait, and so does the deadline of the run. A history that is
+ * Waits while the run is paused. A cancellation ends the wait, and so does the deadline of the run, unless a person is asked at limits. A history that is
  * full of what happened meanwhile makes the run go on waiting in the next execution.
  */
 export async function waitWhilePaused(state: RunState, ports: RunPorts, position: Position): Promise<NextStep | undefined> {
   const { inbox } = ports;
-  while (inbox.paused && !ports.cancelRequested() && !endsByDeadline(state, ports)) {
+  while (inbox.paused && !ports.cancelRequested() && !endsByDeadline(state, ports.now())) {
     if (state.status !== 'paused') {
       state.status = 'paused';
       ports.recorded?.(state);
@@ -31,9 +31,4 @@ export async function waitWhilePaused(state: RunState, ports: RunPorts, position
   }
   state.status = 'running';
   return undefined;
-}
-
-/** Where a person is asked at limits, the deadline is asked about before the next call: a paused run waits on. */
-function endsByDeadline(state: RunState, ports: RunPorts): boolean {
-  return state.limits.onLimit !== 'ask' && isOver(state, ports.now());
 }

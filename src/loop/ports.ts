@@ -5,6 +5,7 @@ import type { ContextOperation } from '../domain/context-update.ts';
 import type { ErrorCode } from '../domain/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/recorded-response.ts';
+import type { Verified } from '../domain/step.ts';
 import type { Spent, UsageStats } from '../domain/usage.ts';
 import type { RunClock } from './clock.ts';
 import type { Inbox } from './inbox.ts';
@@ -76,13 +77,15 @@ export type ToolOutcome =
       asksRetry?: true;
       /** The call may have taken effect, and nobody knows. */
       isUnknown?: true;
+      /** The answer was lost, and this is what its tool found out. */
+      verified?: Verified;
       /** Where the result was recorded ahead of others of its response: when. ISO 8601. */
       recordedAt?: string;
     }
-  /** `isUnknown`: it may have taken effect before. */
+  /** It was running when the run was cancelled. `isUnknown`: its answer had been lost before. */
   | { type: 'cancelled'; recordedAt?: string; isUnknown?: true }
-  /** It may have started, and nobody knows what came of it. Only of a tool whose effect happens once. */
-  | { type: 'lost'; recordedAt?: never };
+  /** It may have started, and nobody knows what came of it; `reason` says how its answer was lost. Only of a tool whose effect happens once. */
+  | { type: 'lost'; reason: string; recordedAt?: never };
 
 /** The part of the window that is to be summarised: what is between two of its events (see `Compaction`). */
 export interface SummaryRequest extends Conversation {
@@ -130,14 +133,14 @@ export interface Growth {
 }
 
 /** Behaviour that runs which began without it must not show when they are replayed. */
-export type LoopChange = 'compaction' | 'bounded-fan-out' | 'refused-requests' | 'late-arrivals';
+export type LoopChange = 'compaction' | 'bounded-fan-out' | 'refused-requests' | 'late-arrivals' | 'deadline-among-calls';
 
 /** Every effect of the loop. Ports must not reject: what goes wrong is an outcome. */
 export interface RunPorts extends RunClock {
   callModel(call: ModelCall): Promise<ModelCallOutcome>;
   runTool(invocation: ToolInvocation): Promise<ToolOutcome>;
-  /** Asks the tool what became of a call that is lost: its result, that it did not happen, or again that nobody knows. Only where the tool can be asked. */
-  verify(invocation: ToolInvocation): Promise<ToolOutcome>;
+  /** Asks the tool what became of a call that is lost, for the reason: its result, that it did not happen, or again that nobody knows. Only where the tool can be asked. */
+  verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome>;
   /** Asks a predicate again whether a call needs a decision, now that the deps are others than it was asked with. */
   askTerms(invocation: ToolInvocation): Promise<ApprovalTerms | undefined>;
   summarise(request: SummaryRequest): Promise<SummaryOutcome>;

@@ -7,7 +7,7 @@ export function quietPorts(): Pick<
   'verify' | 'askTerms' | 'summarise' | 'authorize' | 'notify' | 'cancelRequested' | 'inbox' | 'until' | 'continueDue' | 'allows'
 > {
   return {
-    verify: () => Promise.resolve({ type: 'lost' }),
+    verify: (_, reason) => Promise.resolve({ type: 'lost', reason }),
     askTerms: () => Promise.resolve(undefined),
     summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
     authorize: () => Promise.resolve({ type: 'refused', reason: 'nobody here may decide' }),

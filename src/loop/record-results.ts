@@ -5,7 +5,7 @@ import { resultText } from '../domain/tool-text.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { type Acting, interrupted } from './prepare-call.ts';
 import { noteError, recordEvent, recordStep, tally, type RunState } from './run-state.ts';
-import { unknown } from './start-tool.ts';
+import { running, unknown } from './start-tool.ts';
 import { thoughtOf } from './thought.ts';
 
 type Outcomes = readonly (ToolOutcome | null)[];
@@ -41,7 +41,7 @@ export function recordResults({ state, calls }: Acting, ports: RunPorts, outcome
 
 /** One record per call, one step. All results are in the record. */
 export function recordToolStep({ state, response, calls, final }: Acting, outcomes: Outcomes): void {
-  const records = calls.map((call, place) => toRecord(state, call, resultOf(call, outcomes[place] ?? { type: 'cancelled' })));
+  const records = calls.map((call, place) => toRecord(state, call, resultOf(call, outcomes[place] ?? interrupted())));
   for (const record of records) tally(state, record);
   recordStep(state, {
     thought: thoughtOf(response.content),
@@ -56,7 +56,7 @@ type Result = ToolOutcome & { type: 'result' };
 
 function resultOf({ name }: ToolCall, outcome: ToolOutcome): Result {
   if (outcome.type === 'result') return outcome;
-  const instead = outcome.type === 'lost' || outcome.isUnknown ? unknown(name) : interrupted();
+  const instead = outcome.type === 'lost' || outcome.isUnknown ? unknown(name) : running();
   return { ...instead, ...(outcome.recordedAt === undefined ? {} : { recordedAt: outcome.recordedAt }) };
 }
 
@@ -68,7 +68,11 @@ function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled }
   return { type: 'tool_result', toolCallId, name, status, content, ...(spilled === undefined ? {} : { spilled }) };
 }
 
-function toRecord(state: RunState, call: ToolCall, { status, content, durationMs, spilled, recordedAt = '' }: Result): ToolCallRecord {
+function toRecord(
+  state: RunState,
+  call: ToolCall,
+  { status, content, durationMs, spilled, verified, recordedAt = '' }: Result,
+): ToolCallRecord {
   const isError = status === 'error';
   const result = resultText(content);
   if (isError) noteError(state, result);
@@ -81,5 +85,6 @@ function toRecord(state: RunState, call: ToolCall, { status, content, durationMs
     durationMs,
     timestamp: recordedAt,
     ...(spilled === undefined ? {} : { spilled }),
+    ...(verified === undefined ? {} : { verified }),
   };
 }

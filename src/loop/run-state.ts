@@ -37,6 +37,8 @@ export interface RunState {
   lastStep?: LastStep;
   /** The last text that the model said in a step, or an empty text. */
   thought: string;
+  /** What had arrived of an answer that was given up in this execution, since the last step. */
+  partial?: string;
   usage: AggregatedUsage;
   /** What the last response cost, and the bytes of the window with it: what a window costs is estimated from that. */
   measured?: MeasuredWindow;
@@ -134,6 +136,7 @@ export function recordStep(state: RunState, step: Omit<StepResult, 'step'>): voi
   state.steps.push({ step: state.context.currentStep + 1, ...step });
   state.lastStep = { thought: step.thought, final: step.final ?? false };
   if (step.thought !== null) state.thought = step.thought;
+  delete state.partial;
   state.phase = 'between';
   incrementStep(state.context);
 }

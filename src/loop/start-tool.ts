@@ -1,12 +1,16 @@
-import { unknownOutcome } from '../domain/tool-text.ts';
+import { RUNNING_CALL, unknownOutcome } from '../domain/tool-text.ts';
+import { endsByDeadline } from './limits.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import { interrupted, type PreparedCall, result } from './prepare-call.ts';
 import type { RunState } from './run-state.ts';
 
-/** What a call is answered with that must not start any more: the run is cancelled, or a message says where to go instead. */
-export function givenUp(ports: RunPorts, { type }: PreparedCall): ToolOutcome | undefined {
-  if (ports.cancelRequested()) return { type: 'cancelled' };
-  return type === 'execute' && ports.inbox.isSteered ? interrupted() : undefined;
+/** What a call is answered with that must not start any more: the run is cancelled or over its time, or a message says where to go instead. */
+export function givenUp(state: RunState, ports: RunPorts, { type }: PreparedCall): ToolOutcome | undefined {
+  if (ports.cancelRequested()) return interrupted();
+  if (type !== 'execute') return undefined;
+  // Runs that began before their deadline stopped calls go on as they began.
+  const isToStop = ports.inbox.isSteered || (endsByDeadline(state, ports.now()) && ports.allows('deadline-among-calls'));
+  return isToStop ? interrupted() : undefined;
 }
 
 /** Starts a call. From here on it counts, whatever comes of it. */
@@ -20,9 +24,15 @@ export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvo
 async function startOnce(ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
   const { tool } = invocation;
   const started = await ports.runTool(invocation);
-  const outcome = started.type === 'lost' && tool.verify && !ports.cancelRequested() ? await ports.verify(invocation) : started;
-  if (outcome.type === 'result') return outcome;
-  return outcome.type === 'cancelled' ? { type: 'cancelled', isUnknown: true } : { ...unknown(tool.name), isUnknown: true };
+  if (started.type !== 'lost') return started;
+  const found = tool.verify && !ports.cancelRequested() ? await ports.verify(invocation, started.reason) : started;
+  if (found.type === 'result') return found;
+  return found.type === 'cancelled' ? { type: 'cancelled', isUnknown: true } : { ...unknown(tool.name), isUnknown: true };
+}
+
+/** The result of a call that was running when the run was cancelled. */
+export function running(): ToolOutcome & { type: 'result' } {
+  return { ...result('error', RUNNING_CALL), durationMs: null };
 }
 
 /** The result of a call of which nobody knows whether it took effect. */

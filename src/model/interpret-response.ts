@@ -10,6 +10,7 @@ import { checkJson, problemsText } from '../schema/check-json-schema.ts';
 import { removeAddedNulls } from '../schema/remove-nulls.ts';
 import { checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
 import { cleanJson } from './clean-json.ts';
+import { endedByItself } from './finish-words.ts';
 import { type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
 import { cleanConfidence, cleanFinishReason } from './response-fields.ts';
 
@@ -31,9 +32,6 @@ interface CheckedCall {
   verdict?: OutputVerdict;
 }
 
-/** The finish reasons of an answer that is whole. */
-const COMPLETE = new Set(['stop', 'tool_calls', 'function_call']);
-
 /**
  * What a model answered, as it enters history: every call named, identified and checked, so that the workflow decides
  * from recorded data alone. A model's mistake becomes a problem for the model to read. Nothing in the response is
@@ -44,7 +42,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
   const structured = typeof fields.structured === 'object' ? (cleanJson(fields.structured) ?? undefined) : undefined;
   const said = typeof fields.content === 'string' ? fields.content.toWellFormed() : '';
   const text = said === '' && structured !== undefined ? JSON.stringify(structured) : said;
-  const complete = typeof fields.finishReason === 'string' && COMPLETE.has(fields.finishReason);
+  const complete = endedByItself(fields.finishReason);
   const calls = checkCalls(listOf(fields.toolCalls), complete, options);
 
   const message: ContentItem[] = text !== '' || calls.length === 0 ? [{ type: 'message', role: 'assistant', content: text }] : [];

@@ -17,7 +17,7 @@ export interface ParsedToolCall {
 
 /** How a tool call is read. */
 export interface ParseOptions {
-  /** False where the answer was cut off: its arguments are then not repaired. Default true. */
+  /** False where the answer was cut off: its arguments are then not repaired, and none are not taken for `{}`. Default true. */
   complete?: boolean;
   /** Makes the id of a call that has none. */
   uuid?: () => string;
@@ -35,7 +35,7 @@ const MAX_NAME_LENGTH = 128;
 /**
  * Reads a tool call in any of the shapes that clients deliver (seed 001): our own content item, `{id, function: {name,
  * arguments}}`, a flat dictionary, an object of a class. A missing name becomes `unknown`, a missing id a new one,
- * arguments that are no object become `{}`. Never throws.
+ * arguments that are no object become `{}`, and none at all in an answer that was cut off a problem. Never throws.
  */
 export function parseToolCall(shape: unknown, options: ParseOptions = {}): ParsedToolCall {
   const { complete = true, uuid = () => crypto.randomUUID() } = options;
@@ -52,8 +52,10 @@ export function parseToolCall(shape: unknown, options: ParseOptions = {}): Parse
   };
 }
 
-function parseArguments(raw: unknown, complete: boolean): Pick<ParsedToolCall, 'arguments' | 'problem' | 'notAnObject'> {
-  if (raw === undefined || raw === null) return { arguments: {} };
+type ParsedArguments = Pick<ParsedToolCall, 'arguments' | 'problem' | 'notAnObject'>;
+
+function parseArguments(raw: unknown, complete: boolean): ParsedArguments {
+  if (raw === undefined || raw === null) return noArguments(complete);
   if (typeof raw === 'string') return parseText(raw, complete);
   const value = typeof raw === 'object' ? cleanJson(raw) : raw;
   if (value === undefined)
@@ -64,14 +66,20 @@ function parseArguments(raw: unknown, complete: boolean): Pick<ParsedToolCall, '
   return isJsonObject(value) ? { arguments: value } : { arguments: {}, notAnObject: kindOf(value) };
 }
 
-function parseText(raw: string, complete: boolean): Pick<ParsedToolCall, 'arguments' | 'problem' | 'notAnObject'> {
-  if (raw.trim() === '') return { arguments: {} };
+/** A call without arguments is one only where the model ended by itself: else they may not have come. */
+function noArguments(complete: boolean): ParsedArguments {
+  return { arguments: {}, ...(complete ? {} : { problem: `${INVALID_JSON} (They are empty, and the answer was cut off.)` }) };
+}
+
+function parseText(raw: string, complete: boolean): ParsedArguments {
+  if (raw.trim() === '') return noArguments(complete);
   const parsed = parseJsonText(raw, complete);
   if (!parsed.ok) return { arguments: {}, problem: `${INVALID_JSON} (${parsed.problem})` };
   if (isJsonObject(parsed.value)) return { arguments: parsed.value };
   // A repair makes JSON of any prose: only an object shows that JSON was meant.
   if (parsed.repaired) return { arguments: {}, problem: INVALID_JSON };
-  return parsed.value === null ? { arguments: {} } : { arguments: {}, notAnObject: kindOf(parsed.value) };
+  if (parsed.value === null) return noArguments(complete);
+  return { arguments: {}, notAnObject: kindOf(parsed.value) };
 }
 
 function kindOf(value: unknown): string {

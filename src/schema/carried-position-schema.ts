@@ -46,12 +46,13 @@ const OUTCOME: JsonObject = {
         applied: YES,
         asksRetry: YES,
         isUnknown: YES,
+        verified: { type: 'object', properties: { happened: FLAG, reason: TEXT }, required: ['happened', 'reason'] },
         recordedAt: TEXT,
       },
       required: ['type', 'status', 'content', 'durationMs'],
     },
     { type: 'object', properties: { type: { const: 'cancelled' }, recordedAt: TEXT, isUnknown: YES }, required: ['type'] },
-    { type: 'object', properties: { type: { const: 'lost' } }, required: ['type'] },
+    { type: 'object', properties: { type: { const: 'lost' }, reason: TEXT }, required: ['type'] },
   ],
 };
 

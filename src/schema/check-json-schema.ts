@@ -46,15 +46,15 @@ function unchecked(why: string): JsonProblem[] {
 }
 
 function check(compiled: CompiledSchema, value: JsonValue): JsonProblem[] {
-  const { meter, unique, schema, isRecursive } = compiled;
+  const { meter, unique, schema } = compiled;
   unique.begin(value);
   meter.begin(CHECK_UNITS.any + CHECK_UNITS.perCharacter * (JSON.stringify(value) ?? '').length);
   const first = compiled.apply(value, 'first');
   if (first.valid) return [];
-  const all = isRecursive ? undefined : allErrors(compiled, value);
+  const all = allErrors(compiled, value);
   if (all !== undefined) return readProblems(all, { schema, value, isPart: false });
   const read = first.errors.slice(0, MAX_ERRORS);
-  return readProblems(read, { schema, value, isPart: !isRecursive || read.length < first.errors.length });
+  return readProblems(read, { schema, value, isPart: true });
 }
 
 /** Every error of a value; undefined where finding them takes too long. */

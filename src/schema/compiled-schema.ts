@@ -8,8 +8,6 @@ import { UniqueItems } from './unique-items.ts';
 /** A schema as the validator applies it. Keeping it decides only how fast the answer comes. */
 export interface CompiledSchema {
   schema: JsonObject;
-  /** Where every problem of a value can be found: a schema that refers to itself could take exponential time. */
-  isRecursive: boolean;
   meter: CheckMeter;
   unique: UniqueItems;
   /** Applies the schema: until the first problem, or for all of them. */
@@ -37,7 +35,6 @@ function compile(schema: JsonObject): CompiledSchema {
   unique.watch(schemas);
   return {
     schema: checked,
-    isRecursive: JSON.stringify(checked).includes('"$ref"'),
     meter,
     unique,
     apply: (value, until) => validate(value, checked, '2020-12', schemas, until === 'first'),

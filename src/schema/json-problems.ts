@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { narrowed } from './expectations.ts';
 import { keywordValue, leafOf, type Leaf, shortName, type ValidatorError } from './problem-text.ts';
 import { reduceUnions } from './reduce-unions.ts';
 import { shortJsonOnce } from './short-json.ts';
@@ -36,7 +37,7 @@ export function readProblems(errors: readonly ValidatorError[], { schema, value,
     .map(withLocation)
     .filter((error) => !UNIONS.has(error.keyword) && !CONTAINERS.has(error.keyword))
     .map((error) => leafOf(error, keywordValue(schema, error.keywordLocation), quoted));
-  const problems = merge(reduceUnions(unions, leaves))
+  const problems = narrowed(reduceUnions(unions, leaves))
     .toSorted((a, b) => b.at.length - a.at.length)
     .map((leaf) => ({ path: pathText(leaf.at), message: messageOf(leaf) }));
   const unique = [...new Map(problems.map((problem) => [`${problem.path}: ${problem.message}`, problem])).values()];
@@ -49,18 +50,6 @@ export function readProblems(errors: readonly ValidatorError[], { schema, value,
 /** A `false` schema is reported without its place in the schema; the error before it is that of its keyword. */
 function withLocation(error: ValidatorError, index: number, errors: readonly ValidatorError[]): ValidatorError {
   return error.keyword === 'false' ? { ...error, keywordLocation: errors[index - 1]?.keywordLocation ?? '#' } : error;
-}
-
-/** Expectations of the same place in one: `expected string or number, got boolean`. */
-function merge(leaves: Leaf[]): Leaf[] {
-  const merged = new Map<string, Leaf>();
-  leaves.forEach((leaf, index) => {
-    const key = leaf.expected === undefined ? `text ${index}` : JSON.stringify(leaf.at);
-    const known = merged.get(key);
-    if (known?.expected === undefined) merged.set(key, leaf);
-    else merged.set(key, { ...known, expected: [...new Set([...known.expected, ...(leaf.expected ?? [])])] });
-  });
-  return [...merged.values()];
 }
 
 function messageOf({ expected, got, text }: Leaf): string {

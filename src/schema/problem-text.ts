@@ -23,8 +23,8 @@ export interface Leaf {
   where: string;
   expected?: string[];
   got?: string;
-  /** It was a certain value that was expected, not a type. */
-  fixed?: boolean;
+  /** It was a certain value that was expected, not a type: in all choices, or in some. */
+  fixed?: 'all' | 'some';
   text?: string;
 }
 
@@ -62,9 +62,9 @@ export function leafOf(error: ValidatorError, keyword: Keyword, { value, quote }
     case 'type':
       return { ...leaf, expected: names(keyword.value), got: kindOf(found, keyword.value) };
     case 'const':
-      return { ...leaf, expected: [shortJson(keyword.value)], got: quote(found), fixed: true };
+      return { ...leaf, expected: [shortJson(keyword.value)], got: quote(found), fixed: 'all' };
     case 'enum':
-      return { ...leaf, expected: Array.isArray(keyword.value) ? keyword.value.map(shortJson) : [], got: quote(found), fixed: true };
+      return { ...leaf, expected: listed(keyword).map(shortJson), got: quote(found), fixed: 'all' };
     case 'required':
       return { ...leaf, text: `missing required field ${quoted(error.error)}` };
     case 'false':
@@ -143,6 +143,18 @@ function amount(keyword: string, found: JsonValue | undefined, quote: Quoted['qu
   if (keyword.endsWith('Length') && typeof found === 'string') return String(Array.from(found).length);
   if (keyword.endsWith('Items') && Array.isArray(found)) return String(found.length);
   return quote(found);
+}
+
+/** The values of a list; without those that the type beside it rules out. */
+function listed({ value, schema }: Keyword): JsonValue[] {
+  const values = Array.isArray(value) ? value : [];
+  const types = schema['type'] === undefined ? undefined : names(schema['type']);
+  const fitting = types === undefined ? values : values.filter((one) => isOfType(one, types));
+  return fitting.length === 0 ? values : fitting;
+}
+
+function isOfType(value: JsonValue, types: readonly string[]): boolean {
+  return types.includes(kindOf(value, undefined)) || (types.includes('integer') && Number.isInteger(value));
 }
 
 function names(types: JsonValue | undefined): string[] {

@@ -1,3 +1,4 @@
+import { eitherOf, narrowed } from './expectations.ts';
 import { pointerTokens } from './json-schema.ts';
 import type { Leaf, ValidatorError } from './problem-text.ts';
 
@@ -45,13 +46,13 @@ function keyOf(where: string, at: readonly string[]): string {
 }
 
 function reduceUnion({ union, at, leaves }: Inside): Leaf[] {
-  const choices = byChoice(leaves, `${union.keywordLocation}/`);
+  const choices = byChoice(leaves, `${union.keywordLocation}/`).map(narrowed);
   if (choices.length === 0) return [{ at, where: union.keywordLocation, text: 'expected exactly one of the alternatives to fit' }];
 
   // Another type, or another value of a fixed field, says that this choice was not meant.
   const isForeign = (leaf: Leaf): boolean => leaf.expected !== undefined && leaf.at.length <= at.length + (leaf.fixed ? 1 : 0);
   const meant = choices.filter((choice) => !choice.some(isForeign)).toSorted((a, b) => a.length - b.length);
-  return meant[0] ?? choices.flatMap((choice) => choice.filter(isForeign));
+  return meant[0] ?? eitherOf(choices.flatMap((choice) => choice.filter(isForeign)));
 }
 
 function byChoice(leaves: readonly Leaf[], prefix: string): Leaf[][] {

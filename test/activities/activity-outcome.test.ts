@@ -63,6 +63,6 @@ describe('the failure of a call that happens once', () => {
 
   test.each(['Error', 'LonghaulError', 'PayloadsTooLarge'])('does not say so where it may be about the result (%s)', (type) => {
     const failure = failedActivity(ApplicationFailure.create({ type, message: 'the result could not be encoded' }));
-    expect(toolFailure(pay, failure)).toEqual({ type: 'lost' });
+    expect(toolFailure(pay, failure)).toEqual({ type: 'lost', reason: 'the result could not be encoded' });
   });
 });

@@ -72,7 +72,10 @@ describe('a tool that acts once', () => {
   });
 
   test('is lost where its time is up: it may go on acting', async () => {
-    expect(await attemptOf({ ...once, execute: hangs }, { maximumAttempts: 1 }).act()).toMatchObject({ lost: true });
+    expect(await attemptOf({ ...once, execute: hangs }, { maximumAttempts: 1 }).act()).toMatchObject({
+      lost: true,
+      reason: expect.stringContaining('timed out') as string,
+    });
   });
 
   test('is lost where the worker shuts down meanwhile, and cancelled where the run is', async () => {

@@ -36,6 +36,7 @@ export class HandMade {
       notifications: [],
       ended: [],
       arrivals: [],
+      archivings: [],
       changes: new Set(['compaction', 'bounded-fan-out', 'refused-requests']),
       timers: new Set(),
       taskTimes: Array.from({ length: tasks }, (_, task) => BEGAN + (task + 1) * APART),

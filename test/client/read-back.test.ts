@@ -22,10 +22,18 @@ function pick({ status, stepsUsed }: Partial<RunResultFields>): Partial<RunResul
   return { ...(status === undefined ? {} : { status }), ...(stepsUsed === undefined ? {} : { stepsUsed }) };
 }
 
+/** Recorded when the text that had arrived of a cancelled answer was no output yet. */
+const WITHOUT_PARTIAL_OUTPUT = 'cancelled-in-a-model-call';
+
 /** The result without what was not counted yet when the history was recorded. */
 function asThen({ usage, ...read }: RunResultFields, closed: Partial<RunResultFields>): Partial<RunResultFields> {
   const { estimated, ...reported } = usage;
-  return { ...read, usage: closed.usage?.estimated === undefined || estimated === undefined ? reported : { ...reported, estimated } };
+  const output = read.runId === WITHOUT_PARTIAL_OUTPUT ? '' : read.output;
+  return {
+    ...read,
+    output,
+    usage: closed.usage?.estimated === undefined || estimated === undefined ? reported : { ...reported, estimated },
+  };
 }
 
 async function readChain(runId: string, links: readonly RecordedChainLink[]): Promise<ReadBackRun[]> {

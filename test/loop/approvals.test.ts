@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { INTERRUPTED_CALL } from '../../src/domain/tool-text.ts';
+import { INTERRUPTED_CALL, RUNNING_CALL } from '../../src/domain/tool-text.ts';
 import type { RunState } from '../../src/loop/run-state.ts';
 import { askingAgent as snapshot, asks } from './asking.ts';
 import { call, called, delivery, message, responded, resultsOf, returned, runFake, said } from './fake-ports.ts';
@@ -287,6 +287,6 @@ describe('calls that wait are given up', () => {
       },
     });
     expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 1 });
-    expect(resultsOf(run, 1)).toEqual([INTERRUPTED_CALL, INTERRUPTED_CALL]);
+    expect(resultsOf(run, 1)).toEqual([INTERRUPTED_CALL, RUNNING_CALL]);
   });
 });

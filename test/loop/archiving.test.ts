@@ -35,6 +35,17 @@ test('ranges that follow each other are one, with the newest message; others sta
   ]);
 });
 
+test('what the archive takes the second time is not missing any more', () => {
+  const run = state();
+  archives(run, 0, 8, 'gone');
+  archives(run, 8, 12, 'gone');
+  archives(run, 8, 14);
+  expect(run.notArchived).toEqual([{ from: 0, through: 8, message: 'gone' }]);
+  archives(run, 14, 16, 'gone again');
+  archives(run, 14, 18);
+  expect(run.notArchived).toEqual([{ from: 0, through: 8, message: 'gone' }]);
+});
+
 test('an execution that has recorded nothing lacks nothing in the archive', () => {
   const run = state();
   archives(run, 8, 8, 'gone');

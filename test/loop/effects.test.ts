@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { INTERRUPTED_CALL, notHappened, unknownOutcome } from '../../src/domain/tool-text.ts';
+import type { AgentSnapshot } from '../../src/domain/agent-snapshot.ts';
+import { INTERRUPTED_CALL, notHappened, RUNNING_CALL, unknownOutcome } from '../../src/domain/tool-text.ts';
 import { approvalViews } from '../../src/loop/approval-view.ts';
 import type { ToolOutcome } from '../../src/loop/ports.ts';
-import { call, called, type FakeScript, resultsOf, returned, runFake, said } from './fake-ports.ts';
+import { call, called, type FakeScript, type FakeTool, resultsOf, returned, runFake, said } from './fake-ports.ts';
 import { approves, rejects, refusal, about, responds, sends, together } from './people.ts';
 import { testSnapshot, testTool } from './snapshot.ts';
 import { story } from './story.ts';
 
-const LOST: ToolOutcome = { type: 'lost' };
+const LOST: ToolOutcome = { type: 'lost', reason: 'its worker was lost' };
 const pay = testTool('pay', { effect: 'once' });
 const UNKNOWN = unknownOutcome('pay');
 
@@ -45,6 +46,29 @@ describe('a call that happens once and whose answer is lost', () => {
     expect(asked).toEqual(['c1']);
   });
 
+  it('is marked as verified, with the reason, in whatever execution its step is recorded', async () => {
+    const reasons: string[] = [];
+    const run = await runFake(
+      paying({
+        snapshot: testSnapshot({ parallel: false, tools: [{ ...pay, verify: true }, testTool('look')] }),
+        model: [called(call('c1', 'pay'), call('c2', 'look')), said('done')],
+        switches: ({ invocations, positions }) => invocations.length === 1 && positions.length === 0,
+        ports: {
+          verify: async (_, reason) => {
+            reasons.push(reason);
+            return { ...(returned('paid') as ToolOutcome & { type: 'result' }), verified: { happened: true, reason } };
+          },
+        },
+      }),
+    );
+    expect(reasons).toEqual(['its worker was lost']);
+    expect(run.positions).toHaveLength(1);
+    expect(run.steps[0]?.toolCalls.map(({ callId, verified }) => [callId, verified])).toEqual([
+      ['c1', { happened: true, reason: 'its worker was lost' }],
+      ['c2', undefined],
+    ]);
+  });
+
   it('may be asked for again where its tool found no effect', async () => {
     const gone: ToolOutcome = { type: 'result', status: 'error', content: [notHappened('pay')], durationMs: null };
     const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
@@ -55,21 +79,6 @@ describe('a call that happens once and whose answer is lost', () => {
   it('is unknown where its tool cannot tell either', async () => {
     const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
     const run = await runFake(paying({ snapshot, ports: { verify: async () => LOST } }));
-    expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
-  });
-
-  it('is not said not to have been executed where the run is cancelled meanwhile', async () => {
-    const run = await runFake(
-      paying({
-        tools: {
-          pay: (_, { cancel }) => {
-            cancel();
-            return { type: 'cancelled' };
-          },
-        },
-      }),
-    );
-    expect(run.result.status).toBe('cancelled');
     expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
   });
 });
@@ -196,18 +205,60 @@ describe('a person who is asked what became of a call', () => {
   });
 });
 
-describe('a call that is idempotent', () => {
-  it('that is cancelled was not executed, as far as the model is told', async () => {
+describe('a call that was running when its run was cancelled', () => {
+  const cancels: FakeTool = (_, { cancel }) => {
+    cancel();
+    return { type: 'cancelled' };
+  };
+  const decided = testTool('pay', { approval: { when: 'always' } });
+
+  it.each<[string, Partial<AgentSnapshot>, FakeScript['people']]>([
+    ['happens once', { tools: [pay] }, []],
+    ['happens once and can be looked up', { tools: [{ ...pay, verify: true }] }, []],
+    ['is idempotent', { tools: [testTool('pay')] }, []],
+    ['was approved', { tools: [decided] }, [approves('c1')]],
+    ['is one whose outcome a person may be asked about', { tools: [pay], onUnknownOutcome: 'ask' }, []],
+  ])('is never said not to have been executed: it %s', async (_, changes, people = []) => {
     const run = await runFake({
-      snapshot: testSnapshot({ tools: [testTool('look')] }),
-      model: [called(call('c1', 'look'))],
-      tools: {
-        look: (_, { cancel }) => {
-          cancel();
-          return { type: 'cancelled' };
-        },
-      },
+      snapshot: testSnapshot({ parallel: false, ...changes }),
+      model: [called(call('c1', 'pay'), call('c2', 'pay'))],
+      tools: { pay: cancels },
+      people,
     });
-    expect(resultsOf(run, 1)).toEqual([INTERRUPTED_CALL]);
+    expect(run.result.status).toBe('cancelled');
+    expect(resultsOf(run, 1)).toEqual([RUNNING_CALL, INTERRUPTED_CALL]);
+    expect(run.steps[0]?.toolCalls[0]).toMatchObject({ isError: true, durationMs: null });
+  });
+
+  it('keeps the result that it gave all the same', async () => {
+    const gives: FakeTool = (_, { cancel }) => {
+      cancel();
+      return returned('paid');
+    };
+    const run = await runFake(paying({ tools: { pay: gives } }));
+    expect(resultsOf(run, 1)).toEqual(['paid']);
+  });
+
+  it('is unknown for another reason where its answer had been lost before', async () => {
+    const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
+    let cancel = (): void => undefined;
+    const run = await runFake(
+      paying({
+        snapshot,
+        tools: {
+          pay: (_, fake) => {
+            ({ cancel } = fake);
+            return LOST;
+          },
+        },
+        ports: {
+          verify: async () => {
+            cancel();
+            return { type: 'cancelled' };
+          },
+        },
+      }),
+    );
+    expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
   });
 });

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { RecordedResponse } from '../../src/domain/recorded-response.ts';
+import { RunResult } from '../../src/domain/run-result.ts';
 import { INTERRUPTED_CALL } from '../../src/domain/tool-text.ts';
-import { call, called, message, responded, resultsOf, runFake, said, tokens } from './fake-ports.ts';
+import { call, called, type FakeScript, message, responded, resultsOf, runFake, said, tokens } from './fake-ports.ts';
 import { testSnapshot, testTool } from './snapshot.ts';
 
 const tools = [testTool('t')];
@@ -168,6 +170,54 @@ describe('a cancelled run', () => {
       interrupted: true,
       content: [message('half an ans')],
     });
+  });
+
+  const givenUp = (text: string): RecordedResponse => ({
+    id: `partial-${text}`,
+    content: text === '' ? [] : [message(text)],
+    finishReason: 'interrupted',
+    usage: null,
+  });
+
+  it('has as its output the text that had arrived, and in its usage what is estimated for that, marked as such', async () => {
+    const partial = givenUp('half an ans');
+    const run = await runFake({
+      snapshot: testSnapshot({ tools }),
+      model: [responded([message('I look it up'), call('c1', 't')], { usage: tokens(7, 3) }), { type: 'cancelled', partial }],
+    });
+    const { usage, output } = run.result;
+    expect(output).toBe('half an ans');
+    expect(usage).toMatchObject({ promptTokens: 7, completionTokens: 3, totalTokens: 10, llmCalls: 2 });
+    expect(usage.estimated?.promptTokens).toBeGreaterThan(0);
+    expect(usage.estimated?.completionTokens).toBeGreaterThan(0);
+    expect(new RunResult(run.result).summary()).toContain(`| 10 tokens + ${usage.estimated?.totalTokens} estimated |`);
+    expect(String(new RunResult(run.result))).toContain(
+      `Tokens:   10 (prompt=7, completion=3) + ${usage.estimated?.totalTokens} estimated`,
+    );
+  });
+
+  it.each<[string, FakeScript['model'], string]>([
+    ['nothing of the answer had arrived', [{ type: 'cancelled', partial: givenUp('') }], 'I look it up'],
+    ['its request was never sent', [{ type: 'cancelled' }], 'I look it up'],
+    [
+      'an answer was given up for a message, and of the next one nothing had arrived',
+      [
+        { type: 'interrupted', partial: givenUp('half') },
+        { type: 'cancelled', partial: givenUp('') },
+      ],
+      'half',
+    ],
+    [
+      'an answer was given up for a message, and the step after that was complete',
+      [{ type: 'interrupted', partial: givenUp('half') }, responded([message('whole'), call('c2', 't')]), { type: 'cancelled' }],
+      'whole',
+    ],
+  ])('has as its output the last text that is recorded where %s', async (_, rest, output) => {
+    const run = await runFake({
+      snapshot: testSnapshot({ tools }),
+      model: [responded([message('I look it up'), call('c1', 't')]), ...rest],
+    });
+    expect(run.result).toMatchObject({ status: 'cancelled', output });
   });
 
   it('does not ask again after a step in which the request came', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { INTERRUPTED_CALL } from '../../src/domain/tool-text.ts';
+import { INTERRUPTED_CALL, RUNNING_CALL } from '../../src/domain/tool-text.ts';
 import type { ToolOutcome } from '../../src/loop/ports.ts';
 import { call, called, delivery, message, responded, resultsOf, returned, runFake, said, type FakeTool } from './fake-ports.ts';
 import { testSnapshot, testTool } from './snapshot.ts';
@@ -163,7 +163,7 @@ describe('a tool', () => {
 });
 
 describe('calls of a cancelled run', () => {
-  it('are answered with exactly the interrupted text', async () => {
+  it('are answered with what is known of them, and in these words', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('t')] }),
       model: [responded([message('working'), call('c1', 't'), call('c2', 't')])],
@@ -175,11 +175,12 @@ describe('calls of a cancelled run', () => {
         },
       },
     });
+    expect(RUNNING_CALL).toBe('Tool call was running when the run was cancelled; its outcome is unknown.');
     expect(INTERRUPTED_CALL).toBe('Tool call was interrupted and not executed. Please retry if needed.');
     expect(run.result).toMatchObject({ status: 'cancelled', stopReason: 'cancelled', output: 'working', stepsUsed: 1, toolCallsTotal: 2 });
     expect(run.state.steps[0]?.toolCalls.map(({ result, isError, durationMs }) => ({ result, isError, durationMs }))).toEqual([
       { result: 'finished', isError: false, durationMs: 1 },
-      { result: INTERRUPTED_CALL, isError: true, durationMs: null },
+      { result: RUNNING_CALL, isError: true, durationMs: null },
     ]);
     expect(run.state.context.events.at(-1)?.content.map((item) => item.type)).toEqual(['tool_result', 'tool_result']);
   });

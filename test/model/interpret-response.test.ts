@@ -85,6 +85,25 @@ test('arguments that are not JSON are a problem, and cut-off arguments are never
   expect(interpret({ ...cut, finishReason: 'max_tokens' }).problems?.['c1']).toContain('tool arguments were not valid JSON');
 });
 
+test('a call without arguments is one only where the model ended by itself', () => {
+  const ping = defineTool({ name: 'ping', description: 'Pings.', parameters: z.object({}), execute: () => 'pong' });
+  const snapshot = newSnapshot({ tools: [ping] });
+  const call = { id: 'c1', name: 'ping', arguments: '' };
+  const ends = (finishReason: string): RecordedResponse => interpret({ toolCalls: [call], finishReason }, { snapshot });
+  for (const ended of ['stop', 'tool_calls', 'function_call', 'end_turn', 'tool_use']) expect(ends(ended).problems).toBeUndefined();
+  for (const cut of ['length', 'max_tokens', 'content_filter', 'paused'])
+    expect(ends(cut).problems?.['c1']).toContain('the answer was cut off');
+});
+
+test('of a response that was cut off the calls that arrived whole may run', () => {
+  const toolCalls = [
+    { id: 'c1', name: 'add', arguments: '{"a":1,"b":2}' },
+    { id: 'c2', name: 'add', arguments: '' },
+    { id: 'c3', name: 'add', arguments: '{"a":1,"b"' },
+  ];
+  expect(Object.keys(interpret({ toolCalls, finishReason: 'length' }).problems ?? {})).toEqual(['c2', 'c3']);
+});
+
 test('a call to a tool that the agent does not have is left to the loop', () => {
   const recorded = interpret({ toolCalls: [{ id: 'c1', name: 'nope', arguments: '{broken' }] });
   expect(recorded.problems).toBeUndefined();

@@ -56,6 +56,26 @@ test.each([
 });
 
 test.each([
+  ['no arguments', undefined],
+  ['null', null],
+  ['empty text', ''],
+  ['blank text', ' \n'],
+  ['the text null', 'null'],
+  ['the beginning of an object', '{'],
+  ['a part of an object', '{"a": 1'],
+])('%s in an answer that was cut off is not a call without arguments', (_, given) => {
+  const parsed = parseToolCall({ id: 'c1', name: 'add', arguments: given }, { complete: false });
+  expect(parsed.arguments).toEqual({});
+  expect(parsed.problem).toMatch(
+    /^Error: tool arguments were not valid JSON\. Please retry with a JSON object\. \(.*the answer was cut off/,
+  );
+});
+
+test.each([{ a: 1 }, '{"a":1}', {}, '{}'])('%j that arrived whole is read, although the answer was cut off later', (given) => {
+  expect(parseToolCall({ id: 'c1', name: 'add', arguments: given }, { complete: false }).problem).toBeUndefined();
+});
+
+test.each([
   ["{'a': True}", { a: true }],
   ['{"a": 1,}', { a: 1 }],
   ['{"a": 1', { a: 1 }],

@@ -119,8 +119,8 @@ const CHANGES: readonly BrokenChange[] = [
   {
     what: 'does not look up what became of a call',
     file: 'src/loop/start-tool.ts',
-    find: "started.type === 'lost' && tool.verify",
-    replace: "started.type === 'lost' && tool.verify === undefined && tool.verify",
+    find: 'tool.verify && !ports.cancelRequested()',
+    replace: 'tool.verify === undefined && tool.verify',
     history: 'answers-lost',
     caught: { step: 1, expected: 'activity "verifyCall"', actual: 'activity "callModel"' },
   },

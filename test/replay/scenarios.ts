@@ -15,6 +15,7 @@ import {
 import type { CreateWorkerOptions } from '../../worker/index.ts';
 import { assistant, broken, search } from '../server/agents.ts';
 import { clerk } from '../server/decision-agents.ts';
+import { HeldArchive } from '../server/held-archive.ts';
 import { until } from '../server/until.ts';
 import { asker, teller } from './effect-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
@@ -58,6 +59,29 @@ const soon = defineTool({
 });
 const hasty = defineAgent({ name: 'hasty', model: 'scripted/m', tools: [soon] });
 
+let noted = 0;
+const noteOnce = defineTool({
+  name: 'note_once',
+  description: 'Notes a text',
+  parameters: z.object({ text: z.string() }),
+  execute: ({ text }) => `${text}${(noted += 1)}`,
+});
+const noting = defineAgent({ name: 'noting', model: 'scripted/m', tools: [noteOnce], parallel: false });
+const slow = defineTool({
+  name: 'slow',
+  description: 'Takes longer than its run may',
+  parameters: z.object({}),
+  execute: async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    return 'late';
+  },
+});
+const brief = defineAgent({ name: 'brief', model: 'scripted/m', tools: [slow], parallel: false, limits: { deadline: '1s' } });
+
+/** Archives that wait until something has happened to the run. */
+const archiveOfPaused = new HeldArchive();
+const archiveOfCancelled = new HeldArchive(() => noted === 1);
+
 /** The agents of the scenarios. */
 export const agents = [
   assistant,
@@ -70,6 +94,8 @@ export const agents = [
   clerk,
   bounded,
   hasty,
+  noting,
+  brief,
   locals,
   localsInSequence,
   teller,
@@ -93,6 +119,32 @@ export const scenarios: Record<string, Scenario> = {
   'failed-in-a-model-call': { agent: 'assistant', script: [lookUp, failWith('model_forbidden', 'no')] },
   'failed-with-an-unknown-agent': { agent: 'nobody', script: [] },
   'cancelled-in-a-model-call': { agent: 'assistant', script: [lookUp, hang('half')], meanwhile: cancelled },
+  'cancelled-with-a-partial-answer': { agent: 'assistant', script: [lookUp, hang('half')], meanwhile: cancelled },
+  'stopped-by-its-deadline-among-calls': { agent: 'brief', script: [together(callTool('slow', {}, 'c1'), callTool('slow', {}, 'c2'))] },
+  'resumed-while-archived': {
+    agent: 'assistant',
+    script: [lookUp, say('done')],
+    worker: { archive: archiveOfPaused, continueAsNew: { updates: 2 } },
+    meanwhile: async (run) => {
+      await run.pause();
+      await until(async () => (await run.status()).status === 'paused', 'the run is paused');
+      await run.send('one', { id: 'm1' });
+      await run.send('two', { id: 'm2' });
+      await archiveOfPaused.meanwhile(() => run.resume());
+    },
+  },
+  'cancelled-while-archived': {
+    agent: 'noting',
+    script: [together(say('I note'), ...['a', 'b', 'c'].map((text) => callTool('note_once', { text }, text)))],
+    continueAt: 8,
+    worker: { archive: archiveOfCancelled },
+    meanwhile: async (run) => {
+      await archiveOfCancelled.meanwhile(async () => {
+        await run.send('one more thing', { id: 'm1' });
+        await run.cancel('recorded');
+      });
+    },
+  },
   'two-agents-in-a-workflow': { agent: 'researcher', script: [say('facts'), say('text')], workflowType: 'report' },
   'two-agents-inline': { agent: 'researcher', script: [say('facts'), say('text')], workflowType: 'inlineReport' },
   'continued-after-every-step': {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RunHandle } from '../../src/client/index.ts';
 import { defineAgent, defineTool, type ToolDefinition } from '../../src/index.ts';
-import { INTERRUPTED_CALL } from '../../src/domain/tool-text.ts';
+import { INTERRUPTED_CALL, RUNNING_CALL } from '../../src/domain/tool-text.ts';
 import { SIGNALS } from '../../src/protocol.ts';
 import { callTool, hang, say, type ScriptedModel, scriptedModel, together } from '../../src/testing/index.ts';
 import { search } from './agents.ts';
@@ -98,7 +98,7 @@ const POINTS: Record<string, Point> = {
   'in a tool': {
     script: () => scriptedModel([together(callTool('wait', {}, 'c1'), lookUp)]),
     reach: ({ told }) => until(() => told.length === 1, 'the tool'),
-    results: [INTERRUPTED_CALL, 'found: a'],
+    results: [RUNNING_CALL, 'found: a'],
     told: ['c1 began', 'c1 was told'],
   },
   'while it is paused': {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool } from '../../src/index.ts';
-import { INTERRUPTED_CALL } from '../../src/domain/tool-text.ts';
+import { RUNNING_CALL } from '../../src/domain/tool-text.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../src/testing/index.ts';
 import { assistant } from './agents.ts';
 import { executionStatus, Testbed, until } from './testbed.ts';
@@ -54,8 +54,8 @@ test('cancelling during tools tells them by their signal, answers every call and
   const result = await handle.result({ steps: true });
   expect(result).toMatchObject({ status: 'cancelled', output: 'waiting', stepsUsed: 1 });
   expect(result.steps?.[0]?.toolCalls.map(({ callId, isError, result: text }) => [callId, isError, text])).toEqual([
-    ['c1', true, INTERRUPTED_CALL],
-    ['c2', true, INTERRUPTED_CALL],
+    ['c1', true, RUNNING_CALL],
+    ['c2', true, RUNNING_CALL],
   ]);
 });
 

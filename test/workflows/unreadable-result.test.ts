@@ -18,7 +18,10 @@ test('a result of a tool that cannot be read is an error that the model reads', 
 
 test('a result of a tool with an effect that happens once is lost where it cannot be read: the tool has run', () => {
   const tool = { ...testTool('pay'), effect: 'once' as const };
-  expect(outcomeOf({ name: 'pay', returned, failed: (error) => toolFailure(tool, error) }, result)).toEqual({ type: 'lost' });
+  expect(outcomeOf({ name: 'pay', returned, failed: (error) => toolFailure(tool, error) }, result)).toEqual({
+    type: 'lost',
+    reason: expect.stringContaining('cannot be read') as string,
+  });
 });
 
 test('an answer of a model that cannot be read is a failure of the call', () => {

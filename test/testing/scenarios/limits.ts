@@ -98,7 +98,7 @@ export const MESSAGES = [
   scenario('a cancellation does not wait for a tool', agentWith([look]), {
     script: [callTool('look')],
     meanwhile: [cancelRun('enough', { step: 1, tool: 'look' })],
-    story: [/calls/, /^look failed: Tool call was interrupted/],
+    story: [/calls/, /^look failed: Tool call was running when the run was cancelled/],
     status: 'cancelled',
   }),
 ];

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { newStep, newToolCallRecord } from '../../src/domain/step.ts';
+import { newRunState } from '../../src/loop/run-state.ts';
+import { currentDetails } from '../../workflows/current-details.ts';
+import { testSnapshot } from '../loop/snapshot.ts';
+
+const AT = '2023-11-14T22:13:20.000Z';
+
+test('the details name the newest calls that were looked up, and why', () => {
+  const state = newRunState(
+    { runId: 'run-1', snapshot: testSnapshot(), input: 'Q', startedAt: Date.parse(AT) },
+    { now: () => Date.parse(AT), uuid: () => 'e0' },
+  );
+  const verified = { happened: false, reason: 'its worker gave no answer' };
+  state.steps = [1, 2, 3, 4].map((step) => ({
+    ...newStep(step),
+    toolCalls: [newToolCallRecord('look', 'l', AT), { ...newToolCallRecord('pay', 'p', AT), verified }],
+  }));
+  const lines = currentDetails(state)
+    .split('\n')
+    .filter((line) => line.includes('verified'));
+  expect(lines).toEqual(
+    [2, 3, 4].map((step) => `- **pay** of step ${step} verified: it did not happen (its answer was lost: its worker gave no answer)`),
+  );
+});
