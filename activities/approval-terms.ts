@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ApprovalContext, askedTerms, type ToolApproval } from '../src/define/approval-options.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
-import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { ApprovalTerms } from '../src/domain/approval.ts';
 import { isToolCall, type ToolCall } from '../src/domain/content.ts';
 import { cutText } from '../src/domain/cut-content.ts';
@@ -11,8 +11,10 @@ import { canonicalJson } from '../src/domain/json.ts';
 import type { RecordedResponse } from '../src/domain/recorded-response.ts';
 import { type DataView, type OfRun, QUERIES } from '../src/protocol.ts';
 import { calledTool } from './called-tool.ts';
+import { MissingHere } from './missing-here.ts';
 import { queryRun, runIdOf } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
+import { isWaitOver } from './waiting-attempt.ts';
 
 /** 132 bits in base64url, as in the digest of a snapshot. */
 const DIGEST_LENGTH = 22;
@@ -60,6 +62,19 @@ export function callDigest({ name, arguments: args }: ToolCall): string {
     .update(canonicalJson({ name, arguments: args }))
     .digest('base64url')
     .slice(0, DIGEST_LENGTH);
+}
+
+/**
+ * Throws `MissingHere` where this worker lacks the predicate of a tool, which another one may have. Once nobody waits for
+ * another worker any more, the calls of that tool need a decision.
+ */
+export function requirePredicate(runtime: ActivityRuntime, { name: agentName }: AgentSnapshot, { name, approval, mcp }: ToolSnapshot): void {
+  if (approval?.when !== 'predicate' || isWaitOver()) return;
+  const tool = calledTool(runtime, { agentName, ...(mcp === undefined ? {} : { mcp }) }, name);
+  if (tool === undefined) throw runtime.registry.missingTool(agentName, name, mcp?.server);
+  if (typeof tool.approval?.when === 'function') return;
+  const message = `This worker does not have what says whether a call of tool "${name}" needs approval`;
+  throw new MissingHere('unknown_tool', message, { kind: '"approval" of tool', name, known: [] });
 }
 
 /** What the predicate of a call says, with the deps and the state that `data` gives. */

@@ -43,6 +43,10 @@ export interface ActivityRuntime {
   continueAsNew: ContinueAsNewThresholds | undefined;
   /** Runs are pinned to the worker's build, and move to the current one where they continue as new. */
   upgradeOnContinueAsNew: boolean;
+  /** The worker as Temporal knows it: `pid@host` by default. */
+  identity: string;
+  /** Milliseconds that a run waits for a worker which has what this one lacks. */
+  missingTimeoutMs: number;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
   /** Which of Longhaul's search attributes the namespace has, once the worker knows. */

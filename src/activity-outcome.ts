@@ -2,7 +2,8 @@ import { ActivityFailure, ApplicationFailure, CancelledFailure, TimeoutFailure }
 import type { ApprovalTerms } from './domain/approval.ts';
 import type { ToolSnapshot } from './domain/agent-snapshot.ts';
 import { attemptsOf } from './domain/tool-policy.ts';
-import { attemptsText, notHappened } from './domain/tool-text.ts';
+import { attemptsText, noWorkerHas, notHappened } from './domain/tool-text.ts';
+import { ATTEMPTS_USED_UP } from './domain/worker-wait.ts';
 import { errorMessage, isErrorCode, type ErrorCode } from './domain/error.ts';
 import { spentIn } from './domain/spent.ts';
 import type { Spent } from './domain/usage.ts';
@@ -26,6 +27,8 @@ export function activityProblem(error: unknown): ActivityProblem {
   if (cause instanceof CancelledFailure) return { type: 'cancelled' };
   if (cause instanceof TimeoutFailure) return { type: 'timed_out', message: `${cause.message} (${cause.timeoutType})` };
   if (cause instanceof ApplicationFailure) {
+    // Its attempts were ended from outside, one after the other.
+    if (cause.type === ATTEMPTS_USED_UP) return { type: 'timed_out', message: cause.message };
     return { type: 'failed', code: isErrorCode(cause.type) ? cause.type : undefined, message: cause.message };
   }
   return { type: 'failed', code: undefined, message: errorMessage(cause) };
@@ -82,7 +85,17 @@ export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return { type: 'cancelled' };
   if (tool.effect === 'once' && !hasNotBegun(error)) return { type: 'lost' };
+  const message = missingMessage(tool, error);
+  if (message !== undefined) return { ...errorOutcome(noWorkerHas(tool.name)), noWorker: { code: 'unknown_tool', message } };
   return errorOutcome(problem.type === 'timed_out' ? timeoutText(tool, error) : problem.message);
+}
+
+/** Why the call could not be made, where the workers that took it lack the tool: for a person, and not for a model. */
+function missingMessage({ name }: ToolSnapshot, error: unknown): string | undefined {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (!(cause instanceof ApplicationFailure)) return undefined;
+  if (cause.type === 'NotFoundError') return `No worker that took a call of tool "${name}" has it. Start one that has, on the task queue of the run`;
+  return cause.type === 'unknown_tool' ? cause.message : undefined;
 }
 
 /** A worker that is alive ends a call at its time by itself: what the server ends has often lost its worker. */
@@ -110,7 +123,7 @@ export function termsFailure(eventId: string, index: number): ApprovalTerms {
   return { digest: `${eventId}/${index}`, reason: 'Whether the call needs approval could not be told' };
 }
 
-function errorOutcome(message: string): ToolOutcome {
+function errorOutcome(message: string): ToolOutcome & { type: 'result' } {
   return { type: 'result', status: 'error', content: [message], durationMs: null };
 }
 

@@ -2,12 +2,14 @@ import type { ApprovalView } from '../src/domain/approval.ts';
 import { isToolCall } from '../src/domain/content.ts';
 import { decisionHints } from '../src/domain/decision-hints.ts';
 import { dollars } from '../src/domain/dollars.ts';
+import { missingText } from '../src/domain/missing.ts';
 import { eventsText } from '../src/domain/not-archived.ts';
 import { oneLine } from '../src/domain/text.ts';
 import { approvalViews } from '../src/loop/approval-view.ts';
 import { used } from '../src/loop/limits.ts';
 import type { RunState } from '../src/loop/run-state.ts';
 import { thoughtOf } from '../src/loop/thought.ts';
+import type { LiveRun } from './live-run.ts';
 
 /** The details travel in a URL in the Temporal UI, so they are kept short. Bytes. */
 const THOUGHT_BYTES = 600;
@@ -23,11 +25,13 @@ const SHOWN_RANGES = 3;
 /** The panel of the UI is as high as its content less two lines: what it cuts off should be blank (a no-break space). */
 const BLANK_LINE = '\u00a0';
 
-/** What the Temporal UI shows of a run under "Current Details", in Markdown. */
-export function currentDetails(state: RunState): string {
+/** What the Temporal UI shows of a run under "Current Details", in Markdown. Without a state the agent is not known yet. */
+export function currentDetails(state: RunState | undefined, run: Pick<LiveRun, 'agentName' | 'missing'>): string {
+  const lacking = missingLines(run);
+  if (state === undefined) return [`### ${shown(run.agentName, ERROR_BYTES)}: running`, '', ...lacking, '', BLANK_LINE].join('\n');
   const { snapshot, status, lastError } = state;
   const thought = lastThought(state);
-  const lines = [`### ${snapshot.name}: ${status}`, '', ...usageLines(state), ...archiveLines(state), ...approvalLines(state)];
+  const lines = [`### ${snapshot.name}: ${status}`, '', ...usageLines(state), ...lacking, ...archiveLines(state), ...approvalLines(state)];
   if (thought !== '') lines.push('', '**Last thought**', '', shown(thought, THOUGHT_BYTES));
   if (lastError !== undefined) lines.push('', '**Last error**', '', shown(lastError, ERROR_BYTES));
   return [...lines, '', BLANK_LINE].join('\n');
@@ -56,6 +60,11 @@ function usageLines(state: RunState): string[] {
   }
   if (limits.deadlineMs !== undefined) lines.push(`- **Deadline** ${new Date(startedAt + limits.deadlineMs).toISOString()}`);
   return lines;
+}
+
+/** Says what the run waits for because workers lack it: which one, since when. */
+function missingLines({ missing }: Pick<LiveRun, 'missing'>): string[] {
+  return missing.slice(-SHOWN_RANGES).map((one) => `- **Waits for another worker** ${shown(missingText(one), ERROR_BYTES * 2)}`);
 }
 
 /** Says what the archive is being given, and what it does not have. */

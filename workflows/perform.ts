@@ -1,6 +1,7 @@
-import { ApplicationFailure } from '@temporalio/common';
-import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { CancellationScope, patched, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
 import type { ActivityCall } from '../src/calls/activity-call.ts';
+import { ANOTHER_WORKER, isOwn, type Lack, lackIn, onAnotherWorker, pauseMs } from '../src/calls/another-worker.ts';
 import { whyUnreadable } from '../src/domain/unreadable.ts';
 import type { LiveRun } from './live-run.ts';
 
@@ -14,24 +15,73 @@ type Activities<Input, Output> = Record<string, (input: Input) => Promise<Output
 export function perform<Input, Output, Outcome>(
   run: LiveRun,
   call: ActivityCall<Input, Output, Outcome>,
-  work: () => Promise<Output> = () => begin(call),
+  work: Work = begin,
 ): Promise<Outcome> {
   const before = run.inbox.updates;
-  const count = (): void => {
+  return outcomeOn(run, call, work, () => {
     run.activitiesEnded += 1;
     run.recentUpdates = run.inbox.updates - before;
-  };
+  });
+}
+
+/** Begins an activity. */
+type Work = <Input, Output>(call: Asked<Input>) => Promise<Output>;
+
+/** What the end of an activity means, on whatever worker it comes to one. `ended` is told of each end. */
+export function outcomeOn<Input, Output, Outcome>(
+  run: LiveRun,
+  call: ActivityCall<Input, Output, Outcome>,
+  work: Work,
+  ended: () => void,
+  waited?: Waited,
+): Promise<Outcome> {
   // On the activity's own promise: in the sandbox every further one costs a stack trace.
-  return work().then(
+  return work<Input, Output>(call).then(
     (output) => {
-      count();
+      ended();
+      if (waited !== undefined) found(run, waited);
       return outcomeOf(call, output);
     },
     (error: unknown) => {
-      count();
-      return call.failed(error);
+      ended();
+      if (waited !== undefined) found(run, waited);
+      const lack = lackIn(call, error, waited, Date.now());
+      if (lack === undefined || !patched(ANOTHER_WORKER)) return call.failed(error);
+      if (CancellationScope.current().consideredCancelled) return call.failed(isOwn(call.name) ? new CancelledFailure('CANCELLED') : error);
+      return elsewhere(run, call, work, ended, { missing: lack, times: (waited?.times ?? -1) + 1 });
     },
   );
+}
+
+/** What an activity waits for, and how often it has been scheduled again before. */
+interface Waited {
+  missing: Lack;
+  times: number;
+}
+
+/** Has the activity tried on other workers, and shows meanwhile what the run waits for. */
+async function elsewhere<Input, Output, Outcome>(
+  run: LiveRun,
+  call: ActivityCall<Input, Output, Outcome>,
+  work: Work,
+  ended: () => void,
+  waited: Waited,
+): Promise<Outcome> {
+  run.missing.push(waited.missing);
+  run.showMissing?.();
+  try {
+    const wait = pauseMs(waited.times);
+    if (wait > 0) await sleep(wait, { summary: `no worker has ${waited.missing.kind} ${waited.missing.name} yet` });
+  } catch (error) {
+    found(run, waited);
+    return call.failed(error);
+  }
+  return outcomeOn(run, onAnotherWorker(call, waited.missing, Date.now()), work, ended, waited);
+}
+
+function found(run: LiveRun, { missing }: Waited): void {
+  run.missing = run.missing.filter((one) => one !== missing);
+  run.showMissing?.();
 }
 
 /** Reads what an activity returned. A result that cannot be read is a failure of no code: the activity may have done its work. */

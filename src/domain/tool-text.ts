@@ -11,6 +11,11 @@ export function unknownTool(name: string): string {
   return `Tool '${name}' not found in agent's tool list`;
 }
 
+/** What a call is answered with that no worker could make. */
+export function noWorkerHas(name: string): string {
+  return `Tool '${name}' is not executable: no worker has it at the moment.`;
+}
+
 /** A tool result as text (seed 001): values joined by line breaks, those that are not text as JSON. */
 export function resultText(content: JsonValue[]): string {
   return content.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join('\n');

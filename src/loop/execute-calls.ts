@@ -4,7 +4,8 @@ import { InFlight, MAX_BYTES_IN_FLIGHT } from './in-flight.ts';
 import type { ToolsPosition } from './next-step.ts';
 import { executeWithDecisions } from './execute-with-decisions.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
-import type { Acting, PreparedCall } from './prepare-call.ts';
+import { noWorker } from './no-worker.ts';
+import { type Acting, interrupted, type PreparedCall } from './prepare-call.ts';
 import type { RunState } from './run-state.ts';
 import { withChanges } from './apply-changes.ts';
 import { isAskedAbout } from './approvals.ts';
@@ -60,6 +61,10 @@ async function executeInSequence(acting: Acting, ports: RunPorts, batch: Batch):
   const { prepared, outcomes } = batch;
   for (const [place, one] of prepared.entries()) {
     if (outcomes[place] !== null) continue;
+    if (noWorker(ports, outcomes) !== undefined) {
+      outcomes[place] = interrupted();
+      continue;
+    }
     if (continueBeforeTool(state, ports, batch)) return outcomes;
     if (mayAskAgain(one) && (await askAgain(ports, batch, place)))
       return executeWithDecisions(acting, ports, { ...batch, inSequence: true });
@@ -111,7 +116,7 @@ async function startInTurn(state: RunState, ports: RunPorts, batch: Batch): Prom
     }
     const bytes = bytesInFlight(one.invocation);
     while (!calls.hasRoomFor(bytes) && ports.allows('bounded-fan-out')) await calls.one();
-    const instead = givenUp(ports, one);
+    const instead = givenUp(ports, one) ?? (noWorker(ports, outcomes) === undefined ? undefined : interrupted());
     if (instead !== undefined) {
       outcomes[place] = instead;
       continue;

@@ -76,6 +76,8 @@ export type ToolOutcome =
       asksRetry?: true;
       /** The call may have taken effect, and nobody knows. */
       isUnknown?: true;
+      /** No worker had the tool, however long others were waited for: the run ends. */
+      noWorker?: { code: ErrorCode; message: string };
       /** Where the result was recorded ahead of others of its response: when. ISO 8601. */
       recordedAt?: string;
     }
@@ -130,7 +132,7 @@ export interface Growth {
 }
 
 /** Behaviour that runs which began without it must not show when they are replayed. */
-export type LoopChange = 'compaction' | 'bounded-fan-out' | 'refused-requests' | 'late-arrivals';
+export type LoopChange = 'compaction' | 'bounded-fan-out' | 'refused-requests' | 'late-arrivals' | 'another-worker';
 
 /** Every effect of the loop. Ports must not reject: what goes wrong is an outcome. */
 export interface RunPorts extends RunClock {

@@ -116,6 +116,8 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     turns: new ToolTurns(),
     continueAsNew: undefined,
     upgradeOnContinueAsNew: false,
+    identity: 'worker-1',
+    missingTimeoutMs: 600_000,
     heartbeatMs: 60_000,
     searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
   };

@@ -36,6 +36,8 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     turns: new ToolTurns(),
     continueAsNew: undefined,
     upgradeOnContinueAsNew: false,
+    identity: 'worker-1',
+    missingTimeoutMs: 600_000,
     heartbeatMs: 5_000,
     searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
     ...changes,

@@ -150,9 +150,9 @@ async function end(checked: CheckedStart & { ok: true }): Promise<RunResultField
       isCancelled = true;
       return Promise.resolve();
     },
-    recorded: (changed) => void currentDetails(changed),
+    recorded: (changed) => void currentDetails(changed, checked.run),
   };
-  currentDetails(state);
+  currentDetails(state, checked.run);
   const ended = await runLoop(state, ports, start.position).catch((error: unknown) => ({
     type: 'finished' as const,
     result: closeRun(state, ports, {
