@@ -34,7 +34,7 @@ export function lastDetails(): unknown {
 }
 
 /** Waits between attempts that workers could not make, in milliseconds: soon, since most of a queue's workers may have what is missing. */
-const WAIT_MS = { first: 250, longest: 10_000 };
+const WAIT_MS = { first: 250, longest: 5_000 };
 
 /** When the activity is tried on the next worker, in milliseconds; undefined where it is not, because others were waited for long enough. */
 export function nextWorkerAfterMs(): number | undefined {
