@@ -42,7 +42,11 @@ export class AgentRegistry {
   agent(name: string): AnyAgent {
     const agent = this.#agents.get(name);
     if (agent !== undefined) return agent;
-    throw missing('unknown_agent', `No agent "${name}" is registered in this worker`, { kind: 'agent', name, known: [...this.#agents.keys()] });
+    throw missing('unknown_agent', `No agent "${name}" is registered in this worker`, {
+      kind: 'agent',
+      name,
+      known: [...this.#agents.keys()],
+    });
   }
 
   /** The model client for `provider/model`. Throws `unknown_provider` with the known names. */

@@ -11,8 +11,7 @@ import { canonicalJson } from '../src/domain/json.ts';
 import type { RecordedResponse } from '../src/domain/recorded-response.ts';
 import { type DataView, type OfRun, QUERIES } from '../src/protocol.ts';
 import { calledTool } from './called-tool.ts';
-import { MissingHere } from './missing-here.ts';
-import { queryRun, runIdOf } from './run-access.ts';
+import { queryRun, runIdOf, runKey } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { isWaitOver } from './waiting-attempt.ts';
 
@@ -65,16 +64,21 @@ export function callDigest({ name, arguments: args }: ToolCall): string {
 }
 
 /**
- * Throws `MissingHere` where this worker lacks the predicate of a tool, which another one may have. Once nobody waits for
- * another worker any more, the calls of that tool need a decision.
+ * Throws `MissingHere` where this worker lacks a tool whose predicate the run has, and another worker may have it: before
+ * anything is paid for. Once others have been waited for, the calls of that tool need a decision, here and for the rest of
+ * the run; and so they do where the tool has no predicate any more.
  */
-export function requirePredicate(runtime: ActivityRuntime, { name: agentName }: AgentSnapshot, { name, approval, mcp }: ToolSnapshot): void {
-  if (approval?.when !== 'predicate' || isWaitOver()) return;
-  const tool = calledTool(runtime, { agentName, ...(mcp === undefined ? {} : { mcp }) }, name);
-  if (tool === undefined) throw runtime.registry.missingTool(agentName, name, mcp?.server);
-  if (typeof tool.approval?.when === 'function') return;
-  const message = `This worker does not have what says whether a call of tool "${name}" needs approval`;
-  throw new MissingHere('unknown_tool', message, { kind: '"approval" of tool', name, known: [] });
+export function requirePredicate(
+  runtime: ActivityRuntime,
+  run: OfRun,
+  { name: agentName }: AgentSnapshot,
+  { name, approval, mcp }: ToolSnapshot,
+): void {
+  if (approval?.when !== 'predicate') return;
+  if (calledTool(runtime, { agentName, ...(mcp === undefined ? {} : { mcp }) }, name) !== undefined) return;
+  const place = `${runKey(run).chain}/${name}`;
+  if (isWaitOver()) runtime.waitedFor.add(place);
+  if (!runtime.waitedFor.has(place)) throw runtime.registry.missingTool(agentName, name, mcp?.server);
 }
 
 /** What the predicate of a call says, with the deps and the state that `data` gives. */

@@ -12,7 +12,7 @@ export function askTermsActivity(runtime: ActivityRuntime): (input: AskTermsInpu
   return failingAs('internal', async (input) => {
     const snapshot = await runtime.snapshots.load(input, input.agent);
     const tool = snapshot.tools.find(({ name }) => name === input.tool);
-    if (tool !== undefined) requirePredicate(runtime, snapshot, tool);
+    if (tool !== undefined) requirePredicate(runtime, input, snapshot, tool);
     const call = {
       type: 'tool_call' as const,
       toolCallId: input.callId,

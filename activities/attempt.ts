@@ -51,7 +51,13 @@ export async function attempt<Result>(
   const everyMs = Math.max(1, Math.min(heartbeatMs, (heartbeatTimeoutMs ?? Infinity) / MISSED_HEARTBEATS));
   // What a timer throws would end the process.
   const lacked = lackedAttempts();
-  const beat = (): void => heartbeat(withLacked(lacked, detailsOf(() => current())));
+  const beat = (): void =>
+    heartbeat(
+      withLacked(
+        lacked,
+        detailsOf(() => current()),
+      ),
+    );
   const timer = setInterval(beat, everyMs);
   try {
     return await work({

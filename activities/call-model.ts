@@ -23,7 +23,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const snapshot = await runtime.snapshots.load(input, input.agent);
   const client = runtime.registry.provider(snapshot.model);
   // Before anything is paid for. The final attempt runs no tools.
-  if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, snapshot, tool);
+  if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
   const request = buildRequest(snapshot, conversationOf(window.events), input.final === true);
   const { heartbeatMs } = snapshot.timing;

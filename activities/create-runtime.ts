@@ -21,6 +21,7 @@ import type { ActivityRuntime } from './runtime.ts';
 import { SecretVault } from './secret-vault.ts';
 import { ToolTurns } from './tool-turns.ts';
 import { TranscriptCache } from './transcript.ts';
+import { WaitedFor } from './waited-for.ts';
 import { workerResources } from './worker-resources.ts';
 
 /** What the activities of a worker are made of. */
@@ -101,6 +102,7 @@ export function createRuntime(options: RuntimeOptions, surroundings: RuntimeSurr
     continueAsNew: thresholds(options.continueAsNew),
     upgradeOnContinueAsNew,
     identity: `${process.pid}@${hostname()}`,
+    waitedFor: new WaitedFor(),
     missingTimeoutMs: milliseconds(options.missingTimeout ?? DEFAULT_MISSING_TIMEOUT_MS, 'the worker: "missingTimeout"'),
     heartbeatMs: options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS,
     searchAttributes,

@@ -9,7 +9,16 @@ import { toFailure } from './failure.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import type { SoundFailure } from './sound-failure.ts';
-import { attemptNumber, attemptsAllowed, isWaitOver, lackedAttempts, lastDetails, nextWorkerAfterMs, waitTimes, withWorkerWait } from './waiting-attempt.ts';
+import {
+  attemptNumber,
+  attemptsAllowed,
+  isWaitOver,
+  lackedAttempts,
+  lastDetails,
+  nextWorkerAfterMs,
+  waitTimes,
+  withWorkerWait,
+} from './waiting-attempt.ts';
 
 /** What a failure says of the worker that it is from. */
 type WorkerFacts = Pick<ActivityRuntime, 'identity' | 'missingTimeoutMs'>;
@@ -19,7 +28,10 @@ type WorkerFacts = Pick<ActivityRuntime, 'identity' | 'missingTimeoutMs'>;
  * and the run has the activity scheduled again, to be tried on one worker after the other. From then on the server knows
  * no number of attempts: those that are made are counted here.
  */
-export function onAnyWorker<Input, Output>(worker: WorkerFacts, activity: (input: Input) => Promise<Output>): (input: Input) => Promise<Output> {
+export function onAnyWorker<Input, Output>(
+  worker: WorkerFacts,
+  activity: (input: Input) => Promise<Output>,
+): (input: Input) => Promise<Output> {
   return (input) => {
     const wait = (input as OfRun | undefined)?.awaitsWorker;
     return withWorkerWait(wait, async () => {
@@ -42,7 +54,11 @@ function lackOf(failure: SoundFailure): MissingThing | undefined {
 }
 
 /** The first one goes to the run, which then knows; the others to the next worker, as long as one is waited for. */
-function lackHere({ identity, missingTimeoutMs }: WorkerFacts, { message, type }: ApplicationFailure, thing: MissingThing): ApplicationFailure {
+function lackHere(
+  { identity, missingTimeoutMs }: WorkerFacts,
+  { message, type }: ApplicationFailure,
+  thing: MissingThing,
+): ApplicationFailure {
   const { kind, name, known } = thing;
   const told: MissingDetails = { kind, name, known, worker: identity, ...waitTimes() };
   const parts = { message, ...(type ? { type } : {}) };

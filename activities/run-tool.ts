@@ -51,18 +51,14 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   const name = activityInfo().activityType;
   const tool = calledTool(runtime, input, name);
   if (tool === undefined) throw runtime.registry.missingTool(input.agentName, name, input.mcp?.server);
-  const output = await attempt(
-    runtime.aborts,
-    { heartbeatMs: runtime.heartbeatMs, details: lastDetails },
-    async (own) => {
-      // Heartbeats go on meanwhile: a run that is slow to answer, or opening again what was lost, may take longer than the
-      // server waits for one, and a call that it has given up must not begin.
-      const args = await argumentsOf(runtime, input);
-      const { deps, state } = await dataFor(input);
-      const resources = await runtime.resourcePool.use(tool.resources);
-      return runAttempt(runtime, { input, name, tool, args, deps, state, resources }, own);
-    },
-  );
+  const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (own) => {
+    // Heartbeats go on meanwhile: a run that is slow to answer, or opening again what was lost, may take longer than the
+    // server waits for one, and a call that it has given up must not begin.
+    const args = await argumentsOf(runtime, input);
+    const { deps, state } = await dataFor(input);
+    const resources = await runtime.resourcePool.use(tool.resources);
+    return runAttempt(runtime, { input, name, tool, args, deps, state, resources }, own);
+  });
   if (!output.lost) runtime.transcripts.addResult(runKey(input), output.id, input.eventId, toolResult(name, input, output));
   return output;
 }

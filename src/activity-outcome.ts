@@ -94,7 +94,8 @@ export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
 function missingMessage({ name }: ToolSnapshot, error: unknown): string | undefined {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (!(cause instanceof ApplicationFailure)) return undefined;
-  if (cause.type === 'NotFoundError') return `No worker that took a call of tool "${name}" has it. Start one that has, on the task queue of the run`;
+  if (cause.type === 'NotFoundError')
+    return `No worker that took a call of tool "${name}" has it. Start one that has, on the task queue of the run`;
   return cause.type === 'unknown_tool' ? cause.message : undefined;
 }
 

@@ -41,7 +41,16 @@ class UnknownCarryVersion extends Error {
  * where what that carried over is of a version that this release does not know.
  */
 export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdentity): CheckedStart {
-  const blank = { ...identity, agentName: '', deps: {}, executions: 1, inbox: new Inbox(), ...NOTHING_YET, authorizing: new Map(), missing: [] };
+  const blank = {
+    ...identity,
+    agentName: '',
+    deps: {},
+    executions: 1,
+    inbox: new Inbox(),
+    ...NOTHING_YET,
+    authorizing: new Map(),
+    missing: [],
+  };
   const problem = givenProblem(raw);
   if (problem !== undefined)
     return { run: blank, ok: false, code: 'invalid_input', problem: `The input of the run does not fit: ${problem}` };

@@ -31,7 +31,12 @@ interface Waited {
 }
 
 /** What the worker of a failed activity lacked that another one may have; undefined where it failed otherwise, or where others were waited for long enough. */
-export function lackIn(call: Pick<ActivityCall<never, never, never>, 'name'>, error: unknown, waited: Waited | undefined, now: number): Lack | undefined {
+export function lackIn(
+  call: Pick<ActivityCall<never, never, never>, 'name'>,
+  error: unknown,
+  waited: Waited | undefined,
+  now: number,
+): Lack | undefined {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (!(cause instanceof ApplicationFailure)) return undefined;
   const told = missingIn(cause.details?.[0]);

@@ -18,7 +18,10 @@ export function waitSignal({ timeoutMs, signal }: WaitOptions): AbortSignal | un
 export function waitEnded(runId: string, { timeoutMs, signal }: WaitOptions, missing: readonly Missing[] = []): unknown {
   if (signal?.aborted) return signal.reason;
   const why = missing.map((one) => ` ${missingText(one)}`).join('');
-  return new LonghaulError('wait_timeout', `Run "${runId}" has not ended within ${timeoutMs} ms. It goes on: wait again, or cancel it.${why}`);
+  return new LonghaulError(
+    'wait_timeout',
+    `Run "${runId}" has not ended within ${timeoutMs} ms. It goes on: wait again, or cancel it.${why}`,
+  );
 }
 
 /** Waits, or rejects with the reason of the signal. */

@@ -2,7 +2,7 @@ import type { ErrorCode } from './error.ts';
 import { nearestName } from './nearest-name.ts';
 
 /** What a worker may lack of what a run needs, in the words of the messages. */
-export type MissingKind = 'agent' | 'provider' | 'tool' | 'MCP server' | '"verify" of tool' | '"approval" of tool' | 'hook' | 'activity';
+export type MissingKind = 'agent' | 'provider' | 'tool' | 'MCP server' | '"verify" of tool' | 'hook' | 'activity';
 
 /** Something that a worker lacks: a fact about that worker, since another one of the task queue may have it. */
 export interface MissingThing {

@@ -53,7 +53,9 @@ test('runs of a new agent all complete while the old worker takes half of their 
   await old(testbed, model);
   const fresh = defineAgent({ name: 'fresh', model: 'scripted/m' });
   await testbed.work({ agents: [fresh], providers: { scripted: model } });
-  const runs = await Promise.all(Array.from({ length: 8 }, () => testbed.client.start(fresh, { input: 'Q', taskQueue: testbed.taskQueue })));
+  const runs = await Promise.all(
+    Array.from({ length: 8 }, () => testbed.client.start(fresh, { input: 'Q', taskQueue: testbed.taskQueue })),
+  );
   const results = await Promise.all(runs.map((run) => run.result()));
   expect(results.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 'completed'));
   const times = await Promise.all(runs.map((run) => scheduled(testbed, run, 'resolveAgent')));
@@ -133,6 +135,8 @@ test('a tool that no worker has in time ends the run, and no model reads why', a
   const result = await run.result({ steps: true });
   expect(result).toMatchObject({ status: 'error', errorCode: 'unknown_tool', stepsUsed: 1 });
   expect(result.error).toContain('No tool "tool_b" of agent "clerk" in this worker');
-  expect(result.steps?.[0]?.toolCalls).toMatchObject([{ isError: true, result: "Tool 'tool_b' is not executable: no worker has it at the moment." }]);
+  expect(result.steps?.[0]?.toolCalls).toMatchObject([
+    { isError: true, result: "Tool 'tool_b' is not executable: no worker has it at the moment." },
+  ]);
   expect(model.requests).toHaveLength(1);
 });
