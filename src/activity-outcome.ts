@@ -5,6 +5,7 @@ import { attemptsOf } from './domain/tool-policy.ts';
 import { attemptsText, noWorkerHas, notHappened } from './domain/tool-text.ts';
 import { ATTEMPTS_USED_UP } from './domain/worker-wait.ts';
 import { errorMessage, isErrorCode, type ErrorCode } from './domain/error.ts';
+import { missingIn } from './domain/missing-details.ts';
 import { spentIn } from './domain/spent.ts';
 import type { Spent } from './domain/usage.ts';
 import type { Authorization, ModelCallOutcome, NotifyOutcome, SummaryOutcome, ToolOutcome } from './loop/ports.ts';
@@ -65,7 +66,10 @@ export function modelFailure(model: string, error: unknown): Extract<ModelCallOu
 /** What the attempts of a call to a model have cost that failed: its last failure says so, or the last heartbeat where there is none. */
 function spentOn(error: unknown): Spent | undefined {
   const cause = error instanceof ActivityFailure ? error.cause : error;
-  if (cause instanceof ApplicationFailure) return spentIn(cause.details?.[0]);
+  if (cause instanceof ApplicationFailure) {
+    const [details]: unknown[] = cause.details ?? [];
+    return spentIn(details) ?? spentIn(missingIn(details)?.details);
+  }
   // An activity that was waiting for its next attempt timed out after a failure.
   if (cause instanceof TimeoutFailure) return spentIn(cause.lastHeartbeatDetails) ?? spentOn(cause.cause);
   return undefined;
