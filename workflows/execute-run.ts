@@ -49,7 +49,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
 
 async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<LoopEnd> {
   const asked = resolveCall(run, input);
-  const resolved = await outcomeOn(run, asked, beginActivity, () => undefined);
+  const resolved = await outcomeOn(run, asked, { work: beginActivity, ended: () => undefined });
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelled(run) };
   if (resolved.type === 'failed') return { type: 'finished', result: failed(run, resolved.code, resolved.message) };
   const { snapshot } = resolved;

@@ -18,39 +18,21 @@ export function perform<Input, Output, Outcome>(
   work: Work = begin,
 ): Promise<Outcome> {
   const before = run.inbox.updates;
-  return outcomeOn(run, call, work, () => {
+  const ended = (): void => {
     run.activitiesEnded += 1;
     run.recentUpdates = run.inbox.updates - before;
-  });
+  };
+  return outcomeOn(run, call, { work, ended });
 }
 
 /** Begins an activity. */
 type Work = <Input, Output>(call: Asked<Input>) => Promise<Output>;
 
-/** What the end of an activity means, on whatever worker it comes to one. `ended` is told of each end. */
-export function outcomeOn<Input, Output, Outcome>(
-  run: LiveRun,
-  call: ActivityCall<Input, Output, Outcome>,
-  work: Work,
-  ended: () => void,
-  waited?: Waited,
-): Promise<Outcome> {
-  // On the activity's own promise: in the sandbox every further one costs a stack trace.
-  return work<Input, Output>(call).then(
-    (output) => {
-      ended();
-      if (waited !== undefined) found(run, waited);
-      return outcomeOf(call, output);
-    },
-    (error: unknown) => {
-      ended();
-      if (waited !== undefined) found(run, waited);
-      const lack = lackIn(call, error, waited, Date.now());
-      if (lack === undefined || !patched(ANOTHER_WORKER)) return call.failed(error);
-      if (CancellationScope.current().consideredCancelled) return call.failed(isOwn(call.name) ? new CancelledFailure('CANCELLED') : error);
-      return elsewhere(run, call, work, ended, { missing: lack, times: (waited?.times ?? -1) + 1 });
-    },
-  );
+/** How an activity is performed. */
+interface Performing {
+  work: Work;
+  /** Told of each end. */
+  ended: () => void;
 }
 
 /** What an activity waits for, and how often it has been scheduled again before. */
@@ -59,24 +41,51 @@ interface Waited {
   times: number;
 }
 
+/** What the end of an activity means, on whatever worker it comes to one. */
+export function outcomeOn<Input, Output, Outcome>(
+  run: LiveRun,
+  call: ActivityCall<Input, Output, Outcome>,
+  performing: Performing,
+  waited?: Waited,
+): Promise<Outcome> {
+  const ended = (): void => {
+    performing.ended();
+    if (waited !== undefined) found(run, waited);
+  };
+  // On the activity's own promise: in the sandbox every further one costs a stack trace.
+  return performing.work<Input, Output>(call).then(
+    (output) => {
+      ended();
+      return outcomeOf(call, output);
+    },
+    (error: unknown) => {
+      ended();
+      const lack = lackIn(call, error, waited, Date.now());
+      if (lack === undefined || !patched(ANOTHER_WORKER)) return call.failed(error);
+      if (CancellationScope.current().consideredCancelled) return call.failed(isOwn(call.name) ? new CancelledFailure('CANCELLED') : error);
+      return elsewhere(run, call, performing, { missing: lack, times: (waited?.times ?? -1) + 1 });
+    },
+  );
+}
+
 /** Has the activity tried on other workers, and shows meanwhile what the run waits for. */
 async function elsewhere<Input, Output, Outcome>(
   run: LiveRun,
   call: ActivityCall<Input, Output, Outcome>,
-  work: Work,
-  ended: () => void,
+  performing: Performing,
   waited: Waited,
 ): Promise<Outcome> {
-  run.missing.push(waited.missing);
+  const { missing, times } = waited;
+  run.missing.push(missing);
   run.showMissing?.();
   try {
-    const wait = pauseMs(waited.times);
-    if (wait > 0) await sleep(wait, { summary: `no worker has ${waited.missing.kind} ${waited.missing.name} yet` });
+    const wait = pauseMs(times);
+    if (wait > 0) await sleep(wait, { summary: `no worker has ${missing.kind} ${missing.name} yet` });
   } catch (error) {
     found(run, waited);
     return call.failed(error);
   }
-  return outcomeOn(run, onAnotherWorker(call, waited.missing, Date.now()), work, ended, waited);
+  return outcomeOn(run, onAnotherWorker(call, missing, Date.now()), performing, waited);
 }
 
 function found(run: LiveRun, { missing }: Waited): void {

@@ -5,7 +5,7 @@ import type { AuthorizeAnswer, DecisionToAuthorize, WaitingNotice } from '../../
 import type { DecidedCall, PendingApproval } from '../../src/domain/approval.ts';
 import type { Folded } from '../../src/domain/window.ts';
 import { type AuthorizeDecisionInput, type NotifyWaitingInput, QUERIES } from '../../src/protocol.ts';
-import { activityWorld, EXECUTION, type World } from './activity-world.ts';
+import { activityWorld, EXECUTION } from './activity-world.ts';
 
 afterEach(() => vi.useRealTimers());
 

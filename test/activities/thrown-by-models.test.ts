@@ -12,7 +12,7 @@ const agent = defineAgent({ name: 'clerk', model: 'scripted/m' });
 
 /** How the activity fails where a model client of the user's own throws that. */
 async function failureAfter(thrown: unknown): Promise<unknown> {
-  const call = (): Promise<ModelResponse> => Promise.reject(thrown as Error);
+  const call = (): Promise<ModelResponse> => Promise.reject<ModelResponse>(thrown);
   const world = activityWorld({ agents: [agent], model: { capabilities: { structuredOutput: true }, call } });
   const snapshot = snapshotOf(agent);
   world.runtime.snapshots.add(snapshot);
