@@ -2,9 +2,11 @@ import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { McpServerDefinition } from '../src/define/mcp-definition.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
 import { parseDeps } from '../src/define/parse-deps.ts';
-import { LonghaulError, UsageError } from '../src/domain/error.ts';
+import { type ErrorCode, UsageError } from '../src/domain/error.ts';
 import type { JsonObject } from '../src/domain/json.ts';
+import { knownText, type MissingThing } from '../src/domain/missing.ts';
 import type { ModelClient } from '../src/domain/model.ts';
+import { MissingHere } from './missing-here.ts';
 
 /** The agents and model providers of a worker, by name. */
 export class AgentRegistry {
@@ -40,17 +42,19 @@ export class AgentRegistry {
   agent(name: string): AnyAgent {
     const agent = this.#agents.get(name);
     if (agent !== undefined) return agent;
-    throw new LonghaulError('unknown_agent', `No agent "${name}" is registered in this worker. It has: ${list(this.#agents)}.`);
+    throw missing('unknown_agent', `No agent "${name}" is registered in this worker`, {
+      kind: 'agent',
+      name,
+      known: [...this.#agents.keys()],
+    });
   }
 
   /** The model client for `provider/model`. Throws `unknown_provider` with the known names. */
   provider(model: string): ModelClient {
     const provider = this.#providers.get(providerOf(model));
     if (provider !== undefined) return provider;
-    throw new LonghaulError(
-      'unknown_provider',
-      `No provider "${providerOf(model)}" for model "${model}" in this worker. It has: ${list(this.#providers)}.`,
-    );
+    const thing: MissingThing = { kind: 'provider', name: providerOf(model), known: [...this.#providers.keys()] };
+    throw missing('unknown_provider', `No provider "${thing.name}" for model "${model}" in this worker`, thing);
   }
 
   /** The tool as this worker has it, or undefined where agent or tool are gone since the run began. */
@@ -63,6 +67,15 @@ export class AgentRegistry {
     return this.#agents.get(agentName)?.mcp?.find((server) => server.name === serverName);
   }
 
+  /** The failure of a call whose tool, or whose MCP server, this worker does not have. */
+  missingTool(agentName: string, toolName: string, serverName?: string): MissingHere {
+    const agent = this.#agents.get(agentName);
+    const known = serverName === undefined ? agent?.tools.map(({ name }) => name) : agent?.mcp?.map(({ name }) => name);
+    const kind = serverName === undefined ? 'tool' : 'MCP server';
+    const name = serverName ?? toolName;
+    return missing('unknown_tool', `No ${kind} "${name}" of agent "${agentName}" in this worker`, { kind, name, known: known ?? [] });
+  }
+
   /** Deps as the agent's schema sees them (defaults filled in), or as they are where this worker lacks the agent. */
   deps(agentName: string, deps: JsonObject): unknown {
     const agent = this.#agents.get(agentName);
@@ -73,6 +86,12 @@ export class AgentRegistry {
   outputZod(agentName: string): NonNullable<AnyAgent['output']>['zod'] | undefined {
     return this.#agents.get(agentName)?.output?.zod;
   }
+}
+
+function missing(code: ErrorCode, what: string, thing: MissingThing): MissingHere {
+  const here = new MissingHere(code, what, thing);
+  here.message = `${what}. ${knownText(here.missing)}`;
+  return here;
 }
 
 /** What stands before the first slash. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ApprovalContext, askedTerms, type ToolApproval } from '../src/define/approval-options.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
-import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { ApprovalTerms } from '../src/domain/approval.ts';
 import { isToolCall, type ToolCall } from '../src/domain/content.ts';
 import { cutText } from '../src/domain/cut-content.ts';
@@ -11,8 +11,9 @@ import { canonicalJson } from '../src/domain/json.ts';
 import type { RecordedResponse } from '../src/domain/recorded-response.ts';
 import { type DataView, type OfRun, QUERIES } from '../src/protocol.ts';
 import { calledTool } from './called-tool.ts';
-import { queryRun, runIdOf } from './run-access.ts';
+import { queryRun, runIdOf, runKey } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
+import { isWaitOver } from './waiting-attempt.ts';
 
 /** 132 bits in base64url, as in the digest of a snapshot. */
 const DIGEST_LENGTH = 22;
@@ -60,6 +61,24 @@ export function callDigest({ name, arguments: args }: ToolCall): string {
     .update(canonicalJson({ name, arguments: args }))
     .digest('base64url')
     .slice(0, DIGEST_LENGTH);
+}
+
+/**
+ * Throws `MissingHere` where this worker lacks a tool whose predicate the run has, and another worker may have it: before
+ * anything is paid for. Once others have been waited for, the calls of that tool need a decision, here and for the rest of
+ * the run; and so they do where the tool has no predicate any more.
+ */
+export function requirePredicate(
+  runtime: ActivityRuntime,
+  run: OfRun,
+  { name: agentName }: AgentSnapshot,
+  { name, approval, mcp }: ToolSnapshot,
+): void {
+  if (approval?.when !== 'predicate') return;
+  if (calledTool(runtime, { agentName, ...(mcp === undefined ? {} : { mcp }) }, name) !== undefined) return;
+  const place = `${runKey(run).chain}/${name}`;
+  if (isWaitOver()) runtime.waitedFor.add(place);
+  if (!runtime.waitedFor.has(place)) throw runtime.registry.missingTool(agentName, name, mcp?.server);
 }
 
 /** What the predicate of a call says, with the deps and the state that `data` gives. */

@@ -1,4 +1,3 @@
-import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
 import type { ModelClient, ModelRequest, ModelResponse } from '../src/domain/model.ts';
@@ -9,7 +8,9 @@ import { attempt, type AttemptOptions } from './attempt.ts';
 import type { AbortRegistry } from './abort-registry.ts';
 import { failingAs, toFailure } from './failure.ts';
 import { fitPartialText } from './fit-response.ts';
+import { thrownCode } from './models/thrown-code.ts';
 import { SpentAttempts } from './spent-attempts.ts';
+import { lastDetails } from './waiting-attempt.ts';
 
 /** An activity that asks a model. Where it fails before it comes to that, its failure still says what attempts before have cost. */
 export function askingActivity<Input, Output>(work: (input: Input) => Promise<Output>): (input: Input) => Promise<Output> {
@@ -23,7 +24,7 @@ export function askingActivity<Input, Output>(work: (input: Input) => Promise<Ou
 }
 
 function withSpentBefore(error: unknown): unknown {
-  const spent = spentIn(activityInfo().heartbeatDetails);
+  const spent = spentIn(lastDetails());
   const failure = toFailure(error, 'model_error');
   if (spent === undefined || !(failure instanceof ApplicationFailure) || (failure.details ?? []).length > 0) return failure;
   const { message, type, nonRetryable, nextRetryDelay } = failure;
@@ -52,14 +53,16 @@ export async function askModel<Result>(
   { client, request, ...options }: Question,
   read: (answer: ModelResponse, signal: AbortSignal) => Result | Promise<Result>,
 ): Promise<Asked<Result>> {
-  const spent = new SpentAttempts(request, activityInfo().heartbeatDetails);
+  const spent = new SpentAttempts(request, lastDetails());
   return attempt(aborts, { ...options, details: () => spent.details }, async (own) => {
     const { signal } = own;
     let isAsked = false;
+    let isAnswered = false;
     try {
       signal.throwIfAborted();
       isAsked = true;
       const answer = await client.call(request, { signal, ...spent.listener });
+      isAnswered = true;
       spent.answered(answer);
       return { type: 'answered', result: await read(answer, signal), ...failedAttempts(spent) };
     } catch (error) {
@@ -68,7 +71,9 @@ export async function askModel<Result>(
       if (signal.aborted && own.isGivenUp()) return { type: 'aborted', ...partial(spent, isAsked) };
       // The server has what attempts before have cost. What is new goes there with the failure: this beat costs no call of its own.
       if (spent.current !== undefined) own.beat(spent.details);
-      throw signal.aborted ? signal.reason : toFailure(error, 'model_error', { details: spent.details });
+      if (signal.aborted) throw signal.reason;
+      // An answer that cannot be read is not paid for again.
+      throw toFailure(error, isAnswered ? 'model_error' : thrownCode(error), { details: spent.details });
     }
   });
 }

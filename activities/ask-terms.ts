@@ -1,6 +1,6 @@
 import type { ApprovalTerms } from '../src/domain/approval.ts';
 import type { AskTermsInput } from '../src/protocol.ts';
-import { askPredicate, callDigest } from './approval-terms.ts';
+import { askPredicate, callDigest, requirePredicate } from './approval-terms.ts';
 import { attempt } from './attempt.ts';
 import { callArguments } from './call-arguments.ts';
 import { failingAs } from './failure.ts';
@@ -11,6 +11,8 @@ import type { ActivityRuntime } from './runtime.ts';
 export function askTermsActivity(runtime: ActivityRuntime): (input: AskTermsInput) => Promise<ApprovalTerms | null> {
   return failingAs('internal', async (input) => {
     const snapshot = await runtime.snapshots.load(input, input.agent);
+    const tool = snapshot.tools.find(({ name }) => name === input.tool);
+    if (tool !== undefined) requirePredicate(runtime, input, snapshot, tool);
     const call = {
       type: 'tool_call' as const,
       toolCallId: input.callId,

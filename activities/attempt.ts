@@ -2,7 +2,9 @@ import { activityInfo, cancellationDetails, cancellationSignal, heartbeat } from
 import { MISSED_HEARTBEATS } from '../src/domain/tool-policy.ts';
 import type { AbortRegistry } from './abort-registry.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
+import { withLacked } from '../src/domain/worker-wait.ts';
 import { executionKey } from './run-access.ts';
+import { lackedAttempts } from './waiting-attempt.ts';
 
 /** What one attempt of an activity works with. */
 export interface Attempt {
@@ -48,7 +50,14 @@ export async function attempt<Result>(
   // A tool may ask for more than the worker sends by itself.
   const everyMs = Math.max(1, Math.min(heartbeatMs, (heartbeatTimeoutMs ?? Infinity) / MISSED_HEARTBEATS));
   // What a timer throws would end the process.
-  const beat = (): void => heartbeat(detailsOf(() => current()));
+  const lacked = lackedAttempts();
+  const beat = (): void =>
+    heartbeat(
+      withLacked(
+        lacked,
+        detailsOf(() => current()),
+      ),
+    );
   const timer = setInterval(beat, everyMs);
   try {
     return await work({

@@ -1,6 +1,6 @@
 import type { AuthorizeContext, AuthorizeDecision, DecisionToAuthorize } from '../src/define/decision-hooks.ts';
 import { cutText } from '../src/domain/cut-content.ts';
-import { errorMessage, LonghaulError } from '../src/domain/error.ts';
+import { errorMessage } from '../src/domain/error.ts';
 import {
   type AuthorizeDecisionInput,
   type AuthorizeDecisionOutput,
@@ -12,6 +12,7 @@ import {
 import { attempt } from './attempt.ts';
 import { callArguments } from './call-arguments.ts';
 import { failingAs } from './failure.ts';
+import { MissingHere } from './missing-here.ts';
 import { queryRun, runIdOf } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
@@ -28,7 +29,8 @@ export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: Aut
   return failingAs('authorization_failed', async (input) => {
     const { authorize, aborts, heartbeatMs } = runtime;
     if (authorize === undefined) {
-      throw new LonghaulError('authorization_failed', 'This worker has no "authorize", and the run was begun by one that has');
+      const message = 'This worker has no "authorize", and the run was begun by one that has';
+      throw new MissingHere('authorization_failed', message, { kind: 'hook', name: 'authorize', known: [] });
     }
     return attempt(aborts, { heartbeatMs }, async ({ signal }) => {
       const decision = await readDecision(runtime, input);

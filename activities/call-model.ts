@@ -5,7 +5,7 @@ import type { RecordedResponse } from '../src/domain/recorded-response.ts';
 import type { Folded, Window, WindowEvent } from '../src/domain/window.ts';
 import { interpretResponse } from '../src/model/interpret-response.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../src/protocol.ts';
-import { approvalTerms } from './approval-terms.ts';
+import { approvalTerms, requirePredicate } from './approval-terms.ts';
 import { askingActivity, askModel } from './ask-model.ts';
 import { buildRequest } from './build-request.ts';
 import { fitResponse } from './fit-response.ts';
@@ -21,10 +21,11 @@ export function callModelActivity(runtime: ActivityRuntime): (input: CallModelIn
 async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promise<CallModelOutput> {
   const key = runKey(input);
   const snapshot = await runtime.snapshots.load(input, input.agent);
+  const client = runtime.registry.provider(snapshot.model);
+  // Before anything is paid for. The final attempt runs no tools.
+  if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
   const request = buildRequest(snapshot, conversationOf(window.events), input.final === true);
-  const client = runtime.registry.provider(snapshot.model);
-
   const { heartbeatMs } = snapshot.timing;
   const question = { client, request, heartbeatMs, interruptibleBy: input.run ?? '' };
   const asked = await askModel(runtime.aborts, question, async (answer, signal) => {

@@ -1,10 +1,13 @@
+import { hostname } from 'node:os';
 import type { ArchiveSink } from '../src/archive/archive-sink.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import { requireKnown, wholeNumber } from '../src/define/option-checks.ts';
 import type { Resources } from '../src/define/run-context.ts';
 import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/domain/continue-as-new.ts';
+import { type Duration, milliseconds } from '../src/domain/duration.ts';
 import { UsageError } from '../src/domain/error.ts';
+import { DEFAULT_MISSING_TIMEOUT_MS } from '../src/domain/missing.ts';
 import type { ModelClient } from '../src/domain/model.ts';
 import type { ModelPrice } from '../src/domain/price.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
@@ -18,6 +21,7 @@ import type { ActivityRuntime } from './runtime.ts';
 import { SecretVault } from './secret-vault.ts';
 import { ToolTurns } from './tool-turns.ts';
 import { TranscriptCache } from './transcript.ts';
+import { WaitedFor } from './waited-for.ts';
 import { workerResources } from './worker-resources.ts';
 
 /** What the activities of a worker are made of. */
@@ -46,6 +50,12 @@ export interface RuntimeOptions {
   prices?: Readonly<Record<string, ModelPrice>>;
   /** When a run goes on in a new execution: what one execution may hold. Default: 3,600 events, 3,400,000 bytes, 1,000 Updates; what the server suggests counts in any case. */
   continueAsNew?: Partial<ContinueAsNewThresholds>;
+  /**
+   * How long a run waits for another worker of the task queue which has what this one lacks (an agent, a provider, a tool),
+   * before it ends with `unknown_agent`, `unknown_provider` or `unknown_tool`: as long as a deploy may take. Milliseconds,
+   * or a text such as `30s`. Default 10 minutes.
+   */
+  missingTimeout?: Duration;
   /** Milliseconds between two heartbeats of a call in flight: the time a cancellation takes to reach it from another process. Default 5,000. */
   heartbeatMs?: number;
   /** Characters of conversation that this process keeps in memory. Default 64 million. */
@@ -91,6 +101,9 @@ export function createRuntime(options: RuntimeOptions, surroundings: RuntimeSurr
     turns: new ToolTurns(),
     continueAsNew: thresholds(options.continueAsNew),
     upgradeOnContinueAsNew,
+    identity: `${process.pid}@${hostname()}`,
+    waitedFor: new WaitedFor(),
+    missingTimeoutMs: milliseconds(options.missingTimeout ?? DEFAULT_MISSING_TIMEOUT_MS, 'the worker: "missingTimeout"'),
     heartbeatMs: options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS,
     searchAttributes,
   };

@@ -15,13 +15,14 @@ export interface Defaults {
 }
 
 /**
- * Runs the calls of tools of MCP servers, whose names nobody knows when a worker is made: the SDK gives it every activity
- * of an unknown name. All others it leaves to the worker, or fails as the SDK does.
+ * Takes the calls of tools whose names are unknown to the worker, since the SDK gives it every activity of such a name: it
+ * runs those of MCP servers, which nobody knows when a worker is made, and has the others go to a worker that has the
+ * tool. What is no call of a tool it leaves to the worker, or fails as the SDK does.
  */
 export function defaultActivity({ runTool, existing, known }: Defaults): DefaultActivity {
   return async (...args) => {
     const [input] = args;
-    if (isMcpCall(input)) return runTool(input);
+    if (isToolCall(input)) return runTool(input);
     if (existing !== undefined) return existing(...args);
     throw ApplicationFailure.create({
       type: 'NotFoundError',
@@ -31,8 +32,8 @@ export function defaultActivity({ runTool, existing, known }: Defaults): Default
   };
 }
 
-function isMcpCall(input: unknown): input is RunToolInput {
-  if (typeof input !== 'object' || input === null || !('mcp' in input) || !('agentName' in input)) return false;
-  const { mcp } = input;
-  return typeof mcp === 'object' && mcp !== null && 'server' in mcp && 'tool' in mcp;
+function isToolCall(input: unknown): input is RunToolInput {
+  if (typeof input !== 'object' || input === null) return false;
+  const { agentName, callId, eventId, at } = input as Partial<Record<keyof RunToolInput, unknown>>;
+  return typeof agentName === 'string' && typeof callId === 'string' && typeof eventId === 'string' && Array.isArray(at);
 }

@@ -16,9 +16,7 @@ import { updateFrom, withoutLegacyUpdate } from './update-from.ts';
 
 /** One call to execute. */
 export interface Execution {
-  /** Undefined where the worker does not have the tool any more. */
-  tool: AnyTool | undefined;
-  name: string;
+  tool: AnyTool;
   args: JsonObject;
   context: RunContext;
 }
@@ -45,11 +43,9 @@ type Outcome = Omit<Executed, 'durationMs'>;
  * Executes a tool: arguments through its zod schema, then `execute`, then the result as JSON. Whatever goes wrong is
  * an error result for the model. Rejects only with the reason of an aborted `context.signal`, and with `UnknownOutcome`.
  */
-export async function executeTool({ tool, name, args, context }: Execution): Promise<Executed> {
+export async function executeTool({ tool, args, context }: Execution): Promise<Executed> {
   const startedAt = performance.now();
-  const outcome =
-    tool === undefined ? failure(`Tool '${name}' is not executable: this worker does not have it`) : await execute(tool, args, context);
-  return { ...outcome, durationMs: performance.now() - startedAt };
+  return { ...(await execute(tool, args, context)), durationMs: performance.now() - startedAt };
 }
 
 async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Promise<Outcome> {

@@ -2,7 +2,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
 import { cutText } from '../src/domain/cut-content.ts';
 import { ERROR_CODES, errorCode, type ErrorCode } from '../src/domain/error.ts';
+import { missingDetails } from '../src/domain/missing-details.ts';
 import { isInstance, memberOf } from '../src/domain/thrown.ts';
+import { MissingHere } from './missing-here.ts';
 import { AS_IT_IS, type Fitting, messageOf, soundApplicationFailure, soundCancellation, type SoundFailure } from './sound-failure.ts';
 import { soundWait } from './sound-wait.ts';
 
@@ -24,13 +26,15 @@ export function toFailure(error: unknown, otherwise: ErrorCode, { details, fitti
   if (isInstance(error, ApplicationFailure)) return soundApplicationFailure(error, otherwise, fitting);
   const code = errorCode(error) ?? otherwise;
   const wait = soundWait(memberOf(error, 'retryAfterMs')) ?? 0;
+  const said = isInstance(error, MissingHere) ? missingDetails(error.missing) : details;
+  const isRetryable = ERROR_CODES[code].retryable && !isInstance(error, MissingHere);
   return ApplicationFailure.create({
     type: code,
     message: messageOf(error, fitting),
-    nonRetryable: !ERROR_CODES[code].retryable,
+    nonRetryable: !isRetryable,
     // No wait at all would replace Temporal's own.
     ...(wait > 0 ? { nextRetryDelay: wait } : {}),
-    ...(details === undefined ? {} : { details: [details] }),
+    ...(said === undefined ? {} : { details: [said] }),
   });
 }
 

@@ -5,6 +5,7 @@ import { authorizeDecisionActivity } from './authorize-decision.ts';
 import { callModelActivity } from './call-model.ts';
 import { checkedActivity } from './checked-activity.ts';
 import { type DefaultActivity, defaultActivity } from './default-activity.ts';
+import { onAnyWorker } from './on-any-worker.ts';
 import { notifyWaitingActivity } from './notify-waiting.ts';
 import { readResult } from './read-result.ts';
 import { requestRunCancel } from './request-run-cancel.ts';
@@ -22,11 +23,13 @@ export const DEFAULT = 'default';
 export type Activities = Record<string, (input: never) => Promise<unknown>>;
 
 /**
- * All activities of a worker: Longhaul's own, and one for each tool under the tool's name; for tools of MCP servers the
- * `default` one, which gets what has no activity of its name and leaves what is not theirs to `existing`.
+ * All activities of a worker: Longhaul's own, and one for each tool under the tool's name. The `default` one gets what has no
+ * activity of its name: calls of tools of MCP servers, and of tools that this worker lacks. What is no call of a tool it
+ * leaves to `existing`; where that is to be `kept` as it is, the worker has none of Longhaul's.
  */
-export function createActivities(runtime: ActivityRuntime, existing?: DefaultActivity): Activities {
-  const checked = <Input, Output>(activity: (input: Input) => Promise<Output>) => checkedActivity(runtime.secrets, activity);
+export function createActivities(runtime: ActivityRuntime, existing?: DefaultActivity | 'kept'): Activities {
+  const checked = <Input, Output>(activity: (input: Input) => Promise<Output>) =>
+    checkedActivity(runtime.secrets, onAnyWorker(runtime, activity));
   const runTool = checked(runToolActivity(runtime));
   const own: Activities = {
     [ACTIVITIES.resolveAgent]: checked(resolveAgentActivity(runtime)),
@@ -44,9 +47,8 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     if (Object.hasOwn(own, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: give it another one`);
     own[name] = runTool;
   }
-  if (runtime.registry.hasMcpServers) {
-    const known = (): string[] => [...Object.keys(own).filter((name) => name !== DEFAULT), ...runtime.otherActivities];
-    own[DEFAULT] = defaultActivity({ runTool, existing, known }) as Activities[string];
-  }
+  if (existing === 'kept') return own;
+  const known = (): string[] => [...Object.keys(own).filter((name) => name !== DEFAULT), ...runtime.otherActivities];
+  own[DEFAULT] = defaultActivity({ runTool, existing, known }) as Activities[string];
   return own;
 }

@@ -18,7 +18,7 @@ import { calledTool } from './called-tool.ts';
 import { dataFor } from './run-data.ts';
 import { type Executed, executeTool } from './execute-tool.ts';
 import { failingAs } from './failure.ts';
-import { DEFAULT_BUDGET, fitResult } from './fit-result.ts';
+import { fitResult } from './fit-result.ts';
 import { queryRun, runKey } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { shortId } from './short-id.ts';
@@ -26,6 +26,7 @@ import { soundWait } from './sound-wait.ts';
 import { keptChanges } from './tool-changes.ts';
 import { toolContext } from './tool-context.ts';
 import { timeLimit, ToolTimeout } from './tool-timeout.ts';
+import { attemptNumber, attemptsAllowed, lastDetails } from './waiting-attempt.ts';
 
 /** A local call that takes longer than this (milliseconds) is reported: it holds up the task of its workflow. */
 const SLOW_LOCAL_MS = 1_000;
@@ -39,7 +40,7 @@ export function runToolActivity(runtime: ActivityRuntime): (input: RunToolInput)
 export interface Call {
   input: RunToolInput;
   name: string;
-  tool: AnyTool | undefined;
+  tool: AnyTool;
   args: JsonObject;
   deps: JsonObject;
   state: JsonObject;
@@ -49,25 +50,22 @@ export interface Call {
 async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<RunToolOutput> {
   const name = activityInfo().activityType;
   const tool = calledTool(runtime, input, name);
-  const output = await attempt(
-    runtime.aborts,
-    { heartbeatMs: runtime.heartbeatMs, details: () => activityInfo().heartbeatDetails as unknown },
-    async (own) => {
-      // Heartbeats go on meanwhile: a run that is slow to answer, or opening again what was lost, may take longer than the
-      // server waits for one, and a call that it has given up must not begin.
-      const args = await argumentsOf(runtime, input);
-      const { deps, state } = await dataFor(input);
-      const resources = await runtime.resourcePool.use(tool?.resources);
-      return runAttempt(runtime, { input, name, tool, args, deps, state, resources }, own);
-    },
-  );
+  if (tool === undefined) throw runtime.registry.missingTool(input.agentName, name, input.mcp?.server);
+  const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (own) => {
+    // Heartbeats go on meanwhile: a run that is slow to answer, or opening again what was lost, may take longer than the
+    // server waits for one, and a call that it has given up must not begin.
+    const args = await argumentsOf(runtime, input);
+    const { deps, state } = await dataFor(input);
+    const resources = await runtime.resourcePool.use(tool.resources);
+    return runAttempt(runtime, { input, name, tool, args, deps, state, resources }, own);
+  });
   if (!output.lost) runtime.transcripts.addResult(runKey(input), output.id, input.eventId, toolResult(name, input, output));
   return output;
 }
 
 async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): Promise<RunToolOutput> {
   const { name, tool, input } = call;
-  const concurrency = tool?.policy.concurrency;
+  const concurrency = tool.policy.concurrency;
   const turnOver = concurrency === undefined ? undefined : await runtime.turns.take(name, concurrency, own.signal);
   const limit = timeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, (reason) => own.abort(reason));
   const changes = new Map<string, JsonValue>();
@@ -81,7 +79,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
     });
     own.throwIfAborted();
     hasBegun = true;
-    const executed = await limit.race(executeTool({ tool, name, args: call.args, context }));
+    const executed = await limit.race(executeTool({ tool, args: call.args, context }));
     if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);
     if (executed.thrown !== undefined && isTriedAgain(call, executed.thrown.error))
       throw retryable(runtime, executed, executed.thrown.error);
@@ -102,7 +100,7 @@ async function endOfAttempt(runtime: ActivityRuntime, call: Call, own: Attempt, 
   if (!isInstance(error, ToolTimeout)) throw error;
   if (isTriedAgain(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
   return toolOutput(runtime, call, {
-    content: [`${error.message} (${attemptsText(activityInfo().attempt)})`],
+    content: [`${error.message} (${attemptsText(attemptNumber())})`],
     isError: true,
     durationMs: error.afterMs,
   });
@@ -110,15 +108,14 @@ async function endOfAttempt(runtime: ActivityRuntime, call: Call, own: Attempt, 
 
 /** By what is pinned for the run, or by what the tool says now: whichever is stricter. */
 function happensOnce({ tool, input }: Call): boolean {
-  return input.once === true || tool?.policy.effect === 'once';
+  return input.once === true || tool.policy.effect === 'once';
 }
 
 /** What is thrown is tried again as long as there are attempts left, and the tool does not say otherwise. */
 function isTriedAgain(call: Call, error: unknown): boolean {
   const { tool } = call;
-  const { attempt: number, retryPolicy } = activityInfo();
-  const attempts = retryPolicy?.maximumAttempts ?? tool?.policy.maxAttempts ?? 1;
-  if (tool === undefined || happensOnce(call) || number >= attempts) return false;
+  const attempts = attemptsAllowed() ?? tool.policy.maxAttempts;
+  if (happensOnce(call) || attemptNumber() >= attempts) return false;
   if (isInstance(error, ToolTimeout) || tool.retryOn === 'any') return true;
   return tool.retryOn !== 'none' && saysYes(tool.retryOn, error);
 }
@@ -154,10 +151,10 @@ export async function toolOutput(
 ): Promise<RunToolOutput> {
   const { name, tool, input } = call;
   const kept = keptChanges(runtime, call, executed, changes);
-  const attempts = activityInfo().attempt;
+  const attempts = attemptNumber();
   const named = executed.thrown !== undefined && attempts > 1 ? withAttempts(kept.content, attempts) : kept.content;
   const result = { name, content: runtime.secrets.redactJson(named) as JsonValue[], isError: kept.isError };
-  const fitting = await fitResult(result, tool ?? DEFAULT_BUDGET, (content) => spillContent(runtime, content));
+  const fitting = await fitResult(result, tool, (content) => spillContent(runtime, content));
   return {
     id: shortId(),
     content: fitting.content,

@@ -11,6 +11,7 @@ import type { SnapshotCache } from './run-snapshot.ts';
 import type { SecretVault } from './secret-vault.ts';
 import type { ToolTurns } from './tool-turns.ts';
 import type { TranscriptCache } from './transcript.ts';
+import type { WaitedFor } from './waited-for.ts';
 
 /** What the activities of one worker share. */
 export interface ActivityRuntime {
@@ -43,6 +44,12 @@ export interface ActivityRuntime {
   continueAsNew: ContinueAsNewThresholds | undefined;
   /** Runs are pinned to the worker's build, and move to the current one where they continue as new. */
   upgradeOnContinueAsNew: boolean;
+  /** The worker as Temporal knows it: `pid@host` by default. */
+  identity: string;
+  /** Milliseconds that a run waits for a worker which has what this one lacks. */
+  missingTimeoutMs: number;
+  /** Tools that runs have waited for in vain, by run and name. */
+  waitedFor: WaitedFor;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
   /** Which of Longhaul's search attributes the namespace has, once the worker knows. */

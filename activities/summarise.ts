@@ -17,9 +17,9 @@ export function summariseActivity(runtime: ActivityRuntime): (input: SummariseIn
 
 async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promise<SummariseOutput> {
   const snapshot = await runtime.snapshots.load(input, input.agent);
-  const window = await runtime.transcripts.load(runKey(input), input, fetchTranscript(input));
   const model = snapshot.window?.summaryModel ?? snapshot.model;
   const client = runtime.registry.provider(model);
+  const window = await runtime.transcripts.load(runKey(input), input, fetchTranscript(input));
   const tokens = client.capabilities.contextTokens ?? contextTokens(model);
   const request = summaryRequest(model, between(window, input), { tokens, maxBytes: input.maxBytes });
   const { heartbeatMs } = snapshot.timing;

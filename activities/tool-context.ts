@@ -9,6 +9,7 @@ import { heartbeatDetails } from './heartbeat-details.ts';
 import { redactedLog } from './redact-log.ts';
 import { runIdOf } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
+import { attemptNumber, lastDetails } from './waiting-attempt.ts';
 
 /** What the context of one attempt is made of, beside its input. */
 export interface AttemptParts {
@@ -23,7 +24,8 @@ export interface AttemptParts {
 
 /** What a tool receives beside its arguments. */
 export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts: AttemptParts): RunContext {
-  const { attempt: number, heartbeatDetails: lastHeartbeat, isLocal } = activityInfo();
+  const { isLocal } = activityInfo();
+  const lastHeartbeat = lastDetails();
   const { secrets } = runtime;
   const { deps, state, resources, changes, attempt } = parts;
   const { agentName, step, callId } = input;
@@ -32,7 +34,7 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
     deps: frozenCopy(deps),
     resources,
     secret: (named) => secrets.resolve(named),
-    retry: number - 1,
+    retry: attemptNumber() - 1,
     usage: usageOf(input),
     agent: agentName,
     userId: principal(deps, 'userId'),

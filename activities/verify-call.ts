@@ -6,6 +6,7 @@ import { attempt } from './attempt.ts';
 import { calledTool } from './called-tool.ts';
 import { toOutcome } from './execute-tool.ts';
 import { failingAs } from './failure.ts';
+import { MissingHere } from './missing-here.ts';
 import { dataFor } from './run-data.ts';
 import { toolOutput } from './run-tool.ts';
 import type { ActivityRuntime } from './runtime.ts';
@@ -20,6 +21,8 @@ export function verifyCallActivity(runtime: ActivityRuntime): (input: VerifyCall
 async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Promise<VerifyCallOutput> {
   const { tool: name, agentName } = input;
   const tool = calledTool(runtime, input, name);
+  if (tool === undefined) throw runtime.registry.missingTool(agentName, name, input.mcp?.server);
+  const verify = verifierOf(tool);
   return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (own) => {
     const { deps, state } = await dataFor(input);
     const limit = timeLimit(name, input.timeoutMs ?? 60_000, (reason) => own.abort(reason));
@@ -27,14 +30,13 @@ async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Pro
       const parts = {
         deps: runtime.registry.deps(agentName, deps),
         state,
-        resources: await runtime.resourcePool.use(tool?.resources),
+        resources: await runtime.resourcePool.use(tool.resources),
         changes: new Map(),
         attempt: own,
       };
       const context = toolContext(runtime, input, parts);
-      const verify = verifierOf(tool, name);
       const found = clearly(name, await limit.race(Promise.resolve(verify(context.idempotencyKey, context as never))));
-      if (!found.happened || tool === undefined) return { happened: false, tool: name };
+      if (!found.happened) return { happened: false, tool: name };
       const executed = { ...(await toOutcome(tool, found.result)), durationMs: 0 };
       return {
         happened: true,
@@ -55,7 +57,8 @@ function clearly(name: string, found: VerifiedOutcome | undefined | null): Verif
   );
 }
 
-function verifierOf(tool: AnyTool | undefined, name: string): NonNullable<AnyTool['verify']> {
-  if (tool?.verify !== undefined) return tool.verify;
-  throw new LonghaulError('verification_failed', `This worker has no "verify" of tool "${name}": nobody can say what became of the call`);
+function verifierOf({ name, verify }: AnyTool): NonNullable<AnyTool['verify']> {
+  if (verify !== undefined) return verify;
+  const message = `This worker has no "verify" of tool "${name}": it cannot say what became of the call`;
+  throw new MissingHere('verification_failed', message, { kind: '"verify" of tool', name, known: [] });
 }

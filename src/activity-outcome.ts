@@ -2,9 +2,11 @@ import { ActivityFailure, ApplicationFailure, CancelledFailure, TimeoutFailure }
 import type { ApprovalTerms } from './domain/approval.ts';
 import type { ToolSnapshot } from './domain/agent-snapshot.ts';
 import { attemptsOf } from './domain/tool-policy.ts';
-import { attemptsText, notHappened } from './domain/tool-text.ts';
+import { attemptsText, noWorkerHas, notHappened } from './domain/tool-text.ts';
 import { cutText } from './domain/cut-content.ts';
+import { ATTEMPTS_USED_UP } from './domain/worker-wait.ts';
 import { errorMessage, isErrorCode, type ErrorCode } from './domain/error.ts';
+import { missingIn } from './domain/missing-details.ts';
 import { spentIn } from './domain/spent.ts';
 import type { Spent } from './domain/usage.ts';
 import type { Authorization, ModelCallOutcome, NotifyOutcome, SummaryOutcome, ToolOutcome } from './loop/ports.ts';
@@ -27,6 +29,8 @@ export function activityProblem(error: unknown): ActivityProblem {
   if (cause instanceof CancelledFailure) return { type: 'cancelled' };
   if (cause instanceof TimeoutFailure) return { type: 'timed_out', message: `${cause.message} (${cause.timeoutType})` };
   if (cause instanceof ApplicationFailure) {
+    // Its attempts were ended from outside, one after the other.
+    if (cause.type === ATTEMPTS_USED_UP) return { type: 'timed_out', message: cause.message };
     return { type: 'failed', code: isErrorCode(cause.type) ? cause.type : undefined, message: cause.message };
   }
   return { type: 'failed', code: undefined, message: errorMessage(cause) };
@@ -63,7 +67,10 @@ export function modelFailure(model: string, error: unknown): Extract<ModelCallOu
 /** What the attempts of a call to a model have cost that failed: its last failure says so, or the last heartbeat where there is none. */
 function spentOn(error: unknown): Spent | undefined {
   const cause = error instanceof ActivityFailure ? error.cause : error;
-  if (cause instanceof ApplicationFailure) return spentIn(cause.details?.[0]);
+  if (cause instanceof ApplicationFailure) {
+    const [details]: unknown[] = cause.details ?? [];
+    return spentIn(details) ?? spentIn(missingIn(details)?.details);
+  }
   // An activity that was waiting for its next attempt timed out after a failure.
   if (cause instanceof TimeoutFailure) return spentIn(cause.lastHeartbeatDetails) ?? spentOn(cause.cause);
   return undefined;
@@ -84,6 +91,8 @@ export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
   if (problem.type === 'cancelled') return { type: 'cancelled' };
   const message = problem.type === 'timed_out' ? timeoutText(tool, error) : problem.message;
   if (tool.effect === 'once' && !hasNotBegun(error)) return { type: 'lost', reason: lostReason(message) };
+  const missing = missingMessage(tool, error);
+  if (missing !== undefined) return { ...errorOutcome(noWorkerHas(tool.name)), noWorker: { code: 'unknown_tool', message: missing } };
   return errorOutcome(message);
 }
 
@@ -93,6 +102,15 @@ const LOST_REASON_BYTES = 200;
 /** How an answer was lost. Workers of earlier releases do not say. */
 function lostReason(said = 'its worker gave no answer'): string {
   return cutText(said, LOST_REASON_BYTES);
+}
+
+/** Why the call could not be made, where the workers that took it lack the tool: for a person, and not for a model. */
+function missingMessage({ name }: ToolSnapshot, error: unknown): string | undefined {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (!(cause instanceof ApplicationFailure)) return undefined;
+  if (cause.type === 'NotFoundError')
+    return `No worker that took a call of tool "${name}" has it. Start one that has, on the task queue of the run`;
+  return cause.type === 'unknown_tool' ? cause.message : undefined;
 }
 
 /** A worker that is alive ends a call at its time by itself: what the server ends has often lost its worker. */

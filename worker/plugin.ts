@@ -60,6 +60,7 @@ export class LonghaulPlugin extends SimplePlugin {
     const { registry } = this.#runtime;
     const { names, fallback } = otherActivities(options.activities, registry.hasMcpServers);
     for (const name of names) this.#runtime.otherActivities.add(name);
+    if (options.identity !== undefined) this.#runtime.identity = options.identity;
     const own = createActivities(this.#runtime, fallback);
     const taken = names.filter((name) => Object.hasOwn(own, name));
     if (taken.length > 0)

@@ -12,6 +12,7 @@ import { cancelCall } from '../src/calls/decision-calls.ts';
 import type { RunResultFields } from '../src/domain/run-result.ts';
 import { isTerminal } from '../src/domain/run-status.ts';
 import type { RunCarry } from '../src/loop/run-carry.ts';
+import type { RunState } from '../src/loop/run-state.ts';
 import type { CarriedInput, RunInput } from '../src/protocol.ts';
 import type { LonghaulSinks } from './cancel-sink.ts';
 import { close } from './closing.ts';
@@ -43,7 +44,7 @@ export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunRe
   cancelOnSignal(run);
   if (!checked.ok) return close(failed(run, checked.code, checked.problem));
   const published = new Published(isWaiting(checked.start) || showsOtherwise(checked.start));
-  const end = await executeRun(run, checked.start, observer(published));
+  const end = await executeRun(run, checked.start, observer(run, published));
   if (end.type === 'continue') return continueAsNew(end.carry);
   if (run.snapshot !== undefined) published.status(run.snapshot, end.result.status);
   return close(end.result, run.inbox.cancelReason);
@@ -60,14 +61,16 @@ function showsOtherwise({ type }: RunStart): boolean {
 }
 
 /** Makes the run visible in the Temporal UI: search attributes where they change, current details with every record. */
-function observer(published: Published): RunObserver {
+function observer(run: LiveRun, published: Published): RunObserver {
+  const details = (state: RunState | undefined): void => setCurrentDetails(currentDetails(state, run));
   return {
     resolved: ({ snapshot }) => published.status(snapshot, 'running'),
     recorded: (state) => {
-      setCurrentDetails(currentDetails(state));
+      details(state);
       if (!isTerminal(state.status)) published.show(state);
     },
-    noted: (state) => setCurrentDetails(currentDetails(state)),
+    noted: details,
+    missing: ({ state }) => details(state),
   };
 }
 

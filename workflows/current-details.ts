@@ -2,6 +2,7 @@ import type { ApprovalView } from '../src/domain/approval.ts';
 import { isToolCall } from '../src/domain/content.ts';
 import { decisionHints } from '../src/domain/decision-hints.ts';
 import { dollars } from '../src/domain/dollars.ts';
+import { missingText } from '../src/domain/missing.ts';
 import { eventsText } from '../src/domain/not-archived.ts';
 import { oneLine } from '../src/domain/text.ts';
 import { verifiedText } from '../src/domain/tool-text.ts';
@@ -9,6 +10,7 @@ import { approvalViews } from '../src/loop/approval-view.ts';
 import { used } from '../src/loop/limits.ts';
 import type { RunState } from '../src/loop/run-state.ts';
 import { thoughtOf } from '../src/loop/thought.ts';
+import type { LiveRun } from './live-run.ts';
 
 /** The details travel in a URL in the Temporal UI, so they are kept short. Bytes. */
 const THOUGHT_BYTES = 600;
@@ -27,14 +29,17 @@ const SHOWN_RANGES = 3;
 /** The panel of the UI is as high as its content less two lines: what it cuts off should be blank (a no-break space). */
 const BLANK_LINE = '\u00a0';
 
-/** What the Temporal UI shows of a run under "Current Details", in Markdown. */
-export function currentDetails(state: RunState): string {
+/** What the Temporal UI shows of a run under "Current Details", in Markdown. Without a state the agent is not known yet. */
+export function currentDetails(state: RunState | undefined, run: Pick<LiveRun, 'agentName' | 'missing'>): string {
+  const lacking = missingLines(run);
+  if (state === undefined) return [`### ${shown(run.agentName, ERROR_BYTES)}: running`, '', ...lacking, '', BLANK_LINE].join('\n');
   const { snapshot, status, lastError } = state;
   const thought = lastThought(state);
   const lines = [
     `### ${snapshot.name}: ${status}`,
     '',
     ...usageLines(state),
+    ...lacking,
     ...verifiedLines(state),
     ...archiveLines(state),
     ...approvalLines(state),
@@ -76,6 +81,11 @@ function verifiedLines({ steps }: RunState): string[] {
     .flatMap(({ step, toolName, verified }) => (verified === undefined ? [] : [{ step, toolName, verified }]))
     .slice(-SHOWN_VERIFIED)
     .map(({ step, toolName, verified }) => `- **${toolName}** of step ${step} ${shown(verifiedText(verified), ERROR_BYTES)}`);
+}
+
+/** Says what the run waits for because workers lack it: which one, since when. */
+function missingLines({ missing }: Pick<LiveRun, 'missing'>): string[] {
+  return missing.slice(-SHOWN_RANGES).map((one) => `- **Waits for another worker** ${shown(missingText(one), ERROR_BYTES * 2)}`);
 }
 
 /** Says what the archive is being given, and what it does not have. */

@@ -1,6 +1,5 @@
 import { CancellationScope, condition, isCancellation, patched } from '@temporalio/workflow';
 import { resolveCall } from '../src/calls/resolve-call.ts';
-import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import { errorMessage, type ErrorCode } from '../src/domain/error.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../src/domain/payload-limit.ts';
 import type { RunResultFields } from '../src/domain/run-result.ts';
@@ -11,10 +10,10 @@ import type { Ending, Position } from '../src/loop/next-step.ts';
 import { type RunCarry, toCarry } from '../src/loop/run-carry.ts';
 import { BEGINNING, type LoopEnd, runLoop } from '../src/loop/run-loop.ts';
 import { newRunState, type RunState } from '../src/loop/run-state.ts';
-import type { ResolveAgentInput, RunInput } from '../src/protocol.ts';
+import type { RunInput } from '../src/protocol.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
-import { begin as beginActivity, outcomeOf } from './perform.ts';
+import { begin as beginActivity, outcomeOn } from './perform.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
 /** What an execution of a run begins with. */
@@ -30,10 +29,13 @@ export interface RunObserver {
   recorded(state: RunState): void;
   /** Something has changed that is no part of the record. */
   noted(state: RunState): void;
+  /** What the run waits for has changed because workers lack it. The state is there once the agent is known. */
+  missing(run: LiveRun): void;
 }
 
 /** Runs a run for one execution of its workflow. Throws nothing: whatever would fail the workflow task, and be retried for ever, ends the run. */
 export async function executeRun(run: LiveRun, start: RunStart, observer: RunObserver): Promise<RunEnd> {
+  run.showMissing = () => observer.missing(run);
   let end = await ended(run, () => (start.type === 'input' ? begin(run, start.input, observer) : goOn(run, start.position, observer)));
   if (end.type === 'finished') run.inbox.closed = true;
   await archive(run, (state) => observer.noted(state));
@@ -55,7 +57,7 @@ async function ended(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<LoopE
 
 async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<LoopEnd> {
   const asked = resolveCall(run, input);
-  const resolved = await beginActivity<ResolveAgentInput, AgentSnapshot>(asked).then((output) => outcomeOf(asked, output), asked.failed);
+  const resolved = await outcomeOn(run, asked, { work: beginActivity, ended: () => undefined });
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelled(run) };
   if (resolved.type === 'failed') return { type: 'finished', result: failed(run, resolved.code, resolved.message) };
   const { snapshot } = resolved;

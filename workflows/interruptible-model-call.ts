@@ -20,7 +20,7 @@ export function callModel(run: ResolvedRun, call: ModelCall): Promise<ModelCallO
       returned: (output) => interruptible(run, returned(output)),
       failed: (error) => interruptible(run, failed(error)),
     },
-    () => scope.run(() => begin<CallModelInput, CallModelOutput>(activity)),
+    (asked) => scope.run(() => begin(asked)),
   );
 }
 

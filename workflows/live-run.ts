@@ -2,6 +2,7 @@ import type { CancellationScope } from '@temporalio/workflow';
 import type { Decision } from '../src/domain/approval.ts';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { JsonObject } from '../src/domain/json.ts';
+import type { Missing } from '../src/domain/missing.ts';
 import type { RunState } from '../src/loop/run-state.ts';
 import type { Inbox } from '../src/loop/inbox.ts';
 
@@ -28,6 +29,10 @@ export interface LiveRun {
   answering: number;
   /** Decisions whose author is being checked, by their id. */
   authorizing: Map<string, Decision>;
+  /** What activities wait for because the workers that took them lacked it. */
+  missing: Missing[];
+  /** Told where that has changed. */
+  showMissing?: () => void;
   /** The model call in flight, which a message may interrupt. */
   modelCall?: CancellationScope;
   /** What model calls run in. */

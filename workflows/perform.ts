@@ -1,6 +1,7 @@
-import { ApplicationFailure } from '@temporalio/common';
-import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { CancellationScope, patched, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
 import type { ActivityCall } from '../src/calls/activity-call.ts';
+import { ANOTHER_WORKER, isOwn, type Lack, lackIn, onAnotherWorker, pauseMs } from '../src/calls/another-worker.ts';
 import { whyUnreadable } from '../src/domain/unreadable.ts';
 import type { LiveRun } from './live-run.ts';
 import { TAKEN_BY_AGENT } from './payload-converter.ts';
@@ -15,24 +16,82 @@ type Activities<Input, Output> = Record<string, (input: Input) => Promise<Output
 export function perform<Input, Output, Outcome>(
   run: LiveRun,
   call: ActivityCall<Input, Output, Outcome>,
-  work: () => Promise<Output> = () => begin(call),
+  work: Work = begin,
 ): Promise<Outcome> {
   const before = run.inbox.updates;
-  const count = (): void => {
+  const ended = (): void => {
     run.activitiesEnded += 1;
     run.recentUpdates = run.inbox.updates - before;
   };
+  return outcomeOn(run, call, { work, ended });
+}
+
+/** Begins an activity. */
+type Work = <Input, Output>(call: Asked<Input>) => Promise<Output>;
+
+/** How an activity is performed. */
+interface Performing {
+  work: Work;
+  /** Told of each end. */
+  ended: () => void;
+}
+
+/** What an activity waits for, and how often it has been scheduled again before. */
+interface Waited {
+  missing: Lack;
+  times: number;
+}
+
+/** What the end of an activity means, on whatever worker it comes to one. */
+export function outcomeOn<Input, Output, Outcome>(
+  run: LiveRun,
+  call: ActivityCall<Input, Output, Outcome>,
+  performing: Performing,
+  waited?: Waited,
+): Promise<Outcome> {
+  const ended = (): void => {
+    performing.ended();
+    if (waited !== undefined) found(run, waited);
+  };
   // On the activity's own promise: in the sandbox every further one costs a stack trace.
-  return work().then(
+  return performing.work<Input, Output>(call).then(
     (output) => {
-      count();
+      ended();
       return outcomeOf(call, output);
     },
     (error: unknown) => {
-      count();
-      return call.failed(error);
+      ended();
+      const lack = lackIn(call, error, waited, Date.now());
+      if (lack === undefined || !patched(ANOTHER_WORKER)) return call.failed(error);
+      if (CancellationScope.current().consideredCancelled) return call.failed(isOwn(call.name) ? new CancelledFailure('CANCELLED') : error);
+      return elsewhere(run, call, performing, { missing: lack, times: (waited?.times ?? -1) + 1 });
     },
   );
+}
+
+/** Has the activity tried on other workers, and shows meanwhile what the run waits for. */
+async function elsewhere<Input, Output, Outcome>(
+  run: LiveRun,
+  call: ActivityCall<Input, Output, Outcome>,
+  performing: Performing,
+  waited: Waited,
+): Promise<Outcome> {
+  const { missing, times } = waited;
+  run.missing.push(missing);
+  run.showMissing?.();
+  try {
+    const wait = pauseMs(times);
+    if (wait > 0) await sleep(wait, { summary: `no worker has ${missing.kind} ${missing.name} yet` });
+  } catch (error) {
+    found(run, waited);
+    return call.failed(error);
+  }
+  return outcomeOn(run, onAnotherWorker(call, missing, Date.now()), performing, waited);
+}
+
+function found(run: LiveRun, { missing }: Waited): void {
+  run.missing = run.missing.filter((one) => one !== missing);
+  run.showMissing?.();
 }
 
 /** Reads what an activity returned. A result that cannot be read is a failure of no code: the activity may have done its work. */

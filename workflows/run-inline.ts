@@ -32,7 +32,7 @@ export interface InlineOptions<Deps = JsonObject> {
 /** What a run inside a workflow comes to in one execution of that workflow. */
 export type InlineEnd<Output> = { type: 'finished'; result: RunResult<Output> } | { type: 'continue'; carry: RunCarry };
 
-const NOTHING_TO_OBSERVE = { resolved: () => undefined, recorded: () => undefined, noted: () => undefined };
+const NOTHING_TO_OBSERVE = { resolved: () => undefined, recorded: () => undefined, noted: () => undefined, missing: () => undefined };
 
 /** Keys that are in use, and those that have been. Module state belongs to one execution. */
 const keys = new Set<string>();

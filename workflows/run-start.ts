@@ -24,14 +24,39 @@ const FORGED =
 
 const NOTHING_YET = { activitiesEnded: 0, recentUpdates: 0, ending: false, answering: 0 };
 
-/** Checks the input of an execution: of the first one from whatever client, of a later one from the execution before. */
+/**
+ * Fails the workflow task and not the run: the server gives the task to one worker after the other, until one comes whose
+ * release knows the version.
+ */
+class UnknownCarryVersion extends Error {
+  override readonly name = 'UnknownCarryVersion';
+
+  constructor(runId: string, problem: string) {
+    super(`Run "${runId}" cannot go on here: ${problem}`);
+  }
+}
+
+/**
+ * Checks the input of an execution: of the first one from whatever client, of a later one from the execution before. Throws
+ * where what that carried over is of a version that this release does not know.
+ */
 export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdentity): CheckedStart {
-  const blank = { ...identity, agentName: '', deps: {}, executions: 1, inbox: new Inbox(), ...NOTHING_YET, authorizing: new Map() };
+  const blank = {
+    ...identity,
+    agentName: '',
+    deps: {},
+    executions: 1,
+    inbox: new Inbox(),
+    ...NOTHING_YET,
+    authorizing: new Map(),
+    missing: [],
+  };
   const problem = givenProblem(raw);
   if (problem !== undefined)
     return { run: blank, ok: false, code: 'invalid_input', problem: `The input of the run does not fit: ${problem}` };
   if (isJsonObject(raw) && 'carry' in raw) {
     const checked: RunCarryCheck = isContinued ? carryOf(raw['carry'], identity) : { ok: false, problem: FORGED };
+    if (!checked.ok && checked.isUnknownVersion) throw new UnknownCarryVersion(identity.runId, checked.problem);
     if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot go on: ${checked.problem}` };
     const { runId, deps, startedAt, executions, inbox, snapshot } = checked.carry;
     const { state, position } = fromCarry(checked.carry);

@@ -1,6 +1,7 @@
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { Decision } from '../domain/approval.ts';
 import type { JsonObject } from '../domain/json.ts';
+import type { Missing } from '../domain/missing.ts';
 import type { Inbox } from '../loop/inbox.ts';
 import type { RunState } from '../loop/run-state.ts';
 
@@ -17,6 +18,8 @@ export interface AskedRun {
   readonly inbox: Inbox;
   /** Decisions whose author is being checked, by their id. */
   readonly authorizing: ReadonlyMap<string, Decision>;
+  /** What activities wait for because workers lack it. Absent where no other worker is waited for. */
+  readonly missing?: readonly Missing[];
   /** Undefined until the agent is resolved, like the state. */
   readonly snapshot?: AgentSnapshot;
   readonly state?: RunState;

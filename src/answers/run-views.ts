@@ -1,4 +1,5 @@
 import { newExecutionContext } from '../domain/execution-context.ts';
+import type { Missing } from '../domain/missing.ts';
 import { approvalViews } from '../loop/approval-view.ts';
 import { runProgress } from '../loop/run-progress.ts';
 import type { ApprovalsPage, ContextPage, StatusView, StepsPage } from '../protocol.ts';
@@ -7,17 +8,23 @@ import { page } from './pages.ts';
 
 /** Answer of the `status` query. */
 export function statusView(run: AskedRun): StatusView {
-  const { runId, agentName, executions, inbox, startedAt, state } = run;
+  const { runId, agentName, executions, inbox, startedAt, state, missing = [] } = run;
   return {
     version: 1,
     runId,
     agentName,
     status: state?.status ?? 'running',
     ...runProgress(state),
+    ...(missing.length === 0 ? {} : { missing: missing.map(shownMissing) }),
     executions,
     queued: inbox.queued,
     startTime: new Date(startedAt).toISOString(),
   };
+}
+
+/** What an activity keeps beside is for the activity alone. */
+function shownMissing({ kind, name, known, code, worker, since, until }: Missing): Missing {
+  return { kind, name, known, code, ...(worker === undefined ? {} : { worker }), since, until };
 }
 
 /** Answer of the `approvals` query. */

@@ -16,6 +16,8 @@ export interface ActivityCall<Input, Output, Outcome> {
   tier: 'remote' | 'local';
   options: ActivityOptions;
   input: Input;
+  /** Of a local one: the same as a remote activity, for another worker. */
+  remotely?: () => ActivityCall<Input, Output, Outcome>;
   returned: (output: Output) => Outcome;
   failed: (error: unknown) => Outcome;
 }

@@ -24,13 +24,26 @@ const VERIFY_ATTEMPTS = 5;
 export function toolCall(run: CallingRun, invocation: ToolInvocation): ActivityCall<RunToolInput, RunToolOutput, ToolOutcome> {
   const { tool, call } = invocation;
   const isLocal = tool.tier === 'local' && hasLocalRoom(run, invocation);
+  const meaning = { name: call.name, returned: toolOutcome, failed: (error: unknown) => toolFailure(tool, error) };
+  if (!isLocal) return remoteCall(run, invocation, meaning);
   return {
-    name: call.name,
-    tier: isLocal ? 'local' : 'remote',
-    options: { ...summaryOf(call), ...(isLocal ? localOptions(tool) : remoteOptions(run, tool)) },
-    input: isLocal ? localInput(run, invocation) : remoteInput(run, invocation),
-    returned: toolOutcome,
-    failed: (error) => toolFailure(tool, error),
+    ...meaning,
+    tier: 'local',
+    options: { ...summaryOf(call), ...localOptions(tool) },
+    input: localInput(run, invocation),
+    remotely: () => remoteCall(run, invocation, meaning),
+  };
+}
+
+type ToolCall = ActivityCall<RunToolInput, RunToolOutput, ToolOutcome>;
+
+function remoteCall(run: CallingRun, invocation: ToolInvocation, meaning: Pick<ToolCall, 'name' | 'returned' | 'failed'>): ToolCall {
+  const { tool, call } = invocation;
+  return {
+    ...meaning,
+    tier: 'remote',
+    options: { ...summaryOf(call), ...remoteOptions(run, tool) },
+    input: remoteInput(run, invocation),
   };
 }
 

@@ -2,8 +2,9 @@ import type { RunStatus } from '../domain/run-status.ts';
 import type { RunLimits } from '../domain/limits.ts';
 import type { AggregatedUsage } from '../domain/usage.ts';
 import { dollars } from '../domain/dollars.ts';
+import { missingText } from '../domain/missing.ts';
 import { eventsText } from '../domain/not-archived.ts';
-import { type Look, type Output, printable } from './output.ts';
+import { type Look, type Output, printable, printableLine } from './output.ts';
 import { pointInTime } from './point-in-time.ts';
 import type { RunView } from './run-view.ts';
 
@@ -22,6 +23,7 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
     ['Duration', run.durationSeconds === null ? 'still running' : `${run.durationSeconds.toFixed(2)}s`],
     ...deadlineFacts(run),
     ...(run.queued === 0 ? [] : [['Queued', counted(run.queued, 'message')] satisfies [string, string]]),
+    ...run.missing.map((one) => ['Waits', printableLine(missingText(one))] satisfies [string, string]),
     ...archiveFacts(run),
     ...(link === undefined ? [] : [['UI', link] satisfies [string, string]]),
   ];

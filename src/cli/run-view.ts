@@ -4,6 +4,7 @@ import type { ApprovalView, Decision, RefusedRequest, RememberedDecision } from 
 import { errorCode, errorMessage } from '../domain/error.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { LimitRaise, RunLimits } from '../domain/limits.ts';
+import type { Missing } from '../domain/missing.ts';
 import type { Archiving, NotArchived } from '../domain/not-archived.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { RunStatus, StopReason } from '../domain/run-status.ts';
@@ -39,6 +40,8 @@ export interface RunView {
   queued: number;
   /** Of a run that goes on: the newest error that a tool gave or a request met. */
   lastError: string | null;
+  /** What the run waits for because no worker that took its tasks had it so far. */
+  missing: Missing[];
   /** The events that the archive is being given; null where there are none. */
   archiving: Archiving | null;
   /** The events of the run that are not in the archive. */
@@ -100,7 +103,7 @@ async function liveView(handle: RunHandle<JsonValue>): Promise<RunView> {
 /** What the run itself says of where it stands. */
 function standing(status: StatusView, records: RunRecord[]): RunView {
   const { runId, agentName, maxIterations, usage, toolCallsTotal, startTime, limits, queued, lastError, running = [] } = status;
-  const { archiving = null, notArchived = [] } = status;
+  const { archiving = null, notArchived = [], missing = [] } = status;
   const steps = stepsOf(records);
   const events = records.filter((record) => record.type === 'event');
   return {
@@ -125,6 +128,7 @@ function standing(status: StatusView, records: RunRecord[]): RunView {
     limits: limits ?? null,
     queued,
     lastError: lastError ?? null,
+    missing,
     archiving,
     notArchived,
     running,

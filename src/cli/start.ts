@@ -1,5 +1,4 @@
 import type { StartOptions } from '../client/start-run.ts';
-import type { RunHandle } from '../client/run-handle.ts';
 import { UsageError } from '../domain/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol.ts';
@@ -8,7 +7,7 @@ import { type LimitFlags, limitOptions } from './limit-flags.ts';
 import { textOrStdin } from './stdin-text.ts';
 import { findUi, runLink } from './ui-link.ts';
 import { waitForResult } from './wait-for-result.ts';
-import { type ConnectedClient, withClient } from './with-client.ts';
+import { withClient } from './with-client.ts';
 
 /** The options of `longhaul start`. */
 export interface StartFlags extends ServerFlags, LimitFlags {
@@ -33,7 +32,7 @@ export async function start(io: CommandIo, flags: StartFlags): Promise<number> {
     const link = ui === undefined ? undefined : runLink(ui, server.namespace, handle.runId);
     if (!flags.wait && flags.waitTimeout === undefined) return announce(io, flags, { runId: handle.runId, link });
     io.output.note(`Run ${handle.runId}${link === undefined ? '' : `\n${link}`}`);
-    return await waitWatching(io, flags, client, handle);
+    return await waitForResult(io, client, handle, flags.waitTimeout === undefined ? {} : { timeoutMs: flags.waitTimeout });
   });
 }
 
@@ -46,23 +45,6 @@ function announce({ output }: CommandIo, flags: StartFlags, { runId, link }: { r
   output.print(runId);
   if (link !== undefined) output.note(link);
   return 0;
-}
-
-/** Waits, and says on stderr when no worker takes the run. */
-async function waitWatching(
-  io: CommandIo,
-  flags: StartFlags,
-  client: ConnectedClient['client'],
-  handle: RunHandle<unknown>,
-): Promise<number> {
-  const { watchForWorker } = await import('../client/worker-watch.ts');
-  const over = new AbortController();
-  void watchForWorker(client.temporal, handle.runId, over.signal, (line) => io.output.note(line));
-  try {
-    return await waitForResult(io, handle, flags.waitTimeout === undefined ? {} : { timeoutMs: flags.waitTimeout });
-  } finally {
-    over.abort();
-  }
 }
 
 function startOptions(flags: StartFlags, input: JsonValue): StartOptions {

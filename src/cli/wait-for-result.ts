@@ -5,10 +5,15 @@ import { exitCodeOfRun } from './exit-codes.ts';
 import { Interruption } from './interruption.ts';
 import { type Output, printable } from './output.ts';
 import { stepLines } from './step-lines.ts';
+import type { ConnectedClient } from './with-client.ts';
 
-/** Waits for the end of a run, prints its result, and returns the exit code that says how it ended. An interruption leaves the run alone. */
+/**
+ * Waits for the end of a run, prints its result, and returns the exit code that says how it ended. Says on stderr when no
+ * worker takes the run, or none has what it needs. An interruption leaves the run alone.
+ */
 export async function waitForResult(
   { terminal, output }: CommandIo,
+  { temporal }: ConnectedClient['client'],
   handle: RunHandle<unknown>,
   options: { timeoutMs?: number; steps?: boolean },
 ): Promise<number> {
@@ -18,12 +23,16 @@ export async function waitForResult(
       output.note(`The run goes on. Wait for it again: longhaul result ${handle.runId}`);
     }
   };
+  const { watchForWorker } = await import('../client/worker-watch.ts');
+  const over = new AbortController();
   signal.addEventListener('abort', comfort, { once: true });
+  void watchForWorker(temporal, handle.runId, over.signal, (line) => output.note(printable(line)));
   try {
     const result = await handle.result({ ...options, signal });
     printResult(output, result);
     return exitCodeOfRun(result.status);
   } finally {
+    over.abort();
     signal.removeEventListener('abort', comfort);
   }
 }

@@ -9,9 +9,9 @@ import { checkRunCarry } from '../schema/run-carry-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
 import { type Arrival, placeOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
+import { activityBefore, type NamedActivity } from './recorded-handovers.ts';
 import { type HistoryEvent, runHistory } from './run-history.ts';
 
-type ByName = RecordedActivity<unknown, unknown> & { name: string };
 type Payloads = { payloads?: object[] | null } | null | undefined;
 
 /** Something that the next workflow task sees. */
@@ -32,7 +32,7 @@ export class ExecutionReader {
   readonly #converter: LoadedDataConverter;
   /** For what was sent to the run: the workflow refused what it could not read, and went on. */
   readonly #marking: LoadedDataConverter;
-  readonly #scheduled = new Map<string, ByName>();
+  readonly #scheduled = new Map<string, NamedActivity>();
   /** Arguments of Updates that a reset admitted again: their acceptance does not repeat them. */
   readonly #admitted = new Map<string, { name: string; argument: unknown }>();
   /** What has happened since the last workflow task began, and what the one that goes on sees. */
@@ -137,8 +137,11 @@ export class ExecutionReader {
     const { activityType, input } = event.activityTaskScheduledEventAttributes ?? {};
     const [decoded] = await this.#decode(input);
     const scheduledIn = execution.taskTimes.length;
-    const activity: ByName = { name: activityType?.name ?? '', input: decoded, scheduledIn };
-    this.#scheduled.set(String(event.eventId), activity);
+    const activity: NamedActivity = { name: activityType?.name ?? '', input: decoded, scheduledIn };
+    const before = activityBefore(execution, activity);
+    this.#scheduled.set(String(event.eventId), before ?? activity);
+    // To the run it is one activity, which ended as the last one of them did.
+    if (before !== undefined) return;
     switch (activity.name) {
       case ACTIVITIES.resolveAgent:
       case ACTIVITIES.requestCancel:
@@ -260,7 +263,7 @@ function isClose(event: HistoryEvent): boolean {
 /** Keeps an activity that is about a call by the place of the call. */
 function byPlace<Input extends { at: [offset: number, index: number] }, Output>(
   calls: Map<string, RecordedActivity<Input, Output>>,
-  activity: ByName,
+  activity: NamedActivity,
 ): void {
   const call = activity as RecordedActivity<Input, Output>;
   calls.set(placeOf(...call.input.at), call);

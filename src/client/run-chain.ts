@@ -1,9 +1,11 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import type { Missing } from '../domain/missing.ts';
 import type { RunCarry } from '../loop/run-carry.ts';
 import { startedEvent } from './execution-chain.ts';
 import { ExecutionReader } from './execution-reader.ts';
 import type { RunningCall } from '../protocol.ts';
+import { missingThings } from './missing-things.ts';
 import { runningCalls } from './running-calls.ts';
 import { runNotFound } from './run-outcome.ts';
 import { withoutMemos } from './without-memos.ts';
@@ -29,6 +31,8 @@ export interface NewestExecution {
   closed: boolean;
   /** Calls that are going on. */
   running: RunningCall[];
+  /** What calls wait for that no worker had so far. */
+  missing: Missing[];
 }
 
 /** The executions of a run. What is known of one never changes, so that each is looked up once. */
@@ -47,9 +51,10 @@ export class RunChain {
     try {
       const description = await withoutMemos(this.#client).workflow.getHandle(this.#runId).describe();
       const { status, runId } = description;
-      const running = await runningCalls(this.#client, description);
+      const [running, missing] = await Promise.all([runningCalls(this.#client, description), missingThings(this.#client, description)]);
+      const closed = status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW';
       // In the moment of a switch the newest may be the one that has just ended.
-      return { executionId: runId, status: status.name, closed: status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW', running };
+      return { executionId: runId, status: status.name, closed, running, missing };
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw runNotFound(this.#client, this.#runId);
       throw error;

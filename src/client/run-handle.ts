@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { ContentPart } from '../domain/content.ts';
 import type { Event } from '../domain/event.ts';
+import type { Missing } from '../domain/missing.ts';
 import { type DefaultOutput, RunResult, type RunResultFields } from '../domain/run-result.ts';
 import type { StepResult } from '../domain/step.ts';
 import type { JsonValue } from '../domain/json.ts';
@@ -185,6 +186,12 @@ export class RunHandle<Output = DefaultOutput> {
     return steps ? { ...output, steps: await this.#reader.recordedSteps() } : output;
   }
 
+  /** Why the run may not have ended in time. Whoever waited is not to wait for that as well. */
+  async #missing(): Promise<Missing[]> {
+    const { missing } = await this.#reader.chain.newest().catch(() => ({ missing: [] }));
+    return missing;
+  }
+
   async #wait<Value>(options: WaitOptions, work: () => Promise<Value>): Promise<Value> {
     const signal = waitSignal(options);
     if (signal === undefined) return work();
@@ -193,7 +200,8 @@ export class RunHandle<Output = DefaultOutput> {
     try {
       return await this.#client.withAbortSignal(signal, work);
     } catch (error) {
-      throw signal.aborted ? waitEnded(this.runId, options) : error;
+      if (!signal.aborted) throw error;
+      throw waitEnded(this.runId, options, options.signal?.aborted ? [] : await this.#missing());
     }
   }
 }

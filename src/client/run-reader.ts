@@ -7,6 +7,7 @@ import type { StepResult } from '../domain/step.ts';
 import { type ContextPage, QUERIES, type StatusView, type StepsPage } from '../protocol.ts';
 import { answers, followEvents, type FollowOptions } from './follow-events.ts';
 import type { ReadBackRun } from './read-back.ts';
+import { withNewest } from './missing-things.ts';
 import { readExecution, readRun } from './read-run.ts';
 import { queryApprovals, type RunApprovals } from './run-approvals.ts';
 import { type NewestExecution, RunChain } from './run-chain.ts';
@@ -32,8 +33,14 @@ export class RunReader {
   async status(): Promise<StatusView> {
     const [execution, view] = await Promise.all([this.chain.newest(), queryRun<StatusView>(this.#client, this.#runId, QUERIES.status)]);
     const status = view === undefined ? statusFrom(this.#runId, execution, await this.#newest()) : asEnded(view, execution);
-    if (execution.closed) return { ...status, waitingFor: [] };
-    return execution.running.length === 0 ? status : { ...status, running: execution.running };
+    const { missing: told = [], ...known } = status;
+    if (execution.closed) return { ...known, waitingFor: [] };
+    const missing = withNewest(told, execution.missing);
+    return {
+      ...known,
+      ...(missing.length === 0 ? {} : { missing }),
+      ...(execution.running.length === 0 ? {} : { running: execution.running }),
+    };
   }
 
   /** What waits for a decision. */

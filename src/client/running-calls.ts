@@ -1,6 +1,7 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { RunningCall } from '../domain/run-views.ts';
+import { meantDetails } from '../domain/worker-wait.ts';
 import { ACTIVITIES } from '../protocol.ts';
 
 type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
@@ -25,7 +26,8 @@ async function runningCall(client: Client, pending: Pending): Promise<RunningCal
   const converter = client.options.loadedDataConverter;
   const name = activityType?.name ?? '';
   // What Longhaul's own beat with is for their next attempts (what was spent, when it began): no progress of anything.
-  const [progress] = SHOWN.includes(name) ? [] : await decodeArrayFromPayloads(converter, heartbeatDetails?.payloads);
+  const [details] = SHOWN.includes(name) ? [] : await decodeArrayFromPayloads(converter, heartbeatDetails?.payloads);
+  const progress = meantDetails(details);
   const failure = await decodeOptionalFailureToOptionalError(converter, lastFailure);
   return {
     name,

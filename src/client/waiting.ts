@@ -1,4 +1,5 @@
 import { LonghaulError } from '../domain/error.ts';
+import { type Missing, missingText } from '../domain/missing.ts';
 
 /** Bounds of everything that waits. Neither touches the run: it goes on. */
 export interface WaitOptions {
@@ -13,10 +14,14 @@ export function waitSignal({ timeoutMs, signal }: WaitOptions): AbortSignal | un
   return signals.length === 0 ? undefined : AbortSignal.any(signals);
 }
 
-/** The error for a wait that ended before what it waited for: the caller's own reason, or `wait_timeout`. */
-export function waitEnded(runId: string, { timeoutMs, signal }: WaitOptions): unknown {
+/** The error for a wait that ended before what it waited for: the caller's own reason, or `wait_timeout` with what no worker has had so far. */
+export function waitEnded(runId: string, { timeoutMs, signal }: WaitOptions, missing: readonly Missing[] = []): unknown {
   if (signal?.aborted) return signal.reason;
-  return new LonghaulError('wait_timeout', `Run "${runId}" has not ended within ${timeoutMs} ms. It goes on: wait again, or cancel it.`);
+  const why = missing.map((one) => ` ${missingText(one)}`).join('');
+  return new LonghaulError(
+    'wait_timeout',
+    `Run "${runId}" has not ended within ${timeoutMs} ms. It goes on: wait again, or cancel it.${why}`,
+  );
 }
 
 /** Waits, or rejects with the reason of the signal. */

@@ -7,9 +7,12 @@ import { memberOf, shownAsText } from './thrown.ts';
 export const ERROR_CODES = {
   // The run cannot start or go on as it is.
   invalid_input: { retryable: false, description: 'The input of the run does not have the expected shape.' },
-  unknown_agent: { retryable: false, description: 'No agent of that name is registered in the worker.' },
-  unknown_provider: { retryable: false, description: 'The worker has no model provider of that name.' },
-  invalid_agent: { retryable: false, description: 'The agent could not be resolved: its instructions or schema failed.' },
+  // Facts about the worker that took the task: the run has the task tried on others before it ends.
+  unknown_agent: { retryable: false, description: 'No agent of that name is registered in the workers that were waited for.' },
+  unknown_provider: { retryable: false, description: 'The workers that were waited for have no model provider of that name.' },
+  unknown_tool: { retryable: false, description: 'The workers that were waited for do not have a tool of the run, or its MCP server.' },
+  invalid_agent: { retryable: false, description: 'The agent could not be resolved: its definition does not hold.' },
+  instructions_failed: { retryable: true, description: "The agent's function for its instructions threw." },
   invalid_output: { retryable: false, description: 'The answer did not fit the output schema in the attempts allowed.' },
   payload_too_large: { retryable: false, description: 'A value is larger than Temporal stores in one payload.' },
   transcript_unavailable: { retryable: true, description: 'The conversation could not be read from the workflow.' },
@@ -62,7 +65,8 @@ export const ERROR_CODES = {
   model_timeout: { retryable: true, description: 'The provider did not answer in time.' },
   model_unreachable: { retryable: true, description: 'No connection to the provider, or it broke.' },
   model_bad_response: { retryable: true, description: 'The answer of the provider is not what its API promises.' },
-  model_error: { retryable: false, description: 'The model client failed in another way.' },
+  model_error: { retryable: false, description: 'The model client failed in another way, and says that trying again is of no use.' },
+  model_client_failed: { retryable: true, description: 'The model client threw an error that says nothing of its kind.' },
   context_length_exceeded: { retryable: false, description: 'The conversation is longer than the model takes.' },
   content_filter: { retryable: false, description: 'The provider withheld the answer (content filter).' },
   model_refusal: { retryable: false, description: 'The model refused to answer.' },

@@ -71,8 +71,9 @@ export interface ModelCapabilities {
 }
 
 /**
- * The port to a language model. `call` rejects with a `ModelCallError` for everything that goes wrong,
- * and with the reason of the signal when it is aborted. It must not retry by itself.
+ * The port to a language model. `call` rejects with a `ModelCallError` for what goes wrong, whose code decides whether it is
+ * called again, and with the reason of the signal when it is aborted. Any other error counts by its HTTP `status` where it
+ * has one, and is otherwise tried again. It must not retry by itself.
  */
 export interface ModelClient {
   readonly capabilities: ModelCapabilities;

@@ -2,6 +2,7 @@ import type { ApprovalView, RememberedDecision } from './approval.ts';
 import type { Event } from './event.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { RunLimits } from './limits.ts';
+import type { Missing } from './missing.ts';
 import type { Archiving, NotArchived } from './not-archived.ts';
 import type { RunStatus } from './run-status.ts';
 import type { StepResult } from './step.ts';
@@ -30,6 +31,8 @@ export interface StatusView {
   toolCallsStarted: number;
   /** The newest error that a tool gave or a request met. */
   lastError?: string;
+  /** What the run waits for because no worker that took its tasks had it so far: only while there is something. */
+  missing?: Missing[];
   /** The events that the archive is being given: the run goes on, or ends, afterwards. */
   archiving?: Archiving;
   /** The events of the run that are not in the archive, because it failed for too long. */

@@ -1,5 +1,6 @@
 import { cleanUsage } from './clean-usage.ts';
 import type { Spent, UsageStats } from './usage.ts';
+import { meantDetails } from './worker-wait.ts';
 
 /**
  * How what was spent travels beside a call to a model: in the details of its heartbeats, where the next attempt finds
@@ -17,7 +18,7 @@ export function addSpent(one: Spent | undefined, other: Spent | undefined): Spen
 
 /** What was spent, where details of a heartbeat or a failure say it. They may be anything, and nothing in them is trusted. */
 export function spentIn(details: unknown): Spent | undefined {
-  const said = fieldOf(details, 'spent');
+  const said = fieldOf(meantDetails(details), 'spent');
   return spent(cleanUsage(fieldOf(said, 'reported')) ?? undefined, cleanUsage(fieldOf(said, 'estimated')) ?? undefined);
 }
 

@@ -2,11 +2,14 @@ import type { SpilledContent } from './content.ts';
 import type { ContextOperation } from './context-update.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { AggregatedUsage } from './usage.ts';
+import type { WorkerWait } from './worker-wait.ts';
 
-/** Input of every activity of a run: which run of the workflow it is, where that is not the workflow itself. */
+/** Input of every activity of a run. */
 export interface OfRun {
-  /** The key of a run inside a workflow of the user. */
+  /** The key of a run inside a workflow of the user, where the run is not the workflow itself. */
   run?: string;
+  /** A worker that took it before lacked something: how it is tried on others. */
+  awaitsWorker?: WorkerWait;
 }
 
 /** Deps and state of a run as an activity is given them: in its input, or by reference. */

@@ -15,6 +15,11 @@ export function unknownTool(name: string): string {
 /** What a call is answered with that had started when the run was cancelled: it was told to stop, and not waited for. */
 export const RUNNING_CALL = 'Tool call was running when the run was cancelled; its outcome is unknown.';
 
+/** What a call is answered with that no worker could make. */
+export function noWorkerHas(name: string): string {
+  return `Tool '${name}' is not executable: no worker has it at the moment.`;
+}
+
 /** A tool result as text (seed 001): values joined by line breaks, those that are not text as JSON. */
 export function resultText(content: JsonValue[]): string {
   return content.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join('\n');

@@ -4,6 +4,7 @@ import { InFlight, MAX_BYTES_IN_FLIGHT } from './in-flight.ts';
 import type { ToolsPosition } from './next-step.ts';
 import { executeWithDecisions } from './execute-with-decisions.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
+import { noWorker } from './no-worker.ts';
 import { type Acting, interrupted, type PreparedCall } from './prepare-call.ts';
 import type { RunState } from './run-state.ts';
 import { withChanges } from './apply-changes.ts';
@@ -69,6 +70,10 @@ async function executeInSequence(acting: Acting, ports: RunPorts, batch: Batch):
   const { prepared, outcomes } = batch;
   for (const [place, one] of prepared.entries()) {
     if (outcomes[place] !== null) continue;
+    if (noWorker(ports, outcomes) !== undefined) {
+      outcomes[place] = interrupted();
+      continue;
+    }
     if (continueBeforeTool(state, ports, batch)) return outcomes;
     if (mayAskAgain(one) && (await askAgain(ports, batch, place)))
       return executeWithDecisions(acting, ports, { ...batch, inSequence: true });
@@ -120,7 +125,7 @@ async function startInTurn(state: RunState, ports: RunPorts, batch: Batch): Prom
     }
     const bytes = bytesInFlight(one.invocation);
     while (!calls.hasRoomFor(bytes) && ports.allows('bounded-fan-out')) await calls.one();
-    const instead = givenUp(state, ports, one);
+    const instead = givenUp(state, ports, one) ?? (noWorker(ports, outcomes) === undefined ? undefined : interrupted());
     if (instead !== undefined) {
       outcomes[place] = instead;
       continue;

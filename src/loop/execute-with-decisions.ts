@@ -3,6 +3,7 @@ import { deadlineOf, isAskedAbout, pendingOf } from './approvals.ts';
 import { continueBeforeTool } from './continuing.ts';
 import { endsByDeadline } from './limits.ts';
 import { takeRequests } from './messages.ts';
+import { noWorker } from './no-worker.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { type Acting, interrupted, result } from './prepare-call.ts';
 import { recordResults } from './record-results.ts';
@@ -30,13 +31,13 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
     // First of all: whoever was told that a decision is taken must see it carried out.
     const asked = state.approvals.pending.filter(({ kind }) => kind === 'outcome').map(({ callId }) => callId);
     for (const decision of await settleDecisions(state, ports)) carryOut(acting, batch, decision, asked.includes(decision.callId));
-    if (!isToStop(acting, ports)) {
+    if (!isToStop(acting, ports, batch)) {
       askAboutOutcomes(acting, ports, batch);
       // Where nothing runs: a call that ends meanwhile would not have its changes applied before the next one starts.
       if (batch.inSequence && calls.running === 0) await askPredicatesAgain(acting, ports, { batch, calls });
     }
     // Something may have come while they were asked.
-    if (isToStop(acting, ports)) giveUp(acting, ports, batch, calls);
+    if (isToStop(acting, ports, batch)) giveUp(acting, ports, batch, calls);
     const isHeldBack = calls.start();
     showWaiting(state, ports);
     if (calls.running === 0) {
@@ -114,9 +115,9 @@ function denial(reason: string | undefined): string {
   return reason === undefined ? denied : `${denied} Reason: ${reason}`;
 }
 
-/** Nothing more is to begin: the run is cancelled or over its time, or a message says where to go instead. */
-function isToStop({ state }: Acting, ports: RunPorts): boolean {
-  if (ports.cancelRequested() || ports.inbox.isSteered) return true;
+/** Nothing more is to begin: the run is cancelled or over its time, a message says where to go instead, or a call ends the run. */
+function isToStop({ state }: Acting, ports: RunPorts, { outcomes }: DecidedBatch): boolean {
+  if (ports.cancelRequested() || ports.inbox.isSteered || noWorker(ports, outcomes) !== undefined) return true;
   return endsByDeadline(state, ports.now());
 }
 

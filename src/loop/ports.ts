@@ -79,6 +79,8 @@ export type ToolOutcome =
       isUnknown?: true;
       /** The answer was lost, and this is what its tool found out. */
       verified?: Verified;
+      /** No worker had the tool, however long others were waited for: the run ends. */
+      noWorker?: { code: ErrorCode; message: string };
       /** Where the result was recorded ahead of others of its response: when. ISO 8601. */
       recordedAt?: string;
     }
@@ -133,7 +135,13 @@ export interface Growth {
 }
 
 /** Behaviour that runs which began without it must not show when they are replayed. */
-export type LoopChange = 'compaction' | 'bounded-fan-out' | 'refused-requests' | 'late-arrivals' | 'deadline-among-calls';
+export type LoopChange =
+  | 'compaction'
+  | 'bounded-fan-out'
+  | 'refused-requests'
+  | 'late-arrivals'
+  | 'deadline-among-calls'
+  | 'another-worker';
 
 /** Every effect of the loop. Ports must not reject: what goes wrong is an outcome. */
 export interface RunPorts extends RunClock {

@@ -6,6 +6,7 @@ import { cancelled, failed, reachedLimit } from './endings.ts';
 import { executeCalls } from './execute-calls.ts';
 import { reserveCalls } from './limits.ts';
 import type { NextStep, ToolsPosition } from './next-step.ts';
+import { endedByNoWorker } from './no-worker.ts';
 import type { RunPorts } from './ports.ts';
 import { type Acting, finalOutput, isFinalAnswer, prepareCall, type PreparedCall, problemOf, result } from './prepare-call.ts';
 import { recordResults, recordToolStep } from './record-results.ts';
@@ -37,6 +38,8 @@ export async function runTools(state: RunState, ports: RunPorts, position: Tools
   state.approvals.approved = [];
 
   if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return cancelled(state);
+  const ended = endedByNoWorker(state, ports, outcomes);
+  if (ended !== undefined) return ended;
   return afterTools(acting, ports, isOverLimit);
 }
 

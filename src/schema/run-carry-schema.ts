@@ -87,8 +87,8 @@ export type CarryMigrations = Readonly<Record<number, (carry: JsonObject) => Jso
 /** From each older version to the next. Versions that a released worker has written stay here for ever. */
 const MIGRATIONS: CarryMigrations = {};
 
-/** The carry, or what is wrong with it. */
-export type RunCarryCheck = { ok: true; carry: RunCarry } | { ok: false; problem: string };
+/** The carry, or what is wrong with it. `isUnknownVersion`: nothing may be wrong with it, for a worker of another release. */
+export type RunCarryCheck = { ok: true; carry: RunCarry } | { ok: false; problem: string; isUnknownVersion?: true };
 
 /** Reads what an execution before has carried over, of this version or an older one. Never throws. */
 export function checkRunCarry(value: unknown, migrations: CarryMigrations = MIGRATIONS): RunCarryCheck {
@@ -99,22 +99,23 @@ export function checkRunCarry(value: unknown, migrations: CarryMigrations = MIGR
   let carry = value;
   for (let from = version; from < CARRY_VERSION; from += 1) {
     const migrate = migrations[from];
-    if (migrate === undefined) return { ok: false, problem: unknownVersion(version) };
+    if (migrate === undefined) return unknownVersion(version);
     try {
       carry = { ...migrate(carry), version: from + 1 };
     } catch (error) {
       return { ok: false, problem: `the carry of the run cannot be read as version ${from + 1}: ${errorMessage(error)}` };
     }
   }
-  if (carry['version'] !== CARRY_VERSION) return { ok: false, problem: unknownVersion(version) };
+  if (carry['version'] !== CARRY_VERSION) return unknownVersion(version);
   const problems = checkJson(RUN_CARRY_SCHEMA, carry);
   if (problems.length > 0 || !isRunCarry(carry)) return { ok: false, problem: problemsText(problems) };
   const problem = inconsistency(carry);
   return problem === undefined ? { ok: true, carry } : { ok: false, problem };
 }
 
-function unknownVersion(version: number): string {
-  return `the carry of the run has version ${version}, and this worker reads version ${CARRY_VERSION}: run it on a worker of the release that wrote it, or a newer one`;
+function unknownVersion(version: number): RunCarryCheck {
+  const problem = `the carry of the run has version ${version}, and this worker reads version ${CARRY_VERSION}: run it on a worker of the release that wrote it, or a newer one`;
+  return { ok: false, problem, isUnknownVersion: true };
 }
 
 /** True for what the schema lets pass. */

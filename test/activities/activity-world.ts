@@ -12,6 +12,7 @@ import { SnapshotCache } from '../../activities/run-snapshot.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
 import { SecretVault } from '../../activities/secret-vault.ts';
 import { TranscriptCache } from '../../activities/transcript.ts';
+import { WaitedFor } from '../../activities/waited-for.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { Resources } from '../../src/define/run-context.ts';
 import type { ModelClient } from '../../src/domain/model.ts';
@@ -116,6 +117,9 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     turns: new ToolTurns(),
     continueAsNew: undefined,
     upgradeOnContinueAsNew: false,
+    identity: 'worker-1',
+    missingTimeoutMs: 600_000,
+    waitedFor: new WaitedFor(),
     heartbeatMs: 60_000,
     searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
   };

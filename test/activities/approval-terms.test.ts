@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { callModelActivity } from '../../activities/call-model.ts';
+import { onAnyWorker } from '../../activities/on-any-worker.ts';
 import type { ApprovalPredicate } from '../../src/define/approval-options.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { RunContext } from '../../src/define/run-context.ts';
@@ -126,14 +127,39 @@ test.each([
   expect(response.approvals).toEqual({ a: { digest: expect.any(String) as string, reason: expect.stringMatching(reason) as string } });
 });
 
-test('a call whose predicate this worker does not have needs a decision', async () => {
-  const other = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [look] });
-  const { response } = await respond(other, callTool('mail', { to: 'a@x' }, 'a'), { pinned: never });
-  expect(response.approvals?.['a']?.reason).toMatch(/This worker does not have/);
+test('a run goes to another worker before it pays, where this one lacks a tool whose predicate it has', async () => {
+  const other = defineAgent({ name: 'clerk', model: 'scripted/m' });
+  await expect(respond(other, callTool('mail', { to: 'a@x' }, 'a'), { pinned: never })).rejects.toMatchObject({ type: 'unknown_tool' });
+});
+
+test('a call whose predicate no worker has had in time needs a decision, and the run does not wait for it again', async () => {
+  const other = defineAgent({ name: 'clerk', model: 'scripted/m' });
+  const model = scriptedModel([callTool('mail', { to: 'a@x' }, 'a')], { repeatLast: true });
+  const world = activityWorld({ agents: [other], model, info: { scheduledTimestampMs: 0, currentAttemptScheduledTimestampMs: 5_000 } });
+  const snapshot = snapshotOf(never);
+  world.runtime.snapshots.add(snapshot);
+  const callModel = onAnyWorker(world.runtime, callModelActivity(world.runtime));
+  const input = { agent: snapshot.digest, through: 1, lastEventId: 'e0' };
+  const needsOne = { response: { approvals: { a: { reason: expect.stringContaining('does not have') as string } } } };
+  expect(await world.run(callModel, { ...input, awaitsWorker: { forMs: 5_000, attempts: 8 } })).toMatchObject(needsOne);
+  expect(await world.run(callModel, input)).toMatchObject(needsOne);
+});
+
+test('a predicate that a later build has taken away needs no other worker: the call needs a decision', async () => {
+  const plain = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [{ ...pay, name: 'mail' }] });
+  const { response } = await respond(plain, callTool('mail', { to: 'a@x' }, 'a'), { pinned: never });
+  expect(response.approvals?.['a']?.reason).toContain('does not have');
 });
 
 test('a tool that asks nothing any more on this worker still asks in a run that began when it did', async () => {
-  const other = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [{ ...pay, approval: { when: () => false } }] });
+  const other = defineAgent({
+    name: 'clerk',
+    model: 'scripted/m',
+    tools: [
+      { ...pay, approval: { when: () => false } },
+      { ...pay, name: 'mail' },
+    ],
+  });
   const { response } = await respond(other, callTool('pay', { amount: 1 }, 'a'), { pinned: never });
   expect(Object.keys(response.approvals ?? {})).toEqual(['a']);
 });

@@ -89,7 +89,7 @@ test('the activities of a worker fail without secrets, whoever has thrown them',
   const world = activityWorld({ agents: [agent], secrets: await usedVault() });
   const resolve = createActivities(world.runtime)[ACTIVITIES.resolveAgent] as (input: object) => Promise<unknown>;
   await expect(world.run(resolve, { agent: 'clerk' })).rejects.toMatchObject({
-    type: 'invalid_agent',
+    type: 'instructions_failed',
     message: expect.stringContaining('cannot connect with [secret "crm-token"]'),
   });
 });

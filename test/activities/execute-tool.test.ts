@@ -16,8 +16,8 @@ function toolThat(execute: () => unknown, more: { result?: z.ZodType } = {}): An
   return defineTool({ name: 'probe', description: 'Probes.', parameters: z.object({}), execute, ...more });
 }
 
-async function run(tool: AnyTool | undefined, args: JsonObject = {}): Promise<Executed> {
-  return executeTool({ tool, name: 'probe', args, context: contextOf() });
+async function run(tool: AnyTool, args: JsonObject = {}): Promise<Executed> {
+  return executeTool({ tool, args, context: contextOf() });
 }
 
 describe('what a tool returns becomes content', () => {
@@ -86,10 +86,6 @@ test('what a tool throws is an error result with the bare message', async () => 
   expect(await run(toolThat(async () => Promise.reject(new Error('later'))))).toMatchObject({ content: ['later'], isError: true });
 });
 
-test('a tool that the worker does not have is an error result', async () => {
-  expect(await run(undefined)).toMatchObject({ content: ["Tool 'probe' is not executable: this worker does not have it"], isError: true });
-});
-
 test('arguments pass through the full zod schema, with its defaults and checks, before anything happens', async () => {
   let executed = 0;
   const tool = defineTool({
@@ -133,5 +129,5 @@ test('a tool that fails because it was aborted rejects with the reason of the ab
     controller.abort(reason);
     throw new Error('socket closed');
   });
-  await expect(executeTool({ tool, name: 'probe', args: {}, context: contextOf(controller.signal) })).rejects.toBe(reason);
+  await expect(executeTool({ tool, args: {}, context: contextOf(controller.signal) })).rejects.toBe(reason);
 });

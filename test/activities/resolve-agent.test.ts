@@ -11,6 +11,7 @@ import { SnapshotCache } from '../../activities/run-snapshot.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
 import { SecretVault } from '../../activities/secret-vault.ts';
 import { TranscriptCache } from '../../activities/transcript.ts';
+import { WaitedFor } from '../../activities/waited-for.ts';
 import { defineAgent } from '../../src/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { poolOf } from './activity-world.ts';
@@ -36,6 +37,9 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     turns: new ToolTurns(),
     continueAsNew: undefined,
     upgradeOnContinueAsNew: false,
+    identity: 'worker-1',
+    missingTimeoutMs: 600_000,
+    waitedFor: new WaitedFor(),
     heartbeatMs: 5_000,
     searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
     ...changes,

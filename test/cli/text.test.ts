@@ -33,6 +33,7 @@ const view: RunView = {
   limits: { maxIterations: 10, finalAttempt: false },
   queued: 0,
   lastError: null,
+  missing: [],
   archiving: null,
   notArchived: [],
   running: [],

@@ -45,7 +45,7 @@ test('a question of an agent whose calls are approved at their deadline is still
 
 test('a question that is run all the same says that it is not to be', async () => {
   const context = { signal: new AbortController().signal } as RunContext;
-  const executed = await executeTool({ tool: askHuman(BASE), name: 'ask_support', args: { question: 'May I?' }, context });
+  const executed = await executeTool({ tool: askHuman(BASE), args: { question: 'May I?' }, context });
   expect(executed).toMatchObject({
     isError: true,
     content: ['"ask_support" asks a person: its calls are answered with respond, and never run'],

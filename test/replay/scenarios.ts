@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { LonghaulClient, RunHandle } from '../../src/client/index.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import {
   callTool,
@@ -14,7 +16,7 @@ import {
 } from '../../src/testing/index.ts';
 import type { CreateWorkerOptions } from '../../worker/index.ts';
 import { assistant, broken, search } from '../server/agents.ts';
-import { clerk } from '../server/decision-agents.ts';
+import { clerk, refund } from '../server/decision-agents.ts';
 import { HeldArchive } from '../server/held-archive.ts';
 import { until } from '../server/until.ts';
 import { asker, teller } from './effect-agents.ts';
@@ -81,6 +83,11 @@ const brief = defineAgent({ name: 'brief', model: 'scripted/m', tools: [slow], p
 /** Archives that wait until something has happened to the run. */
 const archiveOfPaused = new HeldArchive();
 const archiveOfCancelled = new HeldArchive(() => noted === 1);
+/** Its tools come and go, as they do for a run whose tasks are taken by workers of two releases. */
+const deployed = {
+  ...defineAgent({ name: 'deployed', model: 'scripted/m', tools: [refund, search] }),
+  tools: [refund, search] as AnyTool[],
+};
 
 /** The agents of the scenarios. */
 export const agents = [
@@ -100,6 +107,7 @@ export const agents = [
   localsInSequence,
   teller,
   asker,
+  deployed as AnyAgent,
 ];
 
 const lookUp = callTool('search', { query: 'a' }, 'c1');
@@ -117,7 +125,20 @@ export const scenarios: Record<string, Scenario> = {
   'completed-with-structured-output': { agent: 'typed', script: [say('not json'), structured({ answer: 4 })] },
   'limit-with-final-attempt': { agent: 'last_words', script: [lookUp, say('the best I have')] },
   'failed-in-a-model-call': { agent: 'assistant', script: [lookUp, failWith('model_forbidden', 'no')] },
-  'failed-with-an-unknown-agent': { agent: 'nobody', script: [] },
+  'failed-with-an-unknown-agent': { agent: 'nobody', script: [], worker: { missingTimeout: '1ms' } },
+  'failed-after-waiting-for-an-agent': { agent: 'nobody', script: [], worker: { missingTimeout: '2s' } },
+  'taken-over-by-a-worker-with-the-tools': {
+    agent: 'deployed',
+    script: [together(callTool('refund', { amount: 1 }, 'c1'), callTool('search', { query: 'b' }, 'c2')), say('done')],
+    meanwhile: async (run) => {
+      await until(async () => (await run.approvals()).pending.length === 1, 'the call waits');
+      // As if another worker took the task.
+      const tools = deployed.tools.splice(0);
+      await run.approve('c1');
+      await until(async () => (await run.status()).missing?.length === 1, 'the run waits for another worker');
+      deployed.tools.push(...tools);
+    },
+  },
   'cancelled-in-a-model-call': { agent: 'assistant', script: [lookUp, hang('half')], meanwhile: cancelled },
   'cancelled-with-a-partial-answer': { agent: 'assistant', script: [lookUp, hang('half')], meanwhile: cancelled },
   'stopped-by-its-deadline-among-calls': { agent: 'brief', script: [together(callTool('slow', {}, 'c1'), callTool('slow', {}, 'c2'))] },

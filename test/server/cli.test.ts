@@ -71,13 +71,14 @@ test('the same run id twice is refused, or is the run that exists', async () => 
 test('the exit code says how the run ended', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('search', { query: 'a' })], { repeatLast: true });
-  await testbed.work({ agents: [assistant], providers: { scripted } });
+  await testbed.work({ agents: [assistant], providers: { scripted }, missingTimeout: '5s' });
   const limited = await cli(testbed, ['start', 'assistant', 'Q', '--wait', '--max-iterations', '2']);
   expect(limited).toMatchObject({ exitCode: 5 });
   expect(limited.stderr).toContain('[max_iterations_reached] assistant | 2/2 steps');
-  const unknown = await cli(testbed, ['start', 'nobody', 'Q', '--wait']);
+  const unknown = await cli(testbed, ['start', 'asistant', 'Q', '--wait']);
   expect(unknown).toMatchObject({ exitCode: 3, stdout: '' });
-  expect(unknown.stderr).toContain('error (unknown_agent): No agent "nobody"');
+  expect(unknown.stderr).toContain('Did you mean "assistant"? The run waits for another worker until');
+  expect(unknown.stderr).toContain('error (unknown_agent): No agent "asistant"');
 });
 
 test('events --follow prints what happens while it happens, and ends with the run', async () => {

@@ -4,7 +4,7 @@ import type { ModelRequest } from '../../src/domain/model.ts';
 import { defineAgent } from '../../src/index.ts';
 import { callTool, hang, say, scriptedModel, type ScriptEntry, together } from '../../src/testing/index.ts';
 import { assistant, broken, search } from './agents.ts';
-import { Testbed, until } from './testbed.ts';
+import { historyOf, Testbed, until } from './testbed.ts';
 
 /** So low that a run continues as new after every step. */
 const EVERY_STEP = { events: 8 };
@@ -116,16 +116,19 @@ test('memo, search attributes, start time and a cancellation reach the newest ex
   });
 });
 
-test('a carry of an unknown version ends the run with an error that says so', async () => {
+test('a carry of an unknown version fails the task of the worker, and leaves the run to one that knows it', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
   const { workflow } = testbed.client.temporal;
   await workflow.start('handOn', { args: [{ version: 99 }], workflowId: testbed.taskQueue, taskQueue: testbed.taskQueue });
-  expect(await testbed.client.handle(testbed.taskQueue).result()).toMatchObject({
-    status: 'error',
-    errorCode: 'invalid_input',
-    error: expect.stringContaining('version 99') as string,
-  });
+  const failures = async (): Promise<string[]> => {
+    const events = await historyOf(testbed, testbed.taskQueue);
+    return events.flatMap((event) => event.workflowTaskFailedEventAttributes?.failure?.message ?? []);
+  };
+  await until(async () => (await failures()).length > 0, 'the task fails');
+  expect(await failures()).toEqual([expect.stringContaining('has version 99, and this worker reads version 1')]);
+  expect((await workflow.getHandle(testbed.taskQueue).describe()).status.name).toBe('RUNNING');
+  await workflow.getHandle(testbed.taskQueue).terminate('the test has ended');
 });
 
 test('a cancellation ends the run at whatever moment of its switches it comes', async () => {

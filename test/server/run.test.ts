@@ -86,15 +86,6 @@ test('the step limit ends the run truthfully: Completed for Temporal, not a succ
   expect(await executionStatus(testbed, result.runId)).toBe('COMPLETED');
 });
 
-test('an agent that no worker knows ends the run at once, with the names that are known', async () => {
-  await using testbed = await Testbed.open();
-  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
-  const result = await testbed.client.run('nobody', { input: 'Q', taskQueue: testbed.taskQueue });
-  expect(result).toMatchObject({ status: 'error', errorCode: 'unknown_agent', stepsUsed: 0 });
-  expect(result.error).toContain('"nobody"');
-  expect(result.error).toContain('"assistant"');
-});
-
 test('a step with one tool call adds twelve events to history', async () => {
   await using testbed = await Testbed.open();
   const lengths: number[] = [];

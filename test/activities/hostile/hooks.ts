@@ -101,17 +101,17 @@ function payloadStore(store: PayloadStore['store']): PayloadStore {
 export const FAILING: readonly [hook: string, code: string, run: HookRun][] = [
   [
     'the instructions of an agent',
-    'invalid_agent',
+    'instructions_failed',
     (instructions) => runActivity(ACTIVITIES.resolveAgent, () => ({ agent: 'clerk' }), { instructions }),
   ],
   [
     'a model',
-    'model_error',
+    'model_client_failed',
     (call) => runActivity(ACTIVITIES.callModel, asking, { model: { capabilities: { structuredOutput: true }, call } }),
   ],
   [
     'the model of a summary',
-    'model_error',
+    'model_client_failed',
     (call) =>
       runActivity(ACTIVITIES.summarise, (agent) => ({ ...asking(agent), head: -1, tail: null, maxBytes: 1_000 }), {
         model: { capabilities: { structuredOutput: true }, call },

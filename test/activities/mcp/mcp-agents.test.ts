@@ -156,10 +156,10 @@ test('a call that was never sent has failed, also where it happens once', async 
   expect(output).toMatchObject({ isError: true, content: ['MCP server "crm" cannot be reached: ECONNREFUSED'] });
 });
 
-test('a call of a server that this worker does not have is an error that the model reads', async () => {
+test('a call of a server that this worker does not have is for another worker', async () => {
   const world = worldOf([]);
-  const output = await world.run(runToolActivity(world.runtime), { ...input, mcp: { server: 'erp', tool: 'get' } });
-  expect(output).toMatchObject({ isError: true, content: ["Tool 'unknown' is not executable: this worker does not have it"] });
+  const called = world.run(runToolActivity(world.runtime), { ...input, mcp: { server: 'erp', tool: 'get' } });
+  await expect(called).rejects.toMatchObject({ type: 'unknown_tool', message: expect.stringContaining('No MCP server "erp"') });
 });
 
 test('the predicate of a server says which of its calls wait', async () => {

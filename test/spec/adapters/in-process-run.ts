@@ -18,6 +18,7 @@ import { quietPorts } from '../../../src/loop/quiet-ports.ts';
 import { type LoopEnd, runLoop } from '../../../src/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../../src/loop/run-state.ts';
 import type { Receiver } from '../../../src/receive/receiver.ts';
+import { noWorkerHas } from '../../../src/domain/tool-text.ts';
 import { interpretResponse } from '../../../src/model/interpret-response.ts';
 import { scriptedModel, type ScriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
 
@@ -136,8 +137,10 @@ async function runTool(running: Running, { call, step }: ToolInvocation): Promis
   const implemented = run.unimplemented?.includes(call.name) !== true;
   const tool = implemented ? run.agent.tools.find((one) => one.name === call.name) : undefined;
   const context = toolContext(state, { step, callId: call.toolCallId, changes });
+  // As the workers of a run do that have waited for another one.
+  if (tool === undefined) return { type: 'result', status: 'error', content: [noWorkerHas(call.name)], durationMs: null };
   running.tools += 1;
-  const { content, isError, durationMs, update } = await executeTool({ tool, name: call.name, args: call.arguments, context });
+  const { content, isError, durationMs, update } = await executeTool({ tool, args: call.arguments, context });
   running.tools -= 1;
   const status = isError ? 'error' : 'success';
   return { type: 'result', status, content, durationMs, state: changes, ...(update === undefined ? {} : { contextUpdate: update }) };
