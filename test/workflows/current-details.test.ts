@@ -16,7 +16,7 @@ test('the details name the newest calls that were looked up, and why', () => {
     ...newStep(step),
     toolCalls: [newToolCallRecord('look', 'l', AT), { ...newToolCallRecord('pay', 'p', AT), verified }],
   }));
-  const lines = currentDetails(state)
+  const lines = currentDetails(state, { agentName: 'agent', missing: [] })
     .split('\n')
     .filter((line) => line.includes('verified'));
   expect(lines).toEqual(
