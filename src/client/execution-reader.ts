@@ -4,7 +4,7 @@ import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@
 import { markingConverter } from '../codec/marking-converter.ts';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import { isJsonObject } from '../domain/json.ts';
-import { ACTIVITIES, type ArchiveEventsInput, type RunInput, type RunToolOutput } from '../protocol.ts';
+import { ACTIVITIES, type RunInput, type RunToolOutput } from '../protocol.ts';
 import { checkRunCarry } from '../schema/run-carry-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
 import { type Arrival, placeOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
