@@ -46,6 +46,7 @@ const OUTCOME: JsonObject = {
         applied: YES,
         asksRetry: YES,
         isUnknown: YES,
+        noWorker: { type: 'object', properties: { code: TEXT, message: TEXT }, required: ['code', 'message'] },
         recordedAt: TEXT,
       },
       required: ['type', 'status', 'content', 'durationMs'],
