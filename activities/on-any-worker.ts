@@ -1,4 +1,4 @@
-import { heartbeat } from '@temporalio/activity';
+import { activityInfo, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { type MissingDetails, missingDetails, missingIn } from '../src/domain/missing-details.ts';
 import type { MissingThing } from '../src/domain/missing.ts';
@@ -42,7 +42,7 @@ export function onAnyWorker<Input, Output>(
         const failure = toFailure(error, 'internal');
         const missing = lackOf(failure);
         if (missing !== undefined) throw lackHere(worker, failure as ApplicationFailure, missing);
-        throw wait === undefined ? error : lastOf(failure);
+        throw wait === undefined ? error : counted(failure);
       }
     });
   };
@@ -78,14 +78,23 @@ function lastHeartbeat(): Pick<MissingDetails, 'details'> {
   return details === undefined || details === null ? {} : { details };
 }
 
-/** The server would try again for ever. */
-function lastOf(failure: SoundFailure): SoundFailure {
+/** The server would try again for ever, and wait as if every attempt had been made. */
+function counted(failure: SoundFailure): SoundFailure {
+  if (!(failure instanceof ApplicationFailure) || failure.nonRetryable) return failure;
   const isLast = attemptNumber() >= (attemptsAllowed() ?? Infinity);
-  if (!isLast || !(failure instanceof ApplicationFailure) || failure.nonRetryable) return failure;
-  const { message, type, details, cause, stack } = failure;
-  const last = new ApplicationFailure(message, type, true, details, cause);
-  if (stack !== undefined) last.stack = stack;
-  return last;
+  const { message, type, details, cause, stack, category } = failure;
+  const wait = failure.nextRetryDelay ?? backoffAfter(attemptNumber());
+  const made = new ApplicationFailure(message, type, isLast, details, cause, isLast ? undefined : wait, category);
+  if (stack !== undefined) made.stack = stack;
+  return made;
+}
+
+/** What the retry policy says, in milliseconds; undefined where it does not. */
+function backoffAfter(attempt: number): number | undefined {
+  const { initialInterval, backoffCoefficient = 2, maximumInterval } = activityInfo().retryPolicy ?? {};
+  if (typeof initialInterval !== 'number') return undefined;
+  const longest = typeof maximumInterval === 'number' ? maximumInterval : initialInterval * 100;
+  return Math.min(longest, initialInterval * backoffCoefficient ** (attempt - 1));
 }
 
 /** The attempts before were lost with their workers, or took too long. */

@@ -25,11 +25,7 @@ async function missingFor(client: Client, { lastFailure }: Pending): Promise<Mis
 /** What the run says that it waits for, with what the server knows better: which worker lacked it last. */
 export function withNewest(told: readonly Missing[], newest: readonly Missing[]): Missing[] {
   const isSame = (one: Missing, other: Missing): boolean => one.kind === other.kind && one.name === other.name;
-  const known = told.map((one) => ({
-    ...newest.find((other) => isSame(one, other)),
-    ...one,
-    ...workerOf(newest.find((other) => isSame(one, other))),
-  }));
+  const known = told.map((one) => ({ ...one, ...workerOf(newest.find((other) => isSame(one, other))) }));
   return [...known, ...newest.filter((one) => !told.some((other) => isSame(one, other)))];
 }
 

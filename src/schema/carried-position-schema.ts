@@ -47,6 +47,7 @@ const OUTCOME: JsonObject = {
         asksRetry: YES,
         isUnknown: YES,
         verified: { type: 'object', properties: { happened: FLAG, reason: TEXT }, required: ['happened', 'reason'] },
+        noWorker: { type: 'object', properties: { code: TEXT, message: TEXT }, required: ['code', 'message'] },
         recordedAt: TEXT,
       },
       required: ['type', 'status', 'content', 'durationMs'],

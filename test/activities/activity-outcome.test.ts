@@ -56,9 +56,20 @@ describe('the failure of a call that happens once', () => {
     effect: 'once',
   };
 
-  test.each(['secret_missing', 'NotFoundError', 'WorkerShutdown'])('says that it has not begun where it is %s', (type) => {
+  test.each(['secret_missing', 'WorkerShutdown'])('says that it has not begun where it is %s', (type) => {
     const failure = failedActivity(ApplicationFailure.create({ type, message: 'not now' }));
     expect(toolFailure(pay, failure)).toMatchObject({ type: 'result', status: 'error', content: ['not now'] });
+  });
+
+  test('says so where no worker had the tool: the run ends with that, and a model would read no more than the name of the tool', () => {
+    const message = 'Activity function pay is not registered on this Worker, available activities: ["resolveAgent"]';
+    const notFound = toolFailure(pay, failedActivity(ApplicationFailure.create({ type: 'NotFoundError', message })));
+    const missing = toolFailure(pay, failedActivity(ApplicationFailure.create({ type: 'unknown_tool', message: 'No tool "pay"' })));
+    for (const outcome of [notFound, missing]) {
+      expect(outcome).toMatchObject({ content: ["Tool 'pay' is not executable: no worker has it at the moment."], durationMs: null });
+    }
+    expect(missing).toMatchObject({ noWorker: { code: 'unknown_tool', message: 'No tool "pay"' } });
+    expect(JSON.stringify(notFound)).not.toContain('resolveAgent');
   });
 
   test.each(['Error', 'LonghaulError', 'PayloadsTooLarge'])('does not say so where it may be about the result (%s)', (type) => {

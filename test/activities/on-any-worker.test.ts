@@ -88,6 +88,13 @@ describe('an activity that waits for a worker', () => {
     });
   });
 
+  test('waits before the next one as for the attempts that were made alone', async () => {
+    const retryPolicy = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 60_000 };
+    const world = activityWorld({ heartbeatDetails: withLacked(20, undefined), info: { attempt: 21, retryPolicy } });
+    const failing = world.run(onAnyWorker(world.runtime, throws), { awaitsWorker: WAIT });
+    await expect(failing).rejects.toMatchObject({ type: 'tool_failed', nonRetryable: false, nextRetryDelay: 1_000 });
+  });
+
   test('is never begun again after its last attempt was lost: for what happens once, after the first', async () => {
     let begun = false;
     const begin = (): Promise<void> => {

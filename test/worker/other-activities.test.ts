@@ -1,3 +1,5 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
 import { expect, test } from 'vitest';
 import { defineAgent, mcpServer } from '../../src/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
@@ -13,23 +15,19 @@ function activitiesOf(agents: LonghaulPluginOptions['agents'], activities: objec
   return plugin.configureWorker({ taskQueue: 'q', activities }).activities as Record<string, unknown>;
 }
 
-test('only a worker with MCP servers gets calls of unknown activities', () => {
-  expect(activitiesOf([clerk])).toHaveProperty('default');
-  expect(activitiesOf([plain])).not.toHaveProperty('default');
-});
-
-test('a default activity of the worker stays as it is without MCP servers', () => {
-  const own = (): string => 'own';
-  expect(activitiesOf([plain], { default: own })['default']).toBe(own);
-});
-
-test('with MCP servers it goes on getting what is not theirs', async () => {
+test('every worker gets the calls of tools that it lacks, beside what its own default activity gets', async () => {
+  const call = { agentName: 'plain', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0' };
   const own = (input: unknown): string => `own ${JSON.stringify(input)}`;
-  const shared = activitiesOf([clerk], { default: own })['default'] as (input: unknown) => Promise<unknown>;
-  expect(await shared({ order: 7 })).toBe('own {"order":7}');
+  for (const agent of [plain, clerk]) {
+    expect(activitiesOf([agent])).toHaveProperty('default');
+    const shared = activitiesOf([agent], { default: own })['default'] as (input: unknown) => Promise<unknown>;
+    expect(await shared({ order: 7 })).toBe('own {"order":7}');
+    const called = new MockActivityEnvironment({ activityType: 'gone' }, { logger: new DefaultLogger('ERROR') }).run(shared, call);
+    await expect(called).rejects.toMatchObject({ type: 'unknown_tool', message: expect.stringContaining('No tool "gone"') as string });
+  }
 });
 
-test('one with a definition of its input cannot be shared, and is refused', () => {
+test('one with a definition of its input cannot be shared: it is kept without MCP servers, and refused with them', () => {
   const own = Object.assign(() => 'own', { activityDefinitionOptions: {} });
   expect(() => activitiesOf([clerk], { default: own })).toThrow('the worker has a "default" activity with definition options');
   expect(activitiesOf([plain], { default: own })['default']).toBe(own);
