@@ -1,8 +1,8 @@
 import { type ActivityOptions, ApplicationFailure, CancelledFailure, ChildWorkflowFailure } from '@temporalio/common';
 import { CancellationScope, ChildWorkflowCancellationType, executeChild, ParentClosePolicy, uuid4 } from '@temporalio/workflow';
-import type { AnyAgent, DepsOf, OutputOf } from '../src/define/agent-definition.ts';
+import type { AnyAgent, DepsOption, GivenDepsOf, ResultOf } from '../src/define/agent-definition.ts';
+import type { RequiresSomething } from '../src/define/requires-something.ts';
 import type { ContentPart } from '../src/domain/content.ts';
-import type { JsonObject } from '../src/domain/json.ts';
 import type { LimitOptions } from '../src/domain/limit-options.ts';
 import { isRunResult, RunResult, type RunResultFields } from '../src/domain/run-result.ts';
 import { oneLine } from '../src/domain/text.ts';
@@ -18,10 +18,16 @@ const READ_RESULT: ActivityOptions = {
   retry: { maximumAttempts: 5 },
 };
 
-/** How `runAgent` starts the run. */
-export interface RunAgentOptions<Deps = JsonObject> {
+/** How `runAgent` starts a run: with the deps that its agent takes, which may be left out where the agent's schema requires none. */
+export type RunAgentOptions<GivenDeps = unknown> = ChildOptions & DepsOption<GivenDeps>;
+
+/** The options of `runAgent`, to be left out where nothing in them is required. */
+type RunAgentArguments<GivenDeps> =
+  RequiresSomething<DepsOption<GivenDeps>> extends true ? [options: RunAgentOptions<GivenDeps>] : [options?: RunAgentOptions<GivenDeps>];
+
+/** How `runAgent` starts a run, whatever its deps. */
+export interface ChildOptions {
   inline?: never;
-  deps?: Deps;
   /** The run id of the child; the parent's id and the agent's name otherwise. */
   runId?: string;
   maxIterations?: number;
@@ -39,8 +45,8 @@ export interface RunAgentOptions<Deps = JsonObject> {
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
   input: string | ContentPart[],
-  options: InlineOptions<DepsOf<Agent>>,
-): Promise<InlineEnd<OutputOf<Agent>>>;
+  options: InlineOptions<GivenDepsOf<Agent>>,
+): Promise<InlineEnd<ResultOf<Agent>>>;
 /**
  * Runs an agent as a child of the current workflow and returns its RunResult, whatever its status. Name the agent's
  * type for a typed output: `runAgent<typeof researcher>('researcher', question)`; the import of that type is erased,
@@ -53,21 +59,17 @@ export async function runAgent<Agent extends AnyAgent>(
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
   input: string | ContentPart[],
-  options?: RunAgentOptions<DepsOf<Agent>>,
-): Promise<RunResult<OutputOf<Agent>>>;
+  ...options: RunAgentArguments<GivenDepsOf<Agent>>
+): Promise<ResultOf<Agent>>;
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
   input: string | ContentPart[],
-  options: RunAgentOptions<DepsOf<Agent>> | InlineOptions<DepsOf<Agent>> = {},
-): Promise<RunResult<OutputOf<Agent>> | InlineEnd<OutputOf<Agent>>> {
-  return options.inline ? runInline<Agent>(agent, input, options) : runChild<Agent>(agent, input, options);
+  options: RunAgentOptions | InlineOptions = {},
+): Promise<ResultOf<Agent> | InlineEnd<ResultOf<Agent>>> {
+  return options.inline ? runInline<Agent>(agent, input, options) : ((await runChild(agent, input, options)) as ResultOf<Agent>);
 }
 
-async function runChild<Agent extends AnyAgent>(
-  agent: string,
-  input: string | ContentPart[],
-  options: RunAgentOptions<DepsOf<Agent>>,
-): Promise<RunResult<OutputOf<Agent>>> {
+async function runChild(agent: string, input: string | ContentPart[], options: RunAgentOptions): Promise<RunResult<unknown>> {
   const { runId, taskQueue } = options;
   const runInput = runInputOf(agent, input, options);
   const checked = checkRunInput(runInput);
@@ -81,7 +83,7 @@ async function runChild<Agent extends AnyAgent>(
   }
   const workflowId = runId ?? `${agent}-${uuid4()}`;
   try {
-    const fields = await executeChild<(input: RunInput) => Promise<RunResultFields<OutputOf<Agent>>>>(AGENT_RUN, {
+    const fields = await executeChild<(input: RunInput) => Promise<RunResultFields<unknown>>>(AGENT_RUN, {
       args: [runInput],
       workflowId,
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -95,7 +97,7 @@ async function runChild<Agent extends AnyAgent>(
     if (CancellationScope.current().consideredCancelled || !(error instanceof ChildWorkflowFailure)) throw error;
     const fields = error.cause instanceof CancelledFailure ? await readCancelled(workflowId) : resultOf(error);
     if (fields === undefined) throw error;
-    return new RunResult(fields as RunResultFields<OutputOf<Agent>>);
+    return new RunResult<unknown>(fields);
   }
 }
 

@@ -18,6 +18,8 @@ export interface RunInputOptions {
 
 /** The input of a run, as it is sent. Throws `invalid_input` and `payload_too_large` for what no run can start with. */
 export function runInput(agent: AnyAgent | string, { input, deps, maxIterations, limits }: RunInputOptions): RunInput {
+  // Without any the agent gets none: its schema may require some.
+  if (deps === undefined && typeof agent !== 'string') parseDeps(agent, {});
   const checked = checkRunInput(
     stripUndefined({
       agent: typeof agent === 'string' ? agent : agent.name,

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
-import type { AnyAgent } from '../define/agent-definition.ts';
+import type { AnyAgent, DepsOption } from '../define/agent-definition.ts';
 import type { ContentPart } from '../domain/content.ts';
 import { LonghaulError } from '../domain/error.ts';
 import type { LimitOptions } from '../domain/limit-options.ts';
@@ -10,12 +10,13 @@ import { summaryText } from '../domain/summary-text.ts';
 import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../protocol.ts';
 import { runInput } from './run-input.ts';
 
-/** How a run is started. */
-export interface StartOptions<Deps = unknown> {
+/** How a run is started: with the deps that its agent takes, which may be left out where the agent's schema requires none. */
+export type StartOptions<GivenDeps = unknown> = RunOptions & DepsOption<GivenDeps>;
+
+/** How a run is started, whatever its deps. */
+export interface RunOptions {
   /** Text, or parts where media is involved. */
   input: string | ContentPart[];
-  /** Run-scoped JSON data: user id, session, preferences. */
-  deps?: Deps;
   /** Identifies the run. Choose it yourself and the same start twice is one run. Default: the agent's name and a UUID. */
   runId?: string;
   /** What happens when the run id is taken: `refuse` throws `run_exists` (default), `return` gives the run that exists. */

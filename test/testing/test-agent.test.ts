@@ -155,7 +155,7 @@ describe('a run in memory', () => {
       deps: { language: 'Latin' },
       model: scriptedModel([say('{"answer": 4}')]),
     });
-    expect(result.output.answer).toBe(4);
+    expect(result.success && result.output.answer).toBe(4);
     expect(requests[0]?.instructions).toEqual(['Answer in Latin.']);
     expect(deps).toEqual({ language: 'Latin' });
   });
