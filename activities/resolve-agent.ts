@@ -3,6 +3,7 @@ import { depsProblem } from '../src/domain/deps-problem.ts';
 import { errorMessage, LonghaulError } from '../src/domain/error.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import { parseDeps } from '../src/define/parse-deps.ts';
+import { withOverrides } from '../src/define/with-overrides.ts';
 import { RESERVED_NAMES } from '../src/define/reserved-names.ts';
 import { type DataView, QUERIES, type ResolveAgentInput } from '../src/protocol.ts';
 import { attempt } from './attempt.ts';
@@ -21,7 +22,7 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
 }
 
 async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, signal: AbortSignal): Promise<AgentSnapshot> {
-  const agent = runtime.registry.agent(input.agent);
+  const agent = overridden(runtime.registry.agent(input.agent), input);
   const given = input.depsByReference ? (await queryRun<DataView>(input, QUERIES.data, null)).deps : (input.deps ?? {});
   // The client refuses these before the start; runs that start another way come here.
   const problem = depsProblem(given);
@@ -34,6 +35,8 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     heartbeatMs: runtime.heartbeatMs,
     searchAttributes: searchAttributes.agentAndStatus,
     waitingForAttribute: searchAttributes.waitingFor,
+    tags: input.tags,
+    tagAttribute: searchAttributes.tag ?? false,
     maxIterations: input.maxIterations,
     ...(input.limits === undefined ? {} : { limits: input.limits }),
     authorize: runtime.authorize !== undefined,
@@ -47,6 +50,15 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   checkSnapshotSize(snapshot);
   runtime.snapshots.add(snapshot);
   return snapshot;
+}
+
+/** The agent as this run has it. Throws `invalid_input` for what the start says of it and cannot be. */
+function overridden(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
+  try {
+    return withOverrides(agent, input);
+  } catch (error) {
+    throw new LonghaulError('invalid_input', `The run cannot start: ${errorMessage(error)}`);
+  }
 }
 
 /** The tools of the agent's MCP servers: what these say goes into history, and so without secrets. */

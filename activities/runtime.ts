@@ -55,4 +55,6 @@ export interface KnownSearchAttributes {
   agentAndStatus: boolean;
   /** `LonghaulWaitingFor`. */
   waitingFor: boolean;
+  /** `LonghaulTag`. */
+  tag?: boolean;
 }

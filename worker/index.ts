@@ -1,5 +1,12 @@
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../src/codec/codec-options.ts';
-export { openai, type OpenAICapabilities, type OpenAIOptions } from '../activities/models/index.ts';
+export {
+  type ApiKey,
+  type GivenKey,
+  type KeyContext,
+  openai,
+  type OpenAICapabilities,
+  type OpenAIOptions,
+} from '../activities/models/index.ts';
 export { createWorker, type CreateWorkerOptions, type LonghaulWorker, type WorkerHealth } from './create-worker.ts';
 export type { ResourceHealth } from '../activities/live-resource.ts';
 export { fileStore, type FileStoreOptions } from '../src/payload-store/file-store.ts';

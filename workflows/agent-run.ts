@@ -56,7 +56,7 @@ function isWaiting(start: RunStart): boolean {
 /** Makes the run visible in the Temporal UI: search attributes where they change, current details with every record. */
 function observer(published: Published): RunObserver {
   return {
-    resolved: ({ snapshot }) => published.status(snapshot, 'running'),
+    resolved: ({ snapshot }) => published.begun(snapshot),
     recorded: (state) => {
       setCurrentDetails(currentDetails(state));
       if (!isTerminal(state.status)) published.show(state);

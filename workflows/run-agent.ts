@@ -1,16 +1,16 @@
-import { type ActivityOptions, ApplicationFailure, CancelledFailure, ChildWorkflowFailure } from '@temporalio/common';
+import { type ActivityOptions, ApplicationFailure, CancelledFailure, ChildWorkflowFailure, type Priority } from '@temporalio/common';
 import { CancellationScope, ChildWorkflowCancellationType, executeChild, ParentClosePolicy, uuid4 } from '@temporalio/workflow';
 import type { AnyAgent, DepsOption, GivenDepsOf, ResultOf } from '../src/define/agent-definition.ts';
 import type { RequiresSomething } from '../src/define/requires-something.ts';
 import type { ContentPart } from '../src/domain/content.ts';
-import type { LimitOptions } from '../src/domain/limit-options.ts';
 import { isRunResult, RunResult, type RunResultFields } from '../src/domain/run-result.ts';
+import { priorityFrom, priorityProblem } from '../src/domain/task-priority.ts';
 import { oneLine } from '../src/domain/text.ts';
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/protocol.ts';
 import { checkRunInput } from '../src/schema/run-input-schema.ts';
 import { begin } from './perform.ts';
 import { type InlineEnd, type InlineOptions, runInline } from './run-inline.ts';
-import { runInputOf } from './run-input.ts';
+import { runInputOf, type StartedRun } from './run-input.ts';
 
 const READ_RESULT: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
@@ -26,13 +26,14 @@ type RunAgentArguments<GivenDeps> =
   RequiresSomething<DepsOption<GivenDeps>> extends true ? [options: RunAgentOptions<GivenDeps>] : [options?: RunAgentOptions<GivenDeps>];
 
 /** How `runAgent` starts a run, whatever its deps. */
-export interface ChildOptions {
+export interface ChildOptions extends StartedRun {
   inline?: never;
   /** The run id of the child; the parent's id and the agent's name otherwise. */
   runId?: string;
-  maxIterations?: number;
-  /** Overrides other limits of the agent. */
-  limits?: LimitOptions;
+  /** Tasks of a run with a lower number go first where a task queue has a backlog. Default: that of the calling workflow. */
+  priority?: number;
+  /** Where a task queue has a backlog, runs of each key get an equal share. At most 64 bytes. Default: that of the calling workflow. */
+  fairnessKey?: string;
   /** The task queue of the worker that has the agent; the parent's own otherwise. */
   taskQueue?: string;
 }
@@ -71,6 +72,7 @@ export async function runAgent<Agent extends AnyAgent>(
 
 async function runChild(agent: string, input: string | ContentPart[], options: RunAgentOptions): Promise<RunResult<unknown>> {
   const { runId, taskQueue } = options;
+  const priority = priorityOf(agent, options);
   const runInput = runInputOf(agent, input, options);
   const checked = checkRunInput(runInput);
   // A command that is too large would fail the task of the calling workflow, again and again.
@@ -90,6 +92,7 @@ async function runChild(agent: string, input: string | ContentPart[], options: R
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
       staticSummary: oneLine(`agent ${agent}`, 200),
       ...(taskQueue === undefined ? {} : { taskQueue }),
+      ...(priority === undefined ? {} : { priority }),
     });
     return new RunResult(fields);
   } catch (error) {
@@ -99,6 +102,13 @@ async function runChild(agent: string, input: string | ContentPart[], options: R
     if (fields === undefined) throw error;
     return new RunResult<unknown>(fields);
   }
+}
+
+/** Throws where the server would refuse the command, which would fail the task of the calling workflow again and again. */
+function priorityOf(agent: string, { priority, fairnessKey }: ChildOptions): Priority | undefined {
+  const problem = priorityProblem(priority, fairnessKey);
+  if (problem === undefined) return priorityFrom(priority, fairnessKey);
+  throw ApplicationFailure.create({ type: 'invalid_input', message: `Agent "${agent}" cannot start: ${problem}`, nonRetryable: true });
 }
 
 /** What a child left that was cancelled by itself. Its close carries no details to its parent, so its memo is read. */

@@ -3,12 +3,11 @@ import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { AnyAgent, DepsOption, ResultOf } from '../src/define/agent-definition.ts';
 import type { ContentPart } from '../src/domain/content.ts';
 import { isJsonObject } from '../src/domain/json.ts';
-import type { LimitOptions } from '../src/domain/limit-options.ts';
 import { RunResult } from '../src/domain/run-result.ts';
 import type { RunCarry } from '../src/loop/run-carry.ts';
 import type { CarriedInput } from '../src/protocol.ts';
 import { executeRun } from './execute-run.ts';
-import { runInputOf } from './run-input.ts';
+import { runInputOf, type StartedRun } from './run-input.ts';
 import { registerMessages } from './run-messages.ts';
 import { registerQueries } from './run-queries.ts';
 import { checkStart } from './run-start.ts';
@@ -17,11 +16,8 @@ import { checkStart } from './run-start.ts';
 export type InlineOptions<GivenDeps = unknown> = InlineRunOptions & DepsOption<GivenDeps>;
 
 /** How `runAgent` runs an agent inside the history of the current workflow, whatever its deps. */
-export interface InlineRunOptions {
+export interface InlineRunOptions extends StartedRun {
   inline: true;
-  maxIterations?: number;
-  /** Overrides other limits of the agent. */
-  limits?: LimitOptions;
   /**
    * Names the run inside this workflow: its queries and Updates bear the key (`key.status`), and its run id is
    * `workflowId/key`. Default: the agent's name, with a number from the second of one name on.

@@ -2,6 +2,7 @@ import type { ActivityOptions } from '@temporalio/common';
 import { activityProblem } from '../activity-outcome.ts';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { ErrorCode } from '../domain/error.ts';
+import { overridesIn } from '../domain/run-overrides.ts';
 import { oneLine } from '../domain/text.ts';
 import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../protocol.ts';
 import { type ActivityCall, fits, ofRun, SCHEDULE_TO_CLOSE, SILENCE } from './activity-call.ts';
@@ -32,6 +33,7 @@ export function resolveCall(run: { key?: string }, input: RunInput): ActivityCal
       agent,
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(limits === undefined ? {} : { limits }),
+      ...overridesIn(input),
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
     },
     returned: (snapshot) => ({ type: 'resolved', snapshot }),

@@ -13,6 +13,7 @@ export type { RunApprovals } from './run-approvals.ts';
 export { type CancelOptions, type HandleOf, RunHandle } from './run-handle.ts';
 export type { UpdateOptions } from './run-update.ts';
 export type { SendOptions } from './send-message.ts';
+export type { StartCircumstances } from './start-circumstances.ts';
 export type { RunOptions, StartOptions } from './start-run.ts';
 export type { WaitOptions } from './waiting.ts';
 export type { ArchiveBatch, ArchiveSink } from '../archive/archive-sink.ts';
@@ -26,6 +27,7 @@ export { LonghaulError, type ErrorCode } from '../domain/error.ts';
 export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../domain/approval.ts';
 export type { Duration } from '../domain/duration.ts';
 export type { RunLimits } from '../domain/limits.ts';
+export type { ModelName } from '../domain/model-name.ts';
 export type { Archiving, NotArchived } from '../domain/not-archived.ts';
 export type { MessageMode } from '../domain/queued-message.ts';
 export type {

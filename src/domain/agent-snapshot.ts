@@ -104,6 +104,10 @@ export interface AgentSnapshot {
   searchAttributes: boolean;
   /** The namespace has the search attribute for what a run waits for, too. */
   waitingForAttribute?: true;
+  /** The words that the run was started with. Absent: none. */
+  tags?: string[];
+  /** The run has tags, and the namespace the search attribute for them. */
+  tagAttribute?: true;
   /** The start of a SHA-256 over the canonical JSON of all other fields, in base64url. */
   digest: string;
 }

@@ -112,6 +112,8 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     archive: FLAG,
     searchAttributes: FLAG,
     waitingForAttribute: { const: true },
+    tags: TEXTS,
+    tagAttribute: { const: true },
   },
   required: ['name', 'instructions', 'model', 'digest', 'tools', 'limits', 'timing'],
 };

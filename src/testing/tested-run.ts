@@ -1,6 +1,7 @@
 import type { AuthorizeDecision, NotifyWaiting } from '../define/decision-hooks.ts';
 import type { DepsOption, GivenDepsOf, OutputOf, ResourcesOf, UnfinishedOf } from '../define/agent-definition.ts';
 import type { ResourcesOption } from '../define/needed-resources.ts';
+import type { ModelSettings } from '../domain/agent-snapshot.ts';
 import type { ContentPart } from '../domain/content.ts';
 import type { Duration } from '../domain/duration.ts';
 import type { Event } from '../domain/event.ts';
@@ -43,6 +44,12 @@ export interface TestCircumstances {
   maxIterations?: number;
   /** Overrides other limits of the agent. */
   limits?: LimitOptions;
+  /** How long the run may take, from its start: the limit `deadline`. */
+  deadline?: Duration;
+  /** Settings of the model, each instead of the agent's own. */
+  settings?: ModelSettings;
+  /** Words of the run, which a provider may choose its key by. */
+  tags?: readonly string[];
   /** Decides what waits. Without it nobody does. */
   decide?: Decide;
   /** What is said to the run while it goes on. */

@@ -56,13 +56,17 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
   }
 }
 
-function startOptions({ runId }: Stage, { input, deps, maxIterations, limits }: DurableTestOptions): StartOptions {
+function startOptions({ runId }: Stage, options: DurableTestOptions): StartOptions {
+  const { input, deps, maxIterations, limits, deadline, settings, tags } = options;
   return {
     input,
     runId,
     ...(deps === undefined ? {} : { deps }),
     ...(maxIterations === undefined ? {} : { maxIterations }),
     ...(limits === undefined ? {} : { limits }),
+    ...(deadline === undefined ? {} : { deadline }),
+    ...(settings === undefined ? {} : { settings }),
+    ...(tags === undefined ? {} : { tags }),
   };
 }
 

@@ -14,7 +14,8 @@ import { MemoryWorld } from './memory-world.ts';
 
 /** Runs an agent in memory, with everything around it that the test says. */
 export async function runInMemory(agent: AnyAgent, options: TestOptions): Promise<TestedRun<unknown>> {
-  const input = runInput(agent, options);
+  const { model: _, ...start } = options;
+  const input = runInput(agent, start);
   const ledger = options.ledger ?? effectsLedger();
   const stage = new Stage(`${agent.name}-${randomUUID()}`, agent, options);
   const [cut] = stage.plan.of('disconnect');
