@@ -37,6 +37,8 @@ export interface SnapshotCircumstances extends LimitOverrides {
   authorize?: boolean;
   /** The worker tells somebody when something waits. */
   notify?: boolean;
+  /** The worker tells somebody when a run has ended. */
+  notifyEnded?: boolean;
   /** Prices that the worker knows better than the list. */
   prices?: PriceTable | undefined;
 }
@@ -68,6 +70,7 @@ export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstan
     ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
     ...(circumstances.authorize ? { authorize: true as const } : {}),
     ...(circumstances.notify ? { notify: true as const } : {}),
+    ...(circumstances.notifyEnded ? { notifyEnded: true as const } : {}),
     ...(prices === undefined ? {} : { prices }),
     window: windowPolicy(agent, capabilities),
     ...(continueAsNew === undefined ? {} : { continueAsNew }),

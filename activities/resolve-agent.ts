@@ -16,8 +16,13 @@ import type { ActivityRuntime } from './runtime.ts';
 
 /** The run's first activity: the agent by name, its instructions for these deps, as the snapshot that the run is pinned to. */
 export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveAgentInput) => Promise<AgentSnapshot> {
-  return failingAs('invalid_agent', (input) =>
-    attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, ({ signal }) => resolveAgent(runtime, input, signal)),
+  const { aborts, heartbeatMs, notifyEnded } = runtime;
+  // A run without an agent has no snapshot that says whether somebody is to be told of its end.
+  const details = notifyEnded === undefined ? undefined : { notifyEnded: true };
+  return failingAs(
+    'invalid_agent',
+    (input) => attempt(aborts, { heartbeatMs }, ({ signal }) => resolveAgent(runtime, input, signal)),
+    details,
   );
 }
 
@@ -41,6 +46,7 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     ...(input.limits === undefined ? {} : { limits: input.limits }),
     authorize: runtime.authorize !== undefined,
     notify: runtime.notify !== undefined,
+    notifyEnded: runtime.notifyEnded !== undefined,
     prices: runtime.prices,
     mcpTools,
     continueAsNew: runtime.continueAsNew,

@@ -5,6 +5,7 @@ import type { LimitChanges } from './domain/limits.ts';
 import type { RecordedResponse } from './domain/recorded-response.ts';
 import type { RunOverrides } from './domain/run-overrides.ts';
 import type { OfRun } from './domain/tool-messages.ts';
+import type { TerminalStatus } from './domain/run-status.ts';
 import type { Spent, UsageStats } from './domain/usage.ts';
 import type { Folded, WindowEvent } from './domain/window.ts';
 import type { RunCarry } from './loop/run-carry.ts';
@@ -81,6 +82,8 @@ export const QUERIES = {
   callArguments: 'callArguments',
   /** Between a run and its own activities: the content of a decision whose author is being checked. */
   decision: 'decision',
+  /** Between a run and its own activities: how it has ended, before its workflow closes. */
+  result: 'result',
 } as const;
 
 /**
@@ -125,6 +128,7 @@ export const ACTIVITIES = {
   readResult: 'readResult',
   authorizeDecision: 'authorizeDecision',
   notifyWaiting: 'notifyWaiting',
+  notifyEnded: 'notifyEnded',
   requestCancel: 'requestCancel',
   verifyCall: 'verifyCall',
   askTerms: 'askTerms',
@@ -239,6 +243,12 @@ export interface NotifyWaitingInput extends OfRun {
   waiting: PendingApproval;
   at?: [offset: number, index: number];
   eventId?: string;
+}
+
+/** Input of `notifyEnded`. The result is asked for: it is in no input. */
+export interface NotifyEndedInput extends OfRun {
+  agentName: string;
+  status: TerminalStatus;
 }
 
 /** Input of `requestCancel`. */

@@ -23,6 +23,7 @@ export type {
   NotifyWaiting,
   WaitingNotice,
 } from '../src/define/decision-hooks.ts';
+export type { EndedNotice, NotifyEnded } from '../src/define/ended-hook.ts';
 export type { ModelPrice } from '../src/domain/price.ts';
 export { environmentSecrets, type EnvironmentSecretsOptions } from '../src/secrets/environment-secrets.ts';
 export { fileSecrets, type FileSecretsOptions } from '../src/secrets/file-secrets.ts';

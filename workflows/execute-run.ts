@@ -13,6 +13,7 @@ import { newRunState, type RunState } from '../src/loop/run-state.ts';
 import type { ResolveAgentInput, RunInput } from '../src/protocol.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
+import { tellEnd } from './tell-end.ts';
 import { begin as beginActivity, outcomeOf } from './perform.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
@@ -42,13 +43,16 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   if (end.type === 'finished') run.inbox.closed = true;
   await archive(run, (state) => observer.noted(state));
   await release(run);
-  return end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOn(run, end.position);
+  const ended: RunEnd = end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOn(run, end.position);
+  if (ended.type === 'finished') await tellEnd(run, ended.result, (state) => observer.noted(state));
+  return ended;
 }
 
 async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<LoopEnd> {
   const asked = resolveCall(run, input);
   const resolved = await beginActivity<ResolveAgentInput, AgentSnapshot>(asked).then((output) => outcomeOf(asked, output), asked.failed);
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelled(run) };
+  if (resolved.type === 'failed' && resolved.tellsEnd) run.tellsEnd = true;
   if (resolved.type === 'failed') return { type: 'finished', result: failed(run, resolved.code, resolved.message) };
   const { snapshot } = resolved;
   const ready = Object.assign(run, { snapshot });

@@ -2,6 +2,7 @@ import type { CancellationScope } from '@temporalio/workflow';
 import type { Decision } from '../src/domain/approval.ts';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { JsonObject } from '../src/domain/json.ts';
+import type { RunResultFields } from '../src/domain/run-result.ts';
 import type { RunState } from '../src/loop/run-state.ts';
 import type { Inbox } from '../src/loop/inbox.ts';
 
@@ -34,6 +35,10 @@ export interface LiveRun {
   modelScope?: CancellationScope;
   snapshot?: AgentSnapshot;
   state?: RunState;
+  /** The agent could not be resolved by a worker that tells of ends. */
+  tellsEnd?: true;
+  /** Once the run has ended, and somebody is told of that. */
+  result?: RunResultFields;
 }
 
 /** A run whose agent is known. */

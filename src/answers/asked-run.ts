@@ -2,6 +2,7 @@ import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { Decision } from '../domain/approval.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { Inbox } from '../loop/inbox.ts';
+import type { RunResultFields } from '../domain/run-result.ts';
 import type { RunState } from '../loop/run-state.ts';
 
 /** A run as it answers questions about itself. */
@@ -20,4 +21,6 @@ export interface AskedRun {
   /** Undefined until the agent is resolved, like the state. */
   readonly snapshot?: AgentSnapshot;
   readonly state?: RunState;
+  /** Once it has ended, and somebody is told of that. */
+  readonly result?: RunResultFields;
 }

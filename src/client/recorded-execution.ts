@@ -8,6 +8,7 @@ import type {
   AuthorizeDecisionOutput,
   CallModelInput,
   CallModelOutput,
+  NotifyEndedInput,
   NotifyWaitingInput,
   RunInput,
   RunToolInput,
@@ -84,6 +85,8 @@ export interface RecordedExecution {
   decidedIn?: number;
   /** Its events were handed to an archive, or are being handed. */
   archiving?: RecordedActivity<ArchiveEventsInput, unknown>;
+  /** Somebody was told that the run has ended, or is being told. */
+  tellingEnd?: RecordedActivity<NotifyEndedInput, unknown>;
   end?: ExecutionEnd;
 }
 

@@ -90,6 +90,8 @@ export interface AgentSnapshot {
   authorize?: true;
   /** The worker tells somebody when something waits. */
   notify?: true;
+  /** The worker tells somebody when the run has ended. */
+  notifyEnded?: true;
   /** By `provider/model`, as far as they are known: of the model, and of the one that summarises. */
   prices?: Record<string, ModelPrice>;
   /** Absent in snapshots of runs that began before there was one: their window is not bounded. */

@@ -101,6 +101,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     approvals: APPROVAL_DEADLINE,
     authorize: { const: true },
     notify: { const: true },
+    notifyEnded: { const: true },
     prices: { type: 'object', additionalProperties: PRICE },
     window: WINDOW_POLICY,
     continueAsNew: {

@@ -1,5 +1,6 @@
 import type { AuthorizeDecision, NotifyWaiting } from '../define/decision-hooks.ts';
 import type { DepsOption, GivenDepsOf, OutputOf, ResourcesOf, UnfinishedOf } from '../define/agent-definition.ts';
+import type { NotifyEnded } from '../define/ended-hook.ts';
 import type { ResourcesOption } from '../define/needed-resources.ts';
 import type { ModelSettings } from '../domain/agent-snapshot.ts';
 import type { ContentPart } from '../domain/content.ts';
@@ -40,6 +41,8 @@ export interface TestCircumstances {
   authorize?: AuthorizeDecision;
   /** Told what waits, as by the worker. */
   notify?: NotifyWaiting;
+  /** Told how the run has ended, as by the worker. */
+  notifyEnded?: NotifyEnded;
   /** Overrides the agent's step limit. */
   maxIterations?: number;
   /** Overrides other limits of the agent. */
