@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ApprovalContext, askedTerms, type ToolApproval } from '../src/define/approval-options.ts';
+import { type ApprovalContext, askedTerms } from '../src/define/approval-options.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { ApprovalTerms } from '../src/domain/approval.ts';
@@ -108,7 +108,7 @@ export async function askPredicate(deciding: Deciding, call: ToolCall, data: () 
 interface Predicate {
   call: ToolCall;
   tool: AnyTool;
-  when: Exclude<ToolApproval['when'], 'always'>;
+  when: Exclude<NonNullable<AnyTool['approval']>['when'], 'always'>;
   data: () => Promise<DataView>;
   signal: AbortSignal;
 }

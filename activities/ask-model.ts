@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
-import type { ModelClient, ModelRequest, ModelResponse } from '../src/domain/model.ts';
+import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../src/domain/model.ts';
 import type { RecordedResponse } from '../src/domain/recorded-response.ts';
 import { spentIn, type SpentDetails } from '../src/domain/spent.ts';
 import type { Spent } from '../src/domain/usage.ts';
@@ -33,7 +33,7 @@ function withSpentBefore(error: unknown): unknown {
 }
 
 /** One call to a model. */
-export interface Question extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'> {
+export interface Question extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret'> {
   client: ModelClient;
   request: ModelRequest;
 }
@@ -50,9 +50,10 @@ export type Asked<Result> =
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
-  { client, request, ...options }: Question,
+  { client, request, tags, secret, ...options }: Question,
   read: (answer: ModelResponse, signal: AbortSignal) => Result | Promise<Result>,
 ): Promise<Asked<Result>> {
+  const known = { ...(tags === undefined ? {} : { tags }), ...(secret === undefined ? {} : { secret }) };
   const spent = new SpentAttempts(request, lastDetails());
   return attempt(aborts, { ...options, details: () => spent.details }, async (own) => {
     const { signal } = own;
@@ -61,7 +62,7 @@ export async function askModel<Result>(
     try {
       signal.throwIfAborted();
       isAsked = true;
-      const answer = await client.call(request, { signal, ...spent.listener });
+      const answer = await client.call(request, { ...known, signal, ...spent.listener });
       isAnswered = true;
       spent.answered(answer);
       return { type: 'answered', result: await read(answer, signal), ...failedAttempts(spent) };

@@ -31,7 +31,7 @@ const FIRST_WAIT_SHARE = 300;
 export async function boundedAttempt<Result>(
   { aborts, heartbeatMs }: Pick<ActivityRuntime, 'aborts' | 'heartbeatMs'>,
   bound: AttemptBound,
-  work: () => Promise<Result>,
+  work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const beginning = { begun: begunBefore(activityInfo().heartbeatDetails) ?? Date.now() };
   const stop = cancellationSignal();

@@ -21,6 +21,10 @@ export interface SnapshotCircumstances extends LimitOverrides {
   searchAttributes: boolean;
   /** The namespace has the search attribute for what a run waits for. */
   waitingForAttribute?: boolean;
+  /** The words that the run was started with. */
+  tags?: readonly string[] | undefined;
+  /** The namespace has the search attribute for them. */
+  tagAttribute?: boolean;
   /** Where the worker sets its own. */
   continueAsNew?: ContinueAsNewThresholds | undefined;
   /** The run moves to the current build of its worker where it continues as new. */
@@ -33,6 +37,8 @@ export interface SnapshotCircumstances extends LimitOverrides {
   authorize?: boolean;
   /** The worker tells somebody when something waits. */
   notify?: boolean;
+  /** The worker tells somebody when a run has ended. */
+  notifyEnded?: boolean;
   /** Prices that the worker knows better than the list. */
   prices?: PriceTable | undefined;
 }
@@ -64,6 +70,7 @@ export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstan
     ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
     ...(circumstances.authorize ? { authorize: true as const } : {}),
     ...(circumstances.notify ? { notify: true as const } : {}),
+    ...(circumstances.notifyEnded ? { notifyEnded: true as const } : {}),
     ...(prices === undefined ? {} : { prices }),
     window: windowPolicy(agent, capabilities),
     ...(continueAsNew === undefined ? {} : { continueAsNew }),
@@ -71,8 +78,15 @@ export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstan
     ...(circumstances.upgradeOnContinueAsNew ? { upgradeOnContinueAsNew: true as const } : {}),
     searchAttributes,
     ...(circumstances.waitingForAttribute ? { waitingForAttribute: true as const } : {}),
+    ...tagged(circumstances),
   };
   return { ...content, digest: snapshotDigest(content) };
+}
+
+/** A run without tags has none of it. */
+function tagged({ tags = [], tagAttribute }: SnapshotCircumstances): Pick<AgentSnapshot, 'tags' | 'tagAttribute'> {
+  if (tags.length === 0) return {};
+  return { tags: [...tags], ...(tagAttribute ? { tagAttribute } : {}) };
 }
 
 /** 132 bits in base64url: every activity input names the snapshot by it, so it is kept short. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isToolCall } from '../src/domain/content.ts';
-import type { ConversationEvent } from '../src/domain/model.ts';
+import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
+import type { ConversationEvent, ModelCallContext } from '../src/domain/model.ts';
 import type { RecordedResponse } from '../src/domain/recorded-response.ts';
 import type { Folded, Window, WindowEvent } from '../src/domain/window.ts';
 import { interpretResponse } from '../src/model/interpret-response.ts';
@@ -27,7 +28,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
   const request = buildRequest(snapshot, conversationOf(window.events), input.final === true);
   const { heartbeatMs } = snapshot.timing;
-  const question = { client, request, heartbeatMs, interruptibleBy: input.run ?? '' };
+  const question = { client, request, heartbeatMs, interruptibleBy: input.run ?? '', ...callerOf(runtime, snapshot) };
   const asked = await askModel(runtime.aborts, question, async (answer, signal) => {
     const interpreted = interpretResponse(answer, {
       snapshot,
@@ -44,6 +45,11 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const { result, failedAttempts } = asked;
   runtime.transcripts.addResponse(key, input.through, recordedEvent(snapshot.name, result));
   return { type: 'response', response: { ...result, ...(failedAttempts === undefined ? {} : { failedAttempts }) } };
+}
+
+/** What a provider is told of the run that asks, beside the request: what it may choose its key by. */
+export function callerOf({ secrets }: ActivityRuntime, { tags }: AgentSnapshot): Pick<ModelCallContext, 'tags' | 'secret'> {
+  return { ...(tags === undefined ? {} : { tags }), secret: (nameOrReference) => secrets.resolve(nameOrReference) };
 }
 
 /** Asks the run for the part of the conversation that this process lacks. */

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import type { ArchiveSink } from '../src/archive/archive-sink.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
+import type { NotifyEnded } from '../src/define/ended-hook.ts';
 import { requireKnown, wholeNumber } from '../src/define/option-checks.ts';
 import type { Resources } from '../src/define/run-context.ts';
 import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/domain/continue-as-new.ts';
@@ -16,6 +17,7 @@ import { AbortRegistry } from './abort-registry.ts';
 import { AgentRegistry } from './agent-registry.ts';
 import { checkedPrices } from './checked-prices.ts';
 import { workerPool } from './mcp/worker-pool.ts';
+import { DEFAULT_NOTIFY_ENDED_MS } from './notify-ended.ts';
 import { SnapshotCache } from './run-snapshot.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { SecretVault } from './secret-vault.ts';
@@ -46,6 +48,10 @@ export interface RuntimeOptions {
   authorize?: AuthorizeDecision;
   /** Told what begins to wait for a decision: at least once, with an id that stays the same. */
   notify?: NotifyWaiting;
+  /** Told how a run has ended, before its workflow closes: at least once, with an id that stays the same. */
+  notifyEnded?: NotifyEnded;
+  /** Milliseconds that `notifyEnded`, where it fails or does not answer, may hold back the end of a run. Default 300,000. */
+  notifyEndedTimeoutMs?: number;
   /** What models cost, by `provider/model`, in US dollars per million tokens: comes before the list prices that Longhaul knows. */
   prices?: Readonly<Record<string, ModelPrice>>;
   /** When a run goes on in a new execution: what one execution may hold. Default: 3,600 events, 3,400,000 bytes, 1,000 Updates; what the server suggests counts in any case. */
@@ -94,6 +100,8 @@ export function createRuntime(options: RuntimeOptions, surroundings: RuntimeSurr
     archiveTimeoutMs: wholeNumber('the worker: "archiveTimeoutMs"', options.archiveTimeoutMs ?? DEFAULT_ARCHIVE_TIMEOUT_MS, 1),
     authorize: hook('authorize', options.authorize),
     notify: hook('notify', options.notify),
+    notifyEnded: hook('notifyEnded', options.notifyEnded),
+    notifyEndedTimeoutMs: wholeNumber('the worker: "notifyEndedTimeoutMs"', options.notifyEndedTimeoutMs ?? DEFAULT_NOTIFY_ENDED_MS, 1),
     prices: checkedPrices(options.prices ?? {}),
     transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
     snapshots: new SnapshotCache(),
@@ -109,8 +117,8 @@ export function createRuntime(options: RuntimeOptions, surroundings: RuntimeSurr
   };
 }
 
-/** A hook of the worker. Throws a UsageError for what is no function: decisions would fail, one by one. */
-function hook<Hook extends AuthorizeDecision | NotifyWaiting>(name: string, given: Hook | undefined): Hook | undefined {
+/** A hook of the worker. Throws a UsageError for what is no function: decisions and notices would fail, one by one. */
+function hook<Hook extends AuthorizeDecision | NotifyWaiting | NotifyEnded>(name: string, given: Hook | undefined): Hook | undefined {
   if (given === undefined || typeof given === 'function') return given;
   throw new UsageError(`the worker: "${name}" is ${JSON.stringify(given)}: write a function`);
 }

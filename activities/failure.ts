@@ -38,13 +38,17 @@ export function toFailure(error: unknown, otherwise: ErrorCode, { details, fitti
   });
 }
 
-/** An activity whose errors of ours reach Temporal as the failures that the table of codes says; any other error is `otherwise`. */
-export function failingAs<Input, Output>(otherwise: ErrorCode, work: (input: Input) => Promise<Output>): (input: Input) => Promise<Output> {
+/** An activity whose errors of ours reach Temporal as the failures that the table of codes says; any other error is `otherwise`. `details` go with them. */
+export function failingAs<Input, Output>(
+  otherwise: ErrorCode,
+  work: (input: Input) => Promise<Output>,
+  details?: object,
+): (input: Input) => Promise<Output> {
   return async (input) => {
     try {
       return await work(input);
     } catch (error) {
-      throw toFailure(error, otherwise);
+      throw toFailure(error, otherwise, { details });
     }
   };
 }

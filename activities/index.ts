@@ -6,6 +6,7 @@ import { callModelActivity } from './call-model.ts';
 import { checkedActivity } from './checked-activity.ts';
 import { type DefaultActivity, defaultActivity } from './default-activity.ts';
 import { onAnyWorker } from './on-any-worker.ts';
+import { notifyEndedActivity } from './notify-ended.ts';
 import { notifyWaitingActivity } from './notify-waiting.ts';
 import { readResult } from './read-result.ts';
 import { requestRunCancel } from './request-run-cancel.ts';
@@ -39,6 +40,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     [ACTIVITIES.readResult]: checked(readResult),
     [ACTIVITIES.authorizeDecision]: checked(authorizeDecisionActivity(runtime)),
     [ACTIVITIES.notifyWaiting]: checked(notifyWaitingActivity(runtime)),
+    [ACTIVITIES.notifyEnded]: checked(notifyEndedActivity(runtime)),
     [ACTIVITIES.requestCancel]: checked(requestRunCancel),
     [ACTIVITIES.verifyCall]: checked(verifyCallActivity(runtime)),
     [ACTIVITIES.askTerms]: checked(askTermsActivity(runtime)),

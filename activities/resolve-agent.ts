@@ -3,6 +3,7 @@ import { depsProblem } from '../src/domain/deps-problem.ts';
 import { errorMessage, LonghaulError } from '../src/domain/error.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import { parseDeps } from '../src/define/parse-deps.ts';
+import { withOverrides } from '../src/define/with-overrides.ts';
 import { RESERVED_NAMES } from '../src/define/reserved-names.ts';
 import { type DataView, QUERIES, type ResolveAgentInput } from '../src/protocol.ts';
 import { attempt } from './attempt.ts';
@@ -15,13 +16,18 @@ import type { ActivityRuntime } from './runtime.ts';
 
 /** The run's first activity: the agent by name, its instructions for these deps, as the snapshot that the run is pinned to. */
 export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveAgentInput) => Promise<AgentSnapshot> {
-  return failingAs('invalid_agent', (input) =>
-    attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, ({ signal }) => resolveAgent(runtime, input, signal)),
+  const { aborts, heartbeatMs, notifyEnded } = runtime;
+  // A run without an agent has no snapshot that says whether somebody is to be told of its end.
+  const details = notifyEnded === undefined ? undefined : { notifyEnded: true };
+  return failingAs(
+    'invalid_agent',
+    (input) => attempt(aborts, { heartbeatMs }, ({ signal }) => resolveAgent(runtime, input, signal)),
+    details,
   );
 }
 
 async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, signal: AbortSignal): Promise<AgentSnapshot> {
-  const agent = runtime.registry.agent(input.agent);
+  const agent = overridden(runtime.registry.agent(input.agent), input);
   const given = input.depsByReference ? (await queryRun<DataView>(input, QUERIES.data, null)).deps : (input.deps ?? {});
   // The client refuses these before the start; runs that start another way come here.
   const problem = depsProblem(given);
@@ -34,10 +40,13 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     heartbeatMs: runtime.heartbeatMs,
     searchAttributes: searchAttributes.agentAndStatus,
     waitingForAttribute: searchAttributes.waitingFor,
+    tags: input.tags,
+    tagAttribute: searchAttributes.tag ?? false,
     maxIterations: input.maxIterations,
     ...(input.limits === undefined ? {} : { limits: input.limits }),
     authorize: runtime.authorize !== undefined,
     notify: runtime.notify !== undefined,
+    notifyEnded: runtime.notifyEnded !== undefined,
     prices: runtime.prices,
     mcpTools,
     continueAsNew: runtime.continueAsNew,
@@ -47,6 +56,15 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   checkSnapshotSize(snapshot);
   runtime.snapshots.add(snapshot);
   return snapshot;
+}
+
+/** The agent as this run has it. Throws `invalid_input` for what the start says of it and cannot be. */
+function overridden(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
+  try {
+    return withOverrides(agent, input);
+  } catch (error) {
+    throw new LonghaulError('invalid_input', `The run cannot start: ${errorMessage(error)}`);
+  }
 }
 
 /** The tools of the agent's MCP servers: what these say goes into history, and so without secrets. */

@@ -1,5 +1,6 @@
 import type { ContinueAsNewThresholds } from '../src/domain/continue-as-new.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
+import type { NotifyEnded } from '../src/define/ended-hook.ts';
 import type { ArchiveSink } from '../src/archive/archive-sink.ts';
 import type { PriceTable } from '../src/model/prices.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
@@ -34,6 +35,10 @@ export interface ActivityRuntime {
   authorize: AuthorizeDecision | undefined;
   /** Tells somebody that something waits. */
   notify: NotifyWaiting | undefined;
+  /** Tells somebody that a run has ended. */
+  notifyEnded?: NotifyEnded | undefined;
+  /** Milliseconds that it may hold back the end of a run where it fails. */
+  notifyEndedTimeoutMs?: number;
   /** Prices that come before those of the list. */
   prices: PriceTable;
   transcripts: TranscriptCache;
@@ -62,4 +67,6 @@ export interface KnownSearchAttributes {
   agentAndStatus: boolean;
   /** `LonghaulWaitingFor`. */
   waitingFor: boolean;
+  /** `LonghaulTag`. */
+  tag?: boolean;
 }

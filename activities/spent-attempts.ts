@@ -36,7 +36,7 @@ export class SpentAttempts {
   }
 
   /** What hears of the answer while it arrives. */
-  get listener(): Required<Omit<ModelCallContext, 'signal'>> {
+  get listener(): Required<Pick<ModelCallContext, 'onText' | 'onOutput' | 'onUsage'>> {
     return {
       onText: (delta) => (this.text += delta),
       onOutput: (delta) => (this.#bytesBeside += utf8Length(delta)),

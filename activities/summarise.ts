@@ -5,7 +5,7 @@ import type { Window, WindowEvent } from '../src/domain/window.ts';
 import { contextTokens } from '../src/model/context-tokens.ts';
 import type { SummariseInput, SummariseOutput, Summary } from '../src/protocol.ts';
 import { askingActivity, askModel } from './ask-model.ts';
-import { fetchTranscript } from './call-model.ts';
+import { callerOf, fetchTranscript } from './call-model.ts';
 import { runKey } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { summaryRequest } from './summary-request.ts';
@@ -23,10 +23,14 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promi
   const tokens = client.capabilities.contextTokens ?? contextTokens(model);
   const request = summaryRequest(model, between(window, input), { tokens, maxBytes: input.maxBytes });
   const { heartbeatMs } = snapshot.timing;
-  const asked = await askModel(runtime.aborts, { client, request, heartbeatMs }, ({ content, usage }): Summary => {
-    if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
-    return { id: randomUUID(), text: cutText(content.toWellFormed(), input.maxBytes), usage };
-  });
+  const asked = await askModel(
+    runtime.aborts,
+    { client, request, heartbeatMs, ...callerOf(runtime, snapshot) },
+    ({ content, usage }): Summary => {
+      if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
+      return { id: randomUUID(), text: cutText(content.toWellFormed(), input.maxBytes), usage };
+    },
+  );
   // A part of a summary sums up nothing, and must not stand in the conversation.
   if (asked.type === 'aborted') return asked.partial === undefined ? asked : { ...asked, partial: { ...asked.partial, content: [] } };
   const { result, failedAttempts } = asked;

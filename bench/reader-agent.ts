@@ -4,13 +4,14 @@ import type { AnyAgent } from '../src/define/agent-definition.ts';
 import { defineAgent } from '../src/define/define-agent.ts';
 import { defineTool } from '../src/define/define-tool.ts';
 import type { WindowOptions } from '../src/define/window-options.ts';
+import type { ModelName } from '../src/domain/model-name.ts';
 import type { Tier } from './side.ts';
 import { INSTRUCTIONS, pageText, TOOL_DESCRIPTION, TOOL_NAME } from './scripted-run.ts';
 
 /** What an agent has that is not as it is by default. */
 interface ReaderOptions {
   name?: string;
-  model?: string;
+  model?: ModelName;
   tier?: Tier;
   /** Milliseconds that its tool takes. */
   readsMs?: number;

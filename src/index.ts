@@ -11,7 +11,19 @@ export { resource } from './define/resource.ts';
 export { contextUpdate, withUpdate } from './define/context-update.ts';
 export { ModelRetry, ToolFailure } from './define/tool-failure.ts';
 export { toolOutput } from './define/tool-output.ts';
-export type { AgentDefinition, AnyAgent, DepsOf, Instructions, OutputOf } from './define/agent-definition.ts';
+export type {
+  AgentDefinition,
+  AnyAgent,
+  DepsOf,
+  DepsOption,
+  GivenDepsOf,
+  Instructions,
+  OutputOf,
+  ResourcesOf,
+  ResultOf,
+  UnfinishedOf,
+} from './define/agent-definition.ts';
+export type { ResourcesOption } from './define/needed-resources.ts';
 export type { AgentOptions } from './define/agent-options.ts';
 export type {
   ApprovalAnswer,
@@ -34,6 +46,7 @@ export type { Backoff, ToolPolicy } from './domain/tool-policy.ts';
 export type { ContextOperation, RecordedUpdate } from './domain/context-update.ts';
 export type { Duration } from './domain/duration.ts';
 export type { LimitOptions } from './domain/limit-options.ts';
+export type { ModelName } from './domain/model-name.ts';
 export type { Overflow } from './define/result-budget.ts';
 export type { OpenContext, ReadSecret, ResourceDefinition, ResourceOptions } from './define/resource.ts';
 export type { Resources, RunContext, RunLog } from './define/run-context.ts';
@@ -54,9 +67,9 @@ export type { RunStatus, StopReason, TerminalStatus } from './domain/run-status.
 export type { FinishReason, StepResult, ToolCallRecord, Verified } from './domain/step.ts';
 export type { AggregatedUsage, UsageStats } from './domain/usage.ts';
 export { RunResult } from './domain/run-result.ts';
-export type { DefaultOutput, RunResultFields } from './domain/run-result.ts';
+export type { CompletedRun, DefaultOutput, RunResultFields, UnfinishedRun } from './domain/run-result.ts';
 
-export { ERROR_CODES, errorCode, isErrorCode, LonghaulError, ModelCallError, UsageError } from './domain/error.ts';
+export { ERROR_CODES, errorCode, errorMessage, isErrorCode, LonghaulError, ModelCallError, UsageError } from './domain/error.ts';
 export type { ErrorCode } from './domain/error.ts';
 
 export type {

@@ -3,7 +3,9 @@ import type { DecidedCall, Decision, PendingApproval } from './domain/approval.t
 import type { JsonObject, JsonValue } from './domain/json.ts';
 import type { LimitChanges } from './domain/limits.ts';
 import type { RecordedResponse } from './domain/recorded-response.ts';
+import type { RunOverrides } from './domain/run-overrides.ts';
 import type { OfRun } from './domain/tool-messages.ts';
+import type { TerminalStatus } from './domain/run-status.ts';
 import type { Spent, UsageStats } from './domain/usage.ts';
 import type { Folded, WindowEvent } from './domain/window.ts';
 import type { RunCarry } from './loop/run-carry.ts';
@@ -46,11 +48,21 @@ export const AGENT_RUN = 'agentRun';
 /** The task queue that client, worker and CLI use unless told otherwise. */
 export const DEFAULT_TASK_QUEUE = 'longhaul';
 
-/** The keys of the search attributes. The last one has an entry for each tool that waits. */
-export const SEARCH_ATTRIBUTES = { agent: 'LonghaulAgent', status: 'LonghaulStatus', waitingFor: 'LonghaulWaitingFor' } as const;
+/** The keys of the search attributes. `waitingFor` has an entry for each tool that waits, `tag` one for each tag of the run. */
+export const SEARCH_ATTRIBUTES = {
+  agent: 'LonghaulAgent',
+  status: 'LonghaulStatus',
+  waitingFor: 'LonghaulWaitingFor',
+  tag: 'LonghaulTag',
+} as const;
 
 /** The types of the search attributes, in the words of the Temporal CLI. */
-export const SEARCH_ATTRIBUTE_TYPES = { LonghaulAgent: 'Keyword', LonghaulStatus: 'Keyword', LonghaulWaitingFor: 'KeywordList' } as const;
+export const SEARCH_ATTRIBUTE_TYPES = {
+  LonghaulAgent: 'Keyword',
+  LonghaulStatus: 'Keyword',
+  LonghaulWaitingFor: 'KeywordList',
+  LonghaulTag: 'KeywordList',
+} as const;
 
 /** The key of the memo that holds the result of a cancelled run, whose close cannot carry one. */
 export const RESULT_MEMO = 'longhaulResult';
@@ -70,6 +82,8 @@ export const QUERIES = {
   callArguments: 'callArguments',
   /** Between a run and its own activities: the content of a decision whose author is being checked. */
   decision: 'decision',
+  /** Between a run and its own activities: how it has ended, before its workflow closes. */
+  result: 'result',
 } as const;
 
 /**
@@ -114,6 +128,7 @@ export const ACTIVITIES = {
   readResult: 'readResult',
   authorizeDecision: 'authorizeDecision',
   notifyWaiting: 'notifyWaiting',
+  notifyEnded: 'notifyEnded',
   requestCancel: 'requestCancel',
   verifyCall: 'verifyCall',
   askTerms: 'askTerms',
@@ -125,7 +140,7 @@ export function scopedName(name: string, key: string | undefined): string {
 }
 
 /** What starts a run: plain JSON, the same from the client, the CLI, the Temporal UI and a Schedule. */
-export interface RunInput {
+export interface RunInput extends RunOverrides {
   /** The name of the agent. */
   agent: string;
   input: string | ContentPart[];
@@ -142,7 +157,7 @@ export interface CarriedInput {
 }
 
 /** Input of `resolveAgent`. Deps above 1 kB are read from the run by query. */
-export interface ResolveAgentInput extends OfRun {
+export interface ResolveAgentInput extends OfRun, RunOverrides {
   agent: string;
   deps?: JsonObject;
   depsByReference?: true;
@@ -228,6 +243,12 @@ export interface NotifyWaitingInput extends OfRun {
   waiting: PendingApproval;
   at?: [offset: number, index: number];
   eventId?: string;
+}
+
+/** Input of `notifyEnded`. The result is asked for: it is in no input. */
+export interface NotifyEndedInput extends OfRun {
+  agentName: string;
+  status: TerminalStatus;
 }
 
 /** Input of `requestCancel`. */

@@ -1,5 +1,7 @@
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { ResourceHealth } from '../activities/live-resource.ts';
+import type { AnyAgent } from '../src/define/agent-definition.ts';
+import type { ResourcesOfAgents, ResourcesOption } from '../src/define/needed-resources.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol.ts';
 import { unreachable } from '../src/client/connect.ts';
@@ -69,7 +71,9 @@ const FORCE_AFTER_GRACE_MS = 30_000;
  * that the server lacks, `server_unreachable` with the address where no server answers, `encryption_key_missing` where
  * the key to encrypt with cannot be had, and `resource_unavailable` for a resource that cannot be opened.
  */
-export async function createWorker(options: CreateWorkerOptions): Promise<LonghaulWorker> {
+export async function createWorker<const Agents extends readonly AnyAgent[]>(
+  options: CreateWorkerOptions & { agents: Agents } & ResourcesOption<ResourcesOfAgents<Agents>>,
+): Promise<LonghaulWorker> {
   const plugin = new LonghaulPlugin(options);
   const { connection: server, namespace } = resolveServer(options);
   const taskQueue = options.taskQueue ?? DEFAULT_TASK_QUEUE;

@@ -1,5 +1,12 @@
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../src/codec/codec-options.ts';
-export { openai, type OpenAICapabilities, type OpenAIOptions } from '../activities/models/index.ts';
+export {
+  type ApiKey,
+  type GivenKey,
+  type KeyContext,
+  openai,
+  type OpenAICapabilities,
+  type OpenAIOptions,
+} from '../activities/models/index.ts';
 export { createWorker, type CreateWorkerOptions, type LonghaulWorker, type WorkerHealth } from './create-worker.ts';
 export type { ResourceHealth } from '../activities/live-resource.ts';
 export { fileStore, type FileStoreOptions } from '../src/payload-store/file-store.ts';
@@ -16,6 +23,7 @@ export type {
   NotifyWaiting,
   WaitingNotice,
 } from '../src/define/decision-hooks.ts';
+export type { EndedNotice, NotifyEnded } from '../src/define/ended-hook.ts';
 export type { ModelPrice } from '../src/domain/price.ts';
 export { environmentSecrets, type EnvironmentSecretsOptions } from '../src/secrets/environment-secrets.ts';
 export { fileSecrets, type FileSecretsOptions } from '../src/secrets/file-secrets.ts';

@@ -30,7 +30,11 @@ export async function ensureSearchAttributes(
   const { missing, why } = await register(connection, namespace);
   if (missing.length > 0) warn(advice(namespace, missing, why));
   const has = (name: Name): boolean => !missing.includes(name);
-  return { agentAndStatus: has(SEARCH_ATTRIBUTES.agent) && has(SEARCH_ATTRIBUTES.status), waitingFor: has(SEARCH_ATTRIBUTES.waitingFor) };
+  return {
+    agentAndStatus: has(SEARCH_ATTRIBUTES.agent) && has(SEARCH_ATTRIBUTES.status),
+    waitingFor: has(SEARCH_ATTRIBUTES.waitingFor),
+    tag: has(SEARCH_ATTRIBUTES.tag),
+  };
 }
 
 /** Which attributes are missing although they were to be added, and why. */
@@ -87,9 +91,17 @@ async function canBeSearched({ workflowService }: SearchAttributeAccess, namespa
   return startsWith === false && (await isTaken(`IN ('x')`)) === true;
 }
 
+/** What runs are found by with each of them. */
+const FOUND_BY: Record<Name, string> = {
+  LonghaulAgent: 'agent or status',
+  LonghaulStatus: 'agent or status',
+  LonghaulWaitingFor: 'what they wait for',
+  LonghaulTag: 'tag',
+};
+
 function advice(namespace: string, names: Name[], why: string): string {
   const flags = names.map((name) => `--name ${name} --type ${SEARCH_ATTRIBUTE_TYPES[name]}`).join(' ');
-  const by = names.every((name) => name === SEARCH_ATTRIBUTES.waitingFor) ? 'what they wait for' : 'agent or status';
+  const by = [...new Set(names.map((name) => FOUND_BY[name]))].join(' or ');
   return (
     `Runs in namespace "${namespace}" cannot be found by ${by}: search attributes are missing (${why}). ` +
     `An administrator can add them: temporal operator search-attribute create --namespace ${namespace} ${flags}`

@@ -64,7 +64,7 @@ function showsOtherwise({ type }: RunStart): boolean {
 function observer(run: LiveRun, published: Published): RunObserver {
   const details = (state: RunState | undefined): void => setCurrentDetails(currentDetails(state, run));
   return {
-    resolved: ({ snapshot }) => published.status(snapshot, 'running'),
+    resolved: ({ snapshot }) => published.begun(snapshot),
     recorded: (state) => {
       details(state);
       if (!isTerminal(state.status)) published.show(state);

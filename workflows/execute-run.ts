@@ -14,6 +14,7 @@ import type { RunInput } from '../src/protocol.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 import { begin as beginActivity, outcomeOn } from './perform.ts';
+import { tellEnd } from './tell-end.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
 /** What an execution of a run begins with. */
@@ -43,7 +44,9 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   if (end.type === 'continue' && isCancelled() && patched('cancelled-before-continuing')) {
     end = await endHere(run, end.position, observer);
   }
-  return end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOn(run, end.position);
+  const runEnd: RunEnd = end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOn(run, end.position);
+  if (runEnd.type === 'finished') await tellEnd(run, runEnd.result, (state) => observer.noted(state));
+  return runEnd;
 }
 
 /** How the loop ends, whatever is thrown in it. */
@@ -59,6 +62,7 @@ async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Prom
   const asked = resolveCall(run, input);
   const resolved = await outcomeOn(run, asked, { work: beginActivity, ended: () => undefined });
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelled(run) };
+  if (resolved.type === 'failed' && resolved.tellsEnd) run.tellsEnd = true;
   if (resolved.type === 'failed') return { type: 'finished', result: failed(run, resolved.code, resolved.message) };
   const { snapshot } = resolved;
   const ready = Object.assign(run, { snapshot });

@@ -3,6 +3,7 @@ import type { Decision } from '../src/domain/approval.ts';
 import type { AgentSnapshot } from '../src/domain/agent-snapshot.ts';
 import type { JsonObject } from '../src/domain/json.ts';
 import type { Missing } from '../src/domain/missing.ts';
+import type { RunResultFields } from '../src/domain/run-result.ts';
 import type { RunState } from '../src/loop/run-state.ts';
 import type { Inbox } from '../src/loop/inbox.ts';
 
@@ -39,6 +40,10 @@ export interface LiveRun {
   modelScope?: CancellationScope;
   snapshot?: AgentSnapshot;
   state?: RunState;
+  /** The agent could not be resolved by a worker that tells of ends. */
+  tellsEnd?: true;
+  /** Once the run has ended, and somebody is told of that. */
+  result?: RunResultFields;
 }
 
 /** A run whose agent is known. */

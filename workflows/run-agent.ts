@@ -1,16 +1,16 @@
-import { type ActivityOptions, ApplicationFailure, CancelledFailure, ChildWorkflowFailure } from '@temporalio/common';
+import { type ActivityOptions, ApplicationFailure, CancelledFailure, ChildWorkflowFailure, type Priority } from '@temporalio/common';
 import { CancellationScope, ChildWorkflowCancellationType, executeChild, ParentClosePolicy, uuid4 } from '@temporalio/workflow';
-import type { AnyAgent, DepsOf, OutputOf } from '../src/define/agent-definition.ts';
+import type { AnyAgent, DepsOption, GivenDepsOf, ResultOf } from '../src/define/agent-definition.ts';
+import type { RequiresSomething } from '../src/define/requires-something.ts';
 import type { ContentPart } from '../src/domain/content.ts';
-import type { JsonObject } from '../src/domain/json.ts';
-import type { LimitOptions } from '../src/domain/limit-options.ts';
 import { isRunResult, RunResult, type RunResultFields } from '../src/domain/run-result.ts';
+import { priorityFrom, priorityProblem } from '../src/domain/task-priority.ts';
 import { oneLine } from '../src/domain/text.ts';
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/protocol.ts';
 import { checkRunInput } from '../src/schema/run-input-schema.ts';
 import { begin } from './perform.ts';
 import { type InlineEnd, type InlineOptions, runInline } from './run-inline.ts';
-import { runInputOf } from './run-input.ts';
+import { runInputOf, type StartedRun } from './run-input.ts';
 
 const READ_RESULT: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
@@ -18,15 +18,22 @@ const READ_RESULT: ActivityOptions = {
   retry: { maximumAttempts: 5 },
 };
 
-/** How `runAgent` starts the run. */
-export interface RunAgentOptions<Deps = JsonObject> {
+/** How `runAgent` starts a run: with the deps that its agent takes, which may be left out where the agent's schema requires none. */
+export type RunAgentOptions<GivenDeps = unknown> = ChildOptions & DepsOption<GivenDeps>;
+
+/** The options of `runAgent`, to be left out where nothing in them is required. */
+type RunAgentArguments<GivenDeps> =
+  RequiresSomething<DepsOption<GivenDeps>> extends true ? [options: RunAgentOptions<GivenDeps>] : [options?: RunAgentOptions<GivenDeps>];
+
+/** How `runAgent` starts a run, whatever its deps. */
+export interface ChildOptions extends StartedRun {
   inline?: never;
-  deps?: Deps;
   /** The run id of the child; the parent's id and the agent's name otherwise. */
   runId?: string;
-  maxIterations?: number;
-  /** Overrides other limits of the agent. */
-  limits?: LimitOptions;
+  /** Tasks of a run with a lower number go first where a task queue has a backlog. Default: that of the calling workflow. */
+  priority?: number;
+  /** Where a task queue has a backlog, runs of each key get an equal share. At most 64 bytes. Default: that of the calling workflow. */
+  fairnessKey?: string;
   /** The task queue of the worker that has the agent; the parent's own otherwise. */
   taskQueue?: string;
 }
@@ -39,8 +46,8 @@ export interface RunAgentOptions<Deps = JsonObject> {
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
   input: string | ContentPart[],
-  options: InlineOptions<DepsOf<Agent>>,
-): Promise<InlineEnd<OutputOf<Agent>>>;
+  options: InlineOptions<GivenDepsOf<Agent>>,
+): Promise<InlineEnd<ResultOf<Agent>>>;
 /**
  * Runs an agent as a child of the current workflow and returns its RunResult, whatever its status. Name the agent's
  * type for a typed output: `runAgent<typeof researcher>('researcher', question)`; the import of that type is erased,
@@ -53,22 +60,19 @@ export async function runAgent<Agent extends AnyAgent>(
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
   input: string | ContentPart[],
-  options?: RunAgentOptions<DepsOf<Agent>>,
-): Promise<RunResult<OutputOf<Agent>>>;
+  ...options: RunAgentArguments<GivenDepsOf<Agent>>
+): Promise<ResultOf<Agent>>;
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
   input: string | ContentPart[],
-  options: RunAgentOptions<DepsOf<Agent>> | InlineOptions<DepsOf<Agent>> = {},
-): Promise<RunResult<OutputOf<Agent>> | InlineEnd<OutputOf<Agent>>> {
-  return options.inline ? runInline<Agent>(agent, input, options) : runChild<Agent>(agent, input, options);
+  options: RunAgentOptions | InlineOptions = {},
+): Promise<ResultOf<Agent> | InlineEnd<ResultOf<Agent>>> {
+  return options.inline ? runInline<Agent>(agent, input, options) : ((await runChild(agent, input, options)) as ResultOf<Agent>);
 }
 
-async function runChild<Agent extends AnyAgent>(
-  agent: string,
-  input: string | ContentPart[],
-  options: RunAgentOptions<DepsOf<Agent>>,
-): Promise<RunResult<OutputOf<Agent>>> {
+async function runChild(agent: string, input: string | ContentPart[], options: RunAgentOptions): Promise<RunResult<unknown>> {
   const { runId, taskQueue } = options;
+  const priority = priorityOf(agent, options);
   const runInput = runInputOf(agent, input, options);
   const checked = checkRunInput(runInput);
   // A command that is too large would fail the task of the calling workflow, again and again.
@@ -81,13 +85,14 @@ async function runChild<Agent extends AnyAgent>(
   }
   const workflowId = runId ?? `${agent}-${uuid4()}`;
   try {
-    const fields = await executeChild<(input: RunInput) => Promise<RunResultFields<OutputOf<Agent>>>>(AGENT_RUN, {
+    const fields = await executeChild<(input: RunInput) => Promise<RunResultFields<unknown>>>(AGENT_RUN, {
       args: [runInput],
       workflowId,
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
       staticSummary: oneLine(`agent ${agent}`, 200),
       ...(taskQueue === undefined ? {} : { taskQueue }),
+      ...(priority === undefined ? {} : { priority }),
     });
     return new RunResult(fields);
   } catch (error) {
@@ -95,8 +100,15 @@ async function runChild<Agent extends AnyAgent>(
     if (CancellationScope.current().consideredCancelled || !(error instanceof ChildWorkflowFailure)) throw error;
     const fields = error.cause instanceof CancelledFailure ? await readCancelled(workflowId) : resultOf(error);
     if (fields === undefined) throw error;
-    return new RunResult(fields as RunResultFields<OutputOf<Agent>>);
+    return new RunResult<unknown>(fields);
   }
+}
+
+/** Throws where the server would refuse the command, which would fail the task of the calling workflow again and again. */
+function priorityOf(agent: string, { priority, fairnessKey }: ChildOptions): Priority | undefined {
+  const problem = priorityProblem(priority, fairnessKey);
+  if (problem === undefined) return priorityFrom(priority, fairnessKey);
+  throw ApplicationFailure.create({ type: 'invalid_input', message: `Agent "${agent}" cannot start: ${problem}`, nonRetryable: true });
 }
 
 /** What a child left that was cancelled by itself. Its close carries no details to its parent, so its memo is read. */

@@ -1,25 +1,23 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { CancellationScope, workflowInfo } from '@temporalio/workflow';
-import type { AnyAgent, DepsOf, OutputOf } from '../src/define/agent-definition.ts';
+import type { AnyAgent, DepsOption, ResultOf } from '../src/define/agent-definition.ts';
 import type { ContentPart } from '../src/domain/content.ts';
-import { isJsonObject, type JsonObject } from '../src/domain/json.ts';
-import type { LimitOptions } from '../src/domain/limit-options.ts';
-import { RunResult, type RunResultFields } from '../src/domain/run-result.ts';
+import { isJsonObject } from '../src/domain/json.ts';
+import { RunResult } from '../src/domain/run-result.ts';
 import type { RunCarry } from '../src/loop/run-carry.ts';
 import type { CarriedInput } from '../src/protocol.ts';
 import { executeRun } from './execute-run.ts';
-import { runInputOf } from './run-input.ts';
+import { runInputOf, type StartedRun } from './run-input.ts';
 import { registerMessages } from './run-messages.ts';
 import { registerQueries } from './run-queries.ts';
 import { checkStart } from './run-start.ts';
 
-/** How `runAgent` runs an agent inside the history of the current workflow. */
-export interface InlineOptions<Deps = JsonObject> {
+/** How `runAgent` runs an agent inside the history of the current workflow: with the deps that it takes. */
+export type InlineOptions<GivenDeps = unknown> = InlineRunOptions & DepsOption<GivenDeps>;
+
+/** How `runAgent` runs an agent inside the history of the current workflow, whatever its deps. */
+export interface InlineRunOptions extends StartedRun {
   inline: true;
-  deps?: Deps;
-  maxIterations?: number;
-  /** Overrides other limits of the agent. */
-  limits?: LimitOptions;
   /**
    * Names the run inside this workflow: its queries and Updates bear the key (`key.status`), and its run id is
    * `workflowId/key`. Default: the agent's name, with a number from the second of one name on.
@@ -30,7 +28,7 @@ export interface InlineOptions<Deps = JsonObject> {
 }
 
 /** What a run inside a workflow comes to in one execution of that workflow. */
-export type InlineEnd<Output> = { type: 'finished'; result: RunResult<Output> } | { type: 'continue'; carry: RunCarry };
+export type InlineEnd<Result> = { type: 'finished'; result: Result } | { type: 'continue'; carry: RunCarry };
 
 const NOTHING_TO_OBSERVE = { resolved: () => undefined, recorded: () => undefined, noted: () => undefined, missing: () => undefined };
 
@@ -42,8 +40,8 @@ const used = new Set<string>();
 export async function runInline<Agent extends AnyAgent>(
   agent: string,
   input: string | ContentPart[],
-  options: InlineOptions<DepsOf<Agent>>,
-): Promise<InlineEnd<OutputOf<Agent>>> {
+  options: InlineOptions,
+): Promise<InlineEnd<ResultOf<Agent>>> {
   const { workflowId, continuedFromExecutionRunId } = workflowInfo();
   const key = keyOf(carriedKey(options.carry, workflowId) ?? options.key ?? nextKey(agent));
   const isContinued = continuedFromExecutionRunId !== undefined;
@@ -63,7 +61,7 @@ export async function runInline<Agent extends AnyAgent>(
   keys.delete(key);
   const scope = CancellationScope.current();
   if (scope.consideredCancelled) await scope.cancelRequested;
-  return end.type === 'continue' ? end : { type: 'finished', result: new RunResult(end.result as RunResultFields<OutputOf<Agent>>) };
+  return end.type === 'continue' ? end : { type: 'finished', result: new RunResult<unknown>(end.result) as ResultOf<Agent> };
 }
 
 /** The carry comes from the input of the workflow around, and is checked after it has a key. */

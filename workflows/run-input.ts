@@ -1,31 +1,57 @@
 import { ApplicationFailure } from '@temporalio/common';
+import type { ModelSettings } from '../src/domain/agent-snapshot.ts';
 import type { ContentPart } from '../src/domain/content.ts';
+import type { Duration } from '../src/domain/duration.ts';
 import { errorMessage } from '../src/domain/error.ts';
 import { isJsonObject } from '../src/domain/json.ts';
-import { type LimitOptions, plainLimits } from '../src/domain/limit-options.ts';
+import { type LimitOptions, limitsWithDeadline, plainLimits } from '../src/domain/limit-options.ts';
+import type { ModelName } from '../src/domain/model-name.ts';
+import { overridesIn } from '../src/domain/run-overrides.ts';
 import type { RunInput } from '../src/protocol.ts';
 
 /** What a workflow says of a run that it starts. */
-export interface RunInputOptions {
+export interface RunInputOptions extends StartedRun {
   deps?: unknown;
+}
+
+/** What `runAgent` says of a run, whatever it is a part of. */
+export interface StartedRun {
   maxIterations?: number;
+  /** Overrides other limits of the agent. */
   limits?: LimitOptions;
+  /** How long the run may take, from its start: the limit `deadline`. */
+  deadline?: Duration;
+  /** Instead of the agent's model, for this run: `provider/model`, with a provider of its worker. */
+  model?: ModelName;
+  /** Settings of the model, each instead of the agent's own (`extra` as a whole). */
+  settings?: ModelSettings;
+  /** Up to 20 words of up to 100 characters that the run is found by, and that a provider may choose its key by. */
+  tags?: readonly string[];
 }
 
 /** The input of a run that a workflow starts. Throws an ApplicationFailure of type `invalid_input` for a deadline that is no duration. */
-export function runInputOf(agent: string, input: string | ContentPart[], { deps, maxIterations, limits }: RunInputOptions): RunInput {
+export function runInputOf(agent: string, input: string | ContentPart[], options: RunInputOptions): RunInput {
+  const { deps, maxIterations, model, settings, tags } = options;
+  const limits = plain(agent, options);
   return {
     agent,
     input,
     ...(isJsonObject(deps) ? { deps } : {}),
     ...(maxIterations === undefined ? {} : { maxIterations }),
-    ...(limits === undefined ? {} : { limits: plain(agent, limits) }),
+    ...(limits === undefined ? {} : { limits }),
+    ...overridesIn({
+      ...(model === undefined ? {} : { model }),
+      ...(settings === undefined ? {} : { settings }),
+      ...(tags === undefined ? {} : { tags: [...tags] }),
+    }),
   };
 }
 
-function plain(agent: string, limits: LimitOptions): NonNullable<RunInput['limits']> {
+function plain(agent: string, options: RunInputOptions): RunInput['limits'] {
+  const owner = `agent "${agent}" cannot start`;
   try {
-    return plainLimits(`agent "${agent}" cannot start`, limits);
+    const limits = limitsWithDeadline(owner, options);
+    return limits === undefined ? undefined : plainLimits(owner, limits);
   } catch (error) {
     throw ApplicationFailure.create({ type: 'invalid_input', message: errorMessage(error), nonRetryable: true });
   }

@@ -7,6 +7,7 @@ import { SEARCH_ATTRIBUTES } from '../src/protocol.ts';
 
 const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
 const STATUS = defineSearchAttributeKey(SEARCH_ATTRIBUTES.status, SearchAttributeType.KEYWORD);
+const TAG = defineSearchAttributeKey(SEARCH_ATTRIBUTES.tag, SearchAttributeType.KEYWORD_LIST);
 const WAITING_FOR = defineSearchAttributeKey(SEARCH_ATTRIBUTES.waitingFor, SearchAttributeType.KEYWORD_LIST);
 
 /** The status that the execution before has left in the search attributes: the server carries them on. */
@@ -14,8 +15,8 @@ export function shownStatus(): string | undefined {
   return workflowInfo().typedSearchAttributes.get(STATUS);
 }
 
-/** What the run waits for, where that has changed. */
-type WaitingFor = { key: typeof WAITING_FOR; value: string[] }[];
+/** Lists of words: what the run waits for, where that has changed, and its tags. */
+type Lists = { key: typeof WAITING_FOR; value: string[] }[];
 
 /**
  * Makes the run findable by agent, status and what it waits for, and knows what it has published: each change is an
@@ -32,6 +33,14 @@ export class Published {
     this.#waitingFor = continued ? undefined : '';
   }
 
+  /** Publishes a run whose agent is known. The server carries its tags on by itself. */
+  begun(snapshot: AgentSnapshot): void {
+    const { tags = [], tagAttribute, searchAttributes } = snapshot;
+    const tagged: Lists = tagAttribute ? [{ key: TAG, value: tags }] : [];
+    if (searchAttributes) this.#publish(snapshot, 'running', tagged);
+    else if (tagAttribute) upsertSearchAttributes(tagged);
+  }
+
   /** Publishes agent and status. */
   status(snapshot: AgentSnapshot, status: RunStatus): void {
     this.#publish(snapshot, status, this.#waiting(snapshot, []));
@@ -44,14 +53,14 @@ export class Published {
     if (status !== this.#status || waiting.length > 0) this.#publish(snapshot, status, waiting);
   }
 
-  #publish(snapshot: AgentSnapshot, status: RunStatus, waiting: WaitingFor): void {
+  #publish(snapshot: AgentSnapshot, status: RunStatus, lists: Lists): void {
     this.#status = status;
     if (!snapshot.searchAttributes) return;
-    upsertSearchAttributes([{ key: AGENT, value: snapshot.name }, { key: STATUS, value: status }, ...waiting]);
+    upsertSearchAttributes([{ key: AGENT, value: snapshot.name }, { key: STATUS, value: status }, ...lists]);
   }
 
   /** One entry for each tool: the list in the Temporal UI says what, not how often. */
-  #waiting({ waitingForAttribute }: AgentSnapshot, names: string[]): WaitingFor {
+  #waiting({ waitingForAttribute }: AgentSnapshot, names: string[]): Lists {
     const value = [...new Set(names)].toSorted();
     const shown = value.join('\n');
     if (!waitingForAttribute || shown === this.#waitingFor) return [];

@@ -1,6 +1,7 @@
 import { ModelCallError, UsageError } from '../../src/domain/error.ts';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../src/domain/model.ts';
 import { requireRealModelsAllowed } from '../../src/model/real-models.ts';
+import { type ApiKey, keyFor } from './api-key.ts';
 import { type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
 import { ChatAnswer } from './chat-answer.ts';
 import { chatRequest } from './chat-request.ts';
@@ -12,8 +13,12 @@ import { responsesRequest } from './responses-request.ts';
 
 /** How a provider that speaks OpenAI's API is reached. Every field is optional. */
 export interface OpenAIOptions {
-  /** Default: `OPENAI_API_KEY` of the environment, read when a call is made. Servers other than OpenAI's can do without one. */
-  apiKey?: string;
+  /**
+   * Default: `OPENAI_API_KEY` of the environment, read when a call is made. Servers other than OpenAI's can do without one.
+   * A secret of the worker, `secret('openai')`, or a function that chooses for each call, by the tags of the run:
+   * `({ tags }) => secret(tags.includes('acme') ? 'openai/acme' : 'openai/default')`.
+   */
+  apiKey?: ApiKey;
   /** Default: `OPENAI_BASE_URL` of the environment, otherwise OpenAI. */
   baseURL?: string;
   /** The API to speak. Default: `responses` with OpenAI, `chat` (Chat Completions) with every other server. */
@@ -29,6 +34,8 @@ export interface OpenAIOptions {
 
 const OPENAI_URL = 'https://api.openai.com/v1';
 const DEFAULT_TIMEOUT_MS = 300_000;
+/** Keys that are kept at hand: one for each tenant, say. */
+const MAX_CLIENTS = 100;
 /** The longest that a timer can run. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
 
@@ -52,7 +59,8 @@ class OpenAIModelClient implements ModelClient {
   readonly #timeoutMs: number;
   readonly #isOpenAI: boolean;
   readonly #api: 'chat' | 'responses';
-  #client: ProviderClient | undefined;
+  /** By their keys, the newest last. */
+  readonly #clients = new Map<string, ProviderClient>();
 
   constructor(options: OpenAIOptions, url: URL, timeoutMs: number) {
     this.#options = options;
@@ -66,20 +74,22 @@ class OpenAIModelClient implements ModelClient {
   async call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
     context.signal.throwIfAborted();
     requireRealModelsAllowed(request.model, this.#url.host);
+    let key: string | undefined;
     try {
-      return await (this.#api === 'chat' ? this.#callChat(request, context) : this.#callResponses(request, context));
+      key = await keyFor(this.#options.apiKey, request.model, context);
+      const client = this.#connect(request.model, key);
+      return await (this.#api === 'chat' ? this.#callChat(client, request, context) : this.#callResponses(client, request, context));
     } catch (error) {
       if (context.signal.aborted) throw context.signal.reason;
-      throw classifyError(error, { model: request.model, host: this.#url.host, secrets: this.#secrets() });
+      throw classifyError(error, { model: request.model, host: this.#url.host, secrets: this.#secrets(key) });
     }
   }
 
-  async #callChat(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
+  async #callChat(client: ProviderClient, request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
     const answer = new ChatAnswer(context);
     const body = chatRequest(request, this.capabilities);
     try {
-      for await (const piece of exchange(this.#connect(request.model), this.#exchange('/chat/completions', body, answer, context)))
-        answer.take(piece);
+      for await (const piece of exchange(client, this.#exchange('/chat/completions', body, answer, context))) answer.take(piece);
     } catch (error) {
       // A finished answer is paid for and whole, even where the connection broke before the usage came.
       if (!answer.finished) throw error;
@@ -87,11 +97,10 @@ class OpenAIModelClient implements ModelClient {
     return answer.response();
   }
 
-  async #callResponses(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
+  async #callResponses(client: ProviderClient, request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
     const answer = new ResponsesAnswer(context);
     const body = responsesRequest(request, this.capabilities);
-    for await (const piece of exchange(this.#connect(request.model), this.#exchange('/responses', body, answer, context)))
-      answer.take(piece);
+    for await (const piece of exchange(client, this.#exchange('/responses', body, answer, context))) answer.take(piece);
     return answer.response();
   }
 
@@ -99,28 +108,26 @@ class OpenAIModelClient implements ModelClient {
     return { path, body, signal, timeoutMs: this.#timeoutMs, isComplete: () => answer.complete };
   }
 
-  #connect(model: string): ProviderClient {
-    if (this.#client !== undefined) return this.#client;
+  #connect(model: string, key: string | undefined): ProviderClient {
     const { organization, headers } = this.#options;
-    const apiKey = this.#apiKey() ?? (this.#isOpenAI ? undefined : 'no-key-needed');
+    const apiKey = key ?? (this.#isOpenAI ? undefined : 'no-key-needed');
     if (apiKey === undefined) {
       throw new ModelCallError(
         'model_unauthorized',
         `No API key for model "${model}": set OPENAI_API_KEY where the worker runs, or give openai() an "apiKey"`,
       );
     }
-    this.#client = new ProviderClient({ apiKey, baseURL: this.#url.href, organization, headers });
-    return this.#client;
+    const client = this.#clients.get(apiKey) ?? new ProviderClient({ apiKey, baseURL: this.#url.href, organization, headers });
+    this.#clients.delete(apiKey);
+    this.#clients.set(apiKey, client);
+    const [oldest] = this.#clients.keys();
+    if (oldest !== undefined && this.#clients.size > MAX_CLIENTS) this.#clients.delete(oldest);
+    return client;
   }
 
-  #apiKey(): string | undefined {
-    // Empty is how a shell unsets a variable.
-    return this.#options.apiKey || process.env['OPENAI_API_KEY'] || undefined;
-  }
-
-  #secrets(): string[] {
+  #secrets(key: string | undefined): string[] {
     const headers = Object.entries(this.#options.headers ?? {}).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
-    return [this.#apiKey() ?? '', ...headers.map(([, value]) => value)];
+    return [key ?? '', ...headers.map(([, value]) => value)];
   }
 }
 

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
+import type { ModelName } from '../../src/domain/model-name.ts';
 import { INSTRUCTIONS, TOOL_DESCRIPTION, TOOL_NAME } from '../scripted-run.ts';
 
 /** An agent whose local tool is given nothing, does nothing, and gives nothing, like the empty activity: what is between two calls is what they cost. It tells when it begins. */
-export function emptyToolAgent(model: string, begins: (runId: string) => void): AnyAgent {
+export function emptyToolAgent(model: ModelName, begins: (runId: string) => void): AnyAgent {
   return defineAgent({
     name: 'empty_tool',
     model,

@@ -17,7 +17,12 @@ import { type DemoModel, demoModel } from './demo-model.ts';
 import { QUESTION } from './scripted-model.ts';
 
 const TASK_QUEUE = 'kipchoge-demo';
-const SEARCH_ATTRIBUTES = { LonghaulAgent: 'Keyword', LonghaulStatus: 'Keyword', LonghaulWaitingFor: 'KeywordList' } as const;
+const SEARCH_ATTRIBUTES = {
+  LonghaulAgent: 'Keyword',
+  LonghaulStatus: 'Keyword',
+  LonghaulWaitingFor: 'KeywordList',
+  LonghaulTag: 'KeywordList',
+} as const;
 /** Once the demo ends: how long the run may take to close as cancelled, and then calls in flight to finish. */
 const GRACE_MS = 2_000;
 /** After this long the worker is not waited for: its server is gone. */

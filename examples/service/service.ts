@@ -1,16 +1,18 @@
 // A service that answers questions with an agent: POST /questions starts a run, GET /questions/<id> asks how it stands,
 // DELETE /questions/<id> cancels it. The service holds no state: it can be restarted, or run ten times, at any moment.
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { errorCode, errorMessage } from 'longhaul';
 import type { LonghaulClient } from 'longhaul/client';
+import { z } from 'zod';
 
 export function createService(client: LonghaulClient): Server {
   return createServer((request, response) => {
     answer(client, request).then(
       ({ status, body }) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
       (error: unknown) => {
-        const { code, message } = error as { code?: string; message: string };
+        const code = errorCode(error);
         const status = code === 'run_not_found' ? 404 : code === 'invalid_input' ? 400 : 500;
-        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: message }));
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: errorMessage(error) }));
       },
     );
   });
@@ -41,8 +43,8 @@ async function answer(client: LonghaulClient, request: IncomingMessage): Promise
   return { status: 200, body: { status: result.status, answer: result.output, summary: result.summary() } };
 }
 
-async function readJson(request: IncomingMessage): Promise<Record<string, string | undefined>> {
+async function readJson(request: IncomingMessage): Promise<Partial<Record<string, string>>> {
   let text = '';
   for await (const chunk of request) text += String(chunk);
-  return JSON.parse(text) as Record<string, string | undefined>;
+  return z.record(z.string(), z.string()).parse(JSON.parse(text));
 }

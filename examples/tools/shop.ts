@@ -1,5 +1,5 @@
 // Tools of a shop: one that is tried again, one that must act once, one that is quick, and a cart that tools share.
-import { contextUpdate, defineAgent, defineTool, ModelRetry, secret, withUpdate } from 'longhaul';
+import { contextUpdate, defineAgent, defineTool, ModelRetry, type RunContext, secret, withUpdate } from 'longhaul';
 import { z } from 'zod';
 
 const customer = z.object({ userId: z.string(), cart: z.array(z.string()) });
@@ -11,14 +11,17 @@ export interface Shop {
   payments: Map<string, string>;
 }
 
+/** The deps and resources that these tools use: an agent needs the deps, a worker the resources. */
+type ShopContext = RunContext<Customer, { shop: Shop }>;
+
 const addToCart = defineTool({
   name: 'add_to_cart',
   description: 'Puts an article into the cart',
   parameters: z.object({ article: z.string() }),
   tier: 'local', // over in milliseconds: no round trip to the server
   resources: ['shop'],
-  execute: ({ article }, { deps, resources }: { deps: Readonly<Customer>; resources: Record<string, unknown> }) => {
-    const { stock } = resources['shop'] as Shop;
+  execute: ({ article }, { deps, resources }: ShopContext) => {
+    const { stock } = resources.shop;
     if (!stock.has(article)) throw new ModelRetry(`There is no "${article}". There are: ${[...stock.keys()].join(', ')}`);
     // Calls after this one see the cart with the article in it.
     return withUpdate({ articles: deps.cart.length + 1 }, contextUpdate<Customer>().append('cart', article));
@@ -31,15 +34,15 @@ const pay = defineTool({
   parameters: z.object({}),
   effect: 'once', // never started again after it may have started
   resources: ['shop'],
-  execute: async (_, { deps, resources, secret: read, idempotencyKey }) => {
+  execute: async (_, { deps, resources, secret: read, idempotencyKey }: ShopContext) => {
     const key = await read(secret('payment-key')); // from the environment of the worker: PAYMENT_KEY
-    const receipt = `receipt for ${String(deps['cart'])}, signed with ${key.length} characters`;
-    (resources['shop'] as Shop).payments.set(idempotencyKey, receipt);
+    const receipt = `receipt for ${deps.cart.join()}, signed with ${key.length} characters`;
+    resources.shop.payments.set(idempotencyKey, receipt);
     return receipt;
   },
   // Where its answer is lost (the worker died), the tool is asked what became of the call.
   verify: (idempotencyKey, { resources }) => {
-    const receipt = (resources['shop'] as Shop).payments.get(idempotencyKey);
+    const receipt = resources.shop.payments.get(idempotencyKey);
     return receipt === undefined ? { happened: false } : { happened: true, result: receipt };
   },
 });

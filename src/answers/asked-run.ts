@@ -3,6 +3,7 @@ import type { Decision } from '../domain/approval.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { Missing } from '../domain/missing.ts';
 import type { Inbox } from '../loop/inbox.ts';
+import type { RunResultFields } from '../domain/run-result.ts';
 import type { RunState } from '../loop/run-state.ts';
 
 /** A run as it answers questions about itself. */
@@ -23,4 +24,6 @@ export interface AskedRun {
   /** Undefined until the agent is resolved, like the state. */
   readonly snapshot?: AgentSnapshot;
   readonly state?: RunState;
+  /** Once it has ended, and somebody is told of that. */
+  readonly result?: RunResultFields;
 }

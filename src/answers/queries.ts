@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import { givenProblem } from '../domain/given-value.ts';
 import type { JsonObject } from '../domain/json.ts';
+import type { RunResultFields } from '../domain/run-result.ts';
 import type { CallArgumentsQuestion, DataView, DecisionContent, DecisionQuestion, QUERIES, TranscriptQuestion } from '../protocol.ts';
 import type { AskedRun } from './asked-run.ts';
 import { approvalsPage, contextPage, statusView, stepsPage } from './run-views.ts';
@@ -40,6 +41,7 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
     description: 'The content of a decision whose author is being checked, for the activities of this run',
     answer: decisionContent,
   },
+  result: { description: 'How the run has ended, for the activities of this run', answer: result },
   transcript: {
     description: 'The conversation, for the activities of this run',
     answer: ({ state }, ask: TranscriptQuestion | undefined) => transcriptPage(state, ask),
@@ -60,6 +62,11 @@ function offset(ask: From): number {
 function snapshot(run: AskedRun): AgentSnapshot {
   if (run.snapshot !== undefined) return run.snapshot;
   throw ApplicationFailure.create({ type: 'not_ready', message: `Run "${run.runId}" has not resolved agent "${run.agentName}" yet` });
+}
+
+function result(run: AskedRun): RunResultFields {
+  if (run.result !== undefined) return run.result;
+  throw ApplicationFailure.create({ type: 'not_ready', message: `Run "${run.runId}" has not ended, or tells nobody of its end` });
 }
 
 function dataView({ state, deps }: AskedRun): DataView {

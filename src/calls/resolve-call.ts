@@ -1,7 +1,9 @@
-import type { ActivityOptions } from '@temporalio/common';
+import { ActivityFailure, type ActivityOptions, ApplicationFailure } from '@temporalio/common';
 import { activityProblem } from '../activity-outcome.ts';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { ErrorCode } from '../domain/error.ts';
+import { isJsonObject } from '../domain/json.ts';
+import { overridesIn } from '../domain/run-overrides.ts';
 import { oneLine } from '../domain/text.ts';
 import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../protocol.ts';
 import { type ActivityCall, fits, ofRun, SCHEDULE_TO_CLOSE, SILENCE } from './activity-call.ts';
@@ -18,7 +20,8 @@ const RESOLVE: ActivityOptions = {
 export type Resolved =
   | { type: 'resolved'; snapshot: AgentSnapshot }
   | { type: 'cancelled' }
-  | { type: 'failed'; code: ErrorCode; message: string };
+  /** `tellsEnd`: the worker that says so tells of ends. */
+  | { type: 'failed'; code: ErrorCode; message: string; tellsEnd?: true };
 
 /** Asks a worker for the agent, as it is pinned for the whole run. */
 export function resolveCall(run: { key?: string }, input: RunInput): ActivityCall<ResolveAgentInput, AgentSnapshot, Resolved> {
@@ -32,6 +35,7 @@ export function resolveCall(run: { key?: string }, input: RunInput): ActivityCal
       agent,
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(limits === undefined ? {} : { limits }),
+      ...overridesIn(input),
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
     },
     returned: (snapshot) => ({ type: 'resolved', snapshot }),
@@ -47,6 +51,18 @@ function unresolved(agent: string, error: unknown): Resolved {
     case 'timed_out':
       return { type: 'failed', code: 'invalid_agent', message: `Agent "${agent}" could not be resolved: ${problem.message}` };
     case 'failed':
-      return { type: 'failed', code: problem.code ?? 'invalid_agent', message: problem.message };
+      return {
+        type: 'failed',
+        code: problem.code ?? 'invalid_agent',
+        message: problem.message,
+        ...(tellsEnd(error) ? { tellsEnd: true } : {}),
+      };
   }
+}
+
+/** What a worker that tells of ends puts into the details of the failure. */
+function tellsEnd(error: unknown): boolean {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
+  return isJsonObject(details) && details['notifyEnded'] === true;
 }

@@ -22,7 +22,7 @@ export interface AgentsModule {
   more: MoreOptions;
 }
 
-const MORE = ['secrets', 'authorize', 'notify', 'prices'] as const;
+const MORE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices'] as const;
 
 /** Options of a worker that a module may export under their own names. */
 export type MoreOptions = Pick<CreateWorkerOptions, (typeof MORE)[number]>;

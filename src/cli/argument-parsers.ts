@@ -52,6 +52,11 @@ export function countOf(text: string, before: Record<string, number> = {}): Reco
   throw new InvalidArgumentError('Write a name and a whole number, such as refund=2.');
 }
 
+/** Options that may be given again: all of them, in their order. */
+export function oneMore(text: string, before: readonly string[] = []): string[] {
+  return [...before, text];
+}
+
 /** Options that are a port. */
 export function port(text: string): number {
   const value = wholeNumber(1)(text);

@@ -10,6 +10,7 @@ export interface ListFlags extends ServerFlags {
   agent?: string;
   status?: RunStatus;
   query?: string;
+  tag?: string;
   /** Of this tool, or of any. */
   waiting?: string | true;
   limit: number;
@@ -32,22 +33,27 @@ export async function list(io: CommandIo, flags: ListFlags): Promise<number> {
   return 0;
 }
 
-function filterOf({ agent, status, query, waiting, limit }: ListFlags): ListFilter {
+function filterOf({ agent, status, query, tag, waiting, limit }: ListFlags): ListFilter {
   return {
     limit,
     ...(agent === undefined ? {} : { agent }),
     ...(status === undefined ? {} : { status }),
     ...(query === undefined ? {} : { query }),
+    ...(tag === undefined ? {} : { tag }),
     ...(waiting === undefined ? {} : { waitingFor: waiting }),
   };
 }
 
-/** Runs as a table. What they wait for has a column where any of them waits. */
+/** Runs as a table. What they wait for has a column where any of them waits, and their tags where any of them has some. */
 export function listLines(entries: readonly RunListEntry[], output: Pick<Output, 'look'>): string[] {
-  const header = ['RUN', 'AGENT', 'STATUS', 'STARTED', 'DURATION'];
-  if (entries.every(({ waitingFor }) => waitingFor.length === 0)) return tableLines(header, entries.map(cells), output);
-  const rows = entries.map((entry) => [...cells(entry), entry.waitingFor.map(printable).join(', ')]);
-  return tableLines([...header, 'WAITING FOR'], rows, output);
+  const lists: [header: string, of: (entry: RunListEntry) => readonly string[]][] = [
+    ['WAITING FOR', ({ waitingFor }) => waitingFor],
+    ['TAGS', ({ tags = [] }) => tags],
+  ];
+  const shown = lists.filter(([, of]) => entries.some((entry) => of(entry).length > 0));
+  const header = ['RUN', 'AGENT', 'STATUS', 'STARTED', 'DURATION', ...shown.map(([name]) => name)];
+  const rows = entries.map((entry) => [...cells(entry), ...shown.map(([, of]) => of(entry).map(printable).join(', '))]);
+  return tableLines(header, rows, output);
 }
 
 function cells({ runId, agentName, status, startTime, endTime }: RunListEntry): string[] {

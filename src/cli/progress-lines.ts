@@ -10,6 +10,7 @@ const EVERY_MS = 1_000;
 const WITHOUT_PROGRESS: Partial<Record<string, string>> = {
   [ACTIVITIES.archiveEvents]: 'hands events to the archive',
   [ACTIVITIES.notifyWaiting]: 'tells that a decision is waited for',
+  [ACTIVITIES.notifyEnded]: 'tells that the run has ended',
 };
 
 /** `deploy  3 of 5 hosts`, and the attempt where it is not the first. */

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { TERMINAL_STATUSES } from '../domain/run-status.ts';
-import { jsonObject, jsonValue, someSeconds, wholeNumber } from './argument-parsers.ts';
+import { jsonObject, jsonValue, oneMore, someSeconds, wholeNumber } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
 import type { EventsFlags } from './events.ts';
 import { addLimitOptions } from './limit-flags.ts';
@@ -31,6 +31,12 @@ function addStart(program: Command, run: RunCommand): void {
     .addOption(new Option('--if-exists <choice>', 'when the run id is taken').choices(['refuse', 'return']).default('refuse'))
     .option('--steps, --max-iterations <number>', "the step limit, instead of the agent's own", wholeNumber(1));
   addLimitOptions(start)
+    .option('--model <provider/model>', "the model, instead of the agent's own")
+    .option('--settings <json>', "settings of the model, each instead of the agent's own: a JSON object", jsonObject)
+    .option('--tag <tag>', 'a word that the run is found by; may be given again', oneMore)
+    .option('--memo <json>', 'data for whoever lists or describes the run: a JSON object', jsonObject)
+    .option('--priority <number>', 'where the task queue has a backlog, runs with a lower number go first', wholeNumber(1))
+    .option('--fairness-key <key>', 'where the task queue has a backlog, each key gets an equal share')
     .option('--wait', 'wait for the end and print the answer; the exit code says how the run ended')
     .option('--wait-timeout <seconds>', 'wait, but no longer than this', someSeconds)
     .addHelpText('after', '\nWhere no worker takes the run, --wait says so within 5 seconds.')
@@ -81,6 +87,7 @@ function addList(program: Command, run: RunCommand): void {
     .description('Lists the runs of the namespace, newest first.')
     .option('--agent <name>', 'only runs of this agent')
     .addOption(new Option('--status <status>', 'only runs with this status').choices(STATUSES))
+    .option('--tag <tag>', 'only runs that were started with this tag')
     .option('--waiting [tool]', 'only runs that wait for a decision, on calls of this tool')
     .option('--limit <number>', 'at most so many', wholeNumber(1), 20)
     .option('--query <query>', "a further condition in Temporal's list filter language")

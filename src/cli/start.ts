@@ -1,6 +1,7 @@
 import type { StartOptions } from '../client/start-run.ts';
 import { UsageError } from '../domain/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { ModelName } from '../domain/model-name.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
 import { type LimitFlags, limitOptions } from './limit-flags.ts';
@@ -18,6 +19,12 @@ export interface StartFlags extends ServerFlags, LimitFlags {
   runId?: string;
   ifExists: 'refuse' | 'return';
   maxIterations?: number;
+  model?: string;
+  settings?: JsonObject;
+  tag?: string[];
+  memo?: JsonObject;
+  priority?: number;
+  fairnessKey?: string;
   wait?: boolean;
   /** Milliseconds. */
   waitTimeout?: number;
@@ -48,7 +55,7 @@ function announce({ output }: CommandIo, flags: StartFlags, { runId, link }: { r
 }
 
 function startOptions(flags: StartFlags, input: JsonValue): StartOptions {
-  const { deps, runId, ifExists, maxIterations } = flags;
+  const { deps, runId, ifExists, maxIterations, model, settings, tag, memo, priority, fairnessKey } = flags;
   const limits = limitOptions(flags);
   return {
     // Whatever JSON it is: the client checks it, and says what it expects.
@@ -57,6 +64,13 @@ function startOptions(flags: StartFlags, input: JsonValue): StartOptions {
     ...(deps === undefined ? {} : { deps }),
     ...(runId === undefined ? {} : { runId }),
     ...(maxIterations === undefined ? {} : { maxIterations }),
+    // As the input is: checked by the client.
+    ...(model === undefined ? {} : { model: model as ModelName }),
+    ...(settings === undefined ? {} : { settings }),
+    ...(tag === undefined ? {} : { tags: tag }),
+    ...(memo === undefined ? {} : { memo }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(fairnessKey === undefined ? {} : { fairnessKey }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
   };
 }

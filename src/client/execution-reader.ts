@@ -4,7 +4,7 @@ import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@
 import { markingConverter } from '../codec/marking-converter.ts';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import { isJsonObject } from '../domain/json.ts';
-import { ACTIVITIES, type RunInput, type RunToolOutput } from '../protocol.ts';
+import { ACTIVITIES, type NotifyEndedInput, type RunInput, type RunToolOutput } from '../protocol.ts';
 import { checkRunCarry } from '../schema/run-carry-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
 import { type Arrival, placeOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
@@ -163,6 +163,10 @@ export class ExecutionReader {
         return;
       case ACTIVITIES.askTerms:
         byPlace(execution.termsAsked, activity);
+        return;
+      case ACTIVITIES.notifyEnded:
+        execution.tellingEnd = activity as RecordedActivity<NotifyEndedInput, unknown>;
+        execution.decidedIn ??= scheduledIn;
         return;
       case ACTIVITIES.archiveEvents:
         execution.archivings.push(activity as RecordedExecution['archivings'][number]);

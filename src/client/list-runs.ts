@@ -10,6 +10,8 @@ import { withoutMemos } from './without-memos.ts';
 export interface ListFilter {
   agent?: string;
   status?: RunStatus;
+  /** Runs that were started with this tag, among others. */
+  tag?: string;
   /** Runs with a call of this tool that waits for a decision; `true`: with a call of any, or at a limit. */
   waitingFor?: string | true;
   /** A further condition in Temporal's own query language. */
@@ -27,12 +29,14 @@ export interface RunListEntry {
   status: RunStatus | undefined;
   /** The tools whose calls wait for a decision; `raise_limits` for a limit. Empty where the namespace lacks the search attribute. */
   waitingFor: string[];
+  /** The tags that it was started with. Absent: none, or the namespace lacks the search attribute. */
+  tags?: string[];
   /** ISO 8601. */
   startTime: string;
   endTime: string | null;
 }
 
-/** The runs of the namespace, newest first. A filter by agent, status or what waits needs the namespace's search attributes. */
+/** The runs of the namespace, newest first. A filter by agent, status, tag or what waits needs the namespace's search attributes. */
 export async function* listRuns(client: Client, filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
   for await (const info of listExecutions(client, filter)) yield entry(info);
 }
@@ -46,6 +50,7 @@ export async function* listExecutions(
   try {
     for await (const info of withoutMemos(client).workflow.list({ query: visibilityQuery(filter) })) {
       if (left <= 0) return;
+      if (filter.tag !== undefined && !tagsOf(info).includes(filter.tag)) continue;
       left -= 1;
       yield info;
     }
@@ -54,12 +59,20 @@ export async function* listExecutions(
   }
 }
 
-function visibilityQuery({ agent, status, waitingFor, query, workflowType = AGENT_RUN }: ListFilter & { workflowType?: string }): string {
+function visibilityQuery({
+  agent,
+  status,
+  waitingFor,
+  tag,
+  query,
+  workflowType = AGENT_RUN,
+}: ListFilter & { workflowType?: string }): string {
   // A run that continued as new has an execution for each part of it, and is one run all the same.
   const conditions = [`WorkflowType = ${quoted(workflowType)}`, "ExecutionStatus != 'ContinuedAsNew'"];
   if (agent !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`);
   if (status !== undefined) conditions.push(statusCondition(status));
   if (waitingFor !== undefined) conditions.push(waitingCondition(waitingFor));
+  if (tag !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.tag} = ${quoted(tag)}`);
   if (query !== undefined) conditions.push(`(${query})`);
   return conditions.join(' AND ');
 }
@@ -97,15 +110,23 @@ function quoted(value: string): string {
 function entry(info: WorkflowExecutionInfo): RunListEntry {
   const attributes = new Map(info.typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]));
   const agentName = attributes.get(SEARCH_ATTRIBUTES.agent);
+  const tags = tagsOf(info);
   const waitingFor = info.status.name === 'RUNNING' ? attributes.get(SEARCH_ATTRIBUTES.waitingFor) : undefined;
   return {
     runId: info.workflowId,
     agentName: typeof agentName === 'string' ? agentName : undefined,
     status: runStatus(info, attributes.get(SEARCH_ATTRIBUTES.status)),
     waitingFor: Array.isArray(waitingFor) ? waitingFor.map(String) : [],
+    ...(tags.length > 0 ? { tags } : {}),
     startTime: info.startTime.toISOString(),
     endTime: info.closeTime?.toISOString() ?? null,
   };
+}
+
+/** The visibility store of a dev server finds lists by the words in them, so that `acme` finds `acme-eu` too. */
+function tagsOf({ typedSearchAttributes }: WorkflowExecutionInfo): string[] {
+  const found = typedSearchAttributes.getAll().find(({ key }) => key.name === SEARCH_ATTRIBUTES.tag)?.value;
+  return Array.isArray(found) ? found.map(String) : [];
 }
 
 /** What ended a run from outside is not in its own attribute; what else it is, Temporal's word does not say. */

@@ -1,15 +1,15 @@
 import { type Client, Connection } from '@temporalio/client';
 import type { ArchiveSink } from '../archive/archive-sink.ts';
-import type { AgentDefinition, AnyAgent } from '../define/agent-definition.ts';
+import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
 import type { SpilledContent } from '../domain/content.ts';
 import { LonghaulError, UsageError } from '../domain/error.ts';
 import type { JsonValue } from '../domain/json.ts';
-import type { DefaultOutput, RunResult } from '../domain/run-result.ts';
+import type { DefaultOutput } from '../domain/run-result.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './list-approvals.ts';
 import { listRuns, type ListFilter, type RunListEntry } from './list-runs.ts';
-import { RunHandle } from './run-handle.ts';
+import { type HandleOf, RunHandle } from './run-handle.ts';
 import { startRun, type StartOptions } from './start-run.ts';
 import type { WaitOptions } from './waiting.ts';
 import { watchForWorker } from './worker-watch.ts';
@@ -40,33 +40,29 @@ export class LonghaulClient {
   }
 
   /** Starts a run and returns at once. Throws `invalid_input`, `unknown_agent`, `payload_too_large`, `run_exists`. */
-  async start<Output = DefaultOutput, Deps = never>(
-    agent: AgentDefinition<Output, Deps> | string,
-    options: StartOptions<[Deps] extends [never] ? unknown : Deps>,
-  ): Promise<RunHandle<Output>> {
+  async start<Agent extends AnyAgent | string>(agent: Agent, options: StartOptions<GivenDepsOf<Agent>>): Promise<HandleOf<Agent>> {
     this.#checkAgent(agent);
-    return this.handle(await startRun(this.temporal, agent, options, this.#options.taskQueue));
+    return this.#handle<Agent>(await startRun(this.temporal, agent, options, this.#options.taskQueue));
   }
 
   /** Starts a run and waits for its result, for all four terminal statuses. Says so within 5 s where no worker takes it. */
-  async run<Output = DefaultOutput, Deps = never>(
-    agent: AgentDefinition<Output, Deps> | string,
-    options: StartOptions<[Deps] extends [never] ? unknown : Deps> & WaitOptions & { steps?: boolean },
-  ): Promise<RunResult<Output>> {
-    const handle = await this.start(agent, options);
+  async run<Agent extends AnyAgent | string>(
+    agent: Agent,
+    options: StartOptions<GivenDepsOf<Agent>> & WaitOptions & { steps?: boolean },
+  ): Promise<ResultOf<Agent>> {
+    const handle: RunHandle<unknown> = await this.start(agent, options);
     const over = new AbortController();
     void watchForWorker(this.temporal, handle.runId, over.signal, this.#options.onNotice ?? warn);
     try {
-      return await handle.result(options);
+      return (await handle.result(options)) as ResultOf<Agent>;
     } finally {
       over.abort();
     }
   }
 
-  /** The run of that id, whether it exists or not. */
-  handle<Output = DefaultOutput>(runId: string): RunHandle<Output> {
-    const { payloadStore, archive } = this.#options;
-    return new RunHandle(this.temporal, runId, { payloadStore, archive });
+  /** The run of that id, whether it exists or not. Name its agent's type for a typed output, `handle<typeof clerk>(id)`, or the type of the output. */
+  handle<AgentOrOutput = DefaultOutput>(runId: string): HandleOf<AgentOrOutput> {
+    return this.#handle<AgentOrOutput>(runId);
   }
 
   /** The runs of the namespace, newest first. */
@@ -96,6 +92,11 @@ export class LonghaulClient {
   async close(): Promise<void> {
     const { connection } = this.temporal;
     if (connection instanceof Connection) await connection.close();
+  }
+
+  #handle<AgentOrOutput>(runId: string): HandleOf<AgentOrOutput> {
+    const { payloadStore, archive } = this.#options;
+    return new RunHandle(this.temporal, runId, { payloadStore, archive }) as HandleOf<AgentOrOutput>;
   }
 
   #checkAgent(agent: { name: string } | string): void {

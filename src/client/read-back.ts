@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { archiveFailure } from '../activity-outcome.ts';
+import { archiveFailure, notifyFailure } from '../activity-outcome.ts';
 import type { RunResultFields } from '../domain/run-result.ts';
+import { endNotTold } from '../loop/end-not-told.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../loop/archiving.ts';
 import { closeRun } from '../loop/close-run.ts';
 import type { Position } from '../loop/next-step.ts';
@@ -53,6 +54,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const first = await runOver({ tasks, ports }, state, position);
   const end = first?.type === 'continue' ? await endHere({ tasks, ports }, state, { position: first.position, recorded }) : first;
   readArchivings(recorded, state);
+  readTellingEnd(recorded, state);
   // What has come to a run that had decided its end was refused.
   tasks.inbox.closed = end?.type === 'finished';
   tasks.reach();
@@ -119,6 +121,13 @@ function readArchivings({ archivings, taskTimes, startedAt }: RecordedExecution,
     beginArchiving(state, input, taskTimes[scheduledIn - 1] ?? startedAt);
     if (task !== undefined) endArchiving(state, failure === undefined ? undefined : archiveFailure(failure));
   }
+}
+
+/** Reads whether somebody could be told of the end, as far as a task has seen what came of it. */
+function readTellingEnd({ tellingEnd }: RecordedExecution, state: RunState): void {
+  if (tellingEnd?.task === undefined || tellingEnd.failure === undefined) return;
+  const outcome = notifyFailure(tellingEnd.failure);
+  if (outcome.type === 'failed') endNotTold(state, outcome.message);
 }
 
 /** A run of an earlier release that was about to continue when it was cancelled ends with what it had. */

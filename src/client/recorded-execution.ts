@@ -8,6 +8,7 @@ import type {
   AuthorizeDecisionOutput,
   CallModelInput,
   CallModelOutput,
+  NotifyEndedInput,
   NotifyWaitingInput,
   RunInput,
   RunToolInput,
@@ -84,6 +85,8 @@ export interface RecordedExecution {
   decidedIn?: number;
   /** How its events were handed to an archive, or are being handed: once more where the run was cancelled meanwhile. */
   archivings: RecordedActivity<ArchiveEventsInput, unknown>[];
+  /** Somebody was told that the run has ended, or is being told. */
+  tellingEnd?: RecordedActivity<NotifyEndedInput, unknown>;
   end?: ExecutionEnd;
 }
 

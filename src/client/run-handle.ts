@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
 import type { ContentPart } from '../domain/content.ts';
 import type { Event } from '../domain/event.ts';
 import type { Missing } from '../domain/missing.ts';
@@ -36,8 +37,18 @@ export interface CancelOptions {
   by?: string;
 }
 
-/** One run: ask it, wait for it, cancel it. Everything that reads works with and without a running worker. */
-export class RunHandle<Output = DefaultOutput> {
+/** The handle of a run of the agent that the type names; of an agent given by its name, or of the output that the type is. */
+export type HandleOf<AgentOrOutput> = [AgentOrOutput] extends [AnyAgent]
+  ? RunHandle<OutputOf<AgentOrOutput>, UnfinishedOf<AgentOrOutput>>
+  : [AgentOrOutput] extends [string]
+    ? RunHandle
+    : RunHandle<AgentOrOutput>;
+
+/**
+ * One run: ask it, wait for it, cancel it. Everything that reads works with and without a running worker. `Output` is
+ * what the run answers, `Unfinished` what it leaves where it does not complete.
+ */
+export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   readonly runId: string;
   readonly #client: Client;
   readonly #reader: RunReader;
@@ -55,9 +66,9 @@ export class RunHandle<Output = DefaultOutput> {
    * Waits for the end and returns the result, for all four terminal statuses; with `steps: true` the steps too.
    * Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, or the reason of the signal.
    */
-  async result(options: WaitOptions & { steps?: boolean } = {}): Promise<RunResult<Output>> {
+  async result(options: WaitOptions & { steps?: boolean } = {}): Promise<RunResult<Output, Unfinished>> {
     const fields = await this.#wait(options, () => runOutcome(this.#client, this.runId));
-    return new RunResult((await this.#whole(fields, options.steps === true)) as RunResultFields<Output>);
+    return new RunResult(await this.#whole(fields, options.steps === true)) as RunResult<Output, Unfinished>;
   }
 
   /** Where the run is: status, step, usage. */

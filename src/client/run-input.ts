@@ -1,10 +1,15 @@
 import type { AnyAgent } from '../define/agent-definition.ts';
 import { parseDeps } from '../define/parse-deps.ts';
+import { checkOverrides, withOverrides } from '../define/with-overrides.ts';
+import type { ModelSettings } from '../domain/agent-snapshot.ts';
 import type { ContentPart } from '../domain/content.ts';
 import { depsProblem } from '../domain/deps-problem.ts';
-import { LonghaulError } from '../domain/error.ts';
+import type { Duration } from '../domain/duration.ts';
+import { errorMessage, LonghaulError } from '../domain/error.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
-import { type LimitOptions, plainLimits } from '../domain/limit-options.ts';
+import { type LimitOptions, limitsWithDeadline, plainLimits } from '../domain/limit-options.ts';
+import type { ModelName } from '../domain/model-name.ts';
+import type { RunOverrides } from '../domain/run-overrides.ts';
 import type { RunInput } from '../protocol.ts';
 import { checkRunInput } from '../schema/run-input-schema.ts';
 
@@ -14,10 +19,21 @@ export interface RunInputOptions {
   deps?: unknown;
   maxIterations?: number;
   limits?: LimitOptions;
+  deadline?: Duration;
+  model?: ModelName;
+  settings?: ModelSettings;
+  tags?: readonly string[];
 }
 
 /** The input of a run, as it is sent. Throws `invalid_input` and `payload_too_large` for what no run can start with. */
-export function runInput(agent: AnyAgent | string, { input, deps, maxIterations, limits }: RunInputOptions): RunInput {
+export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
+  const { input, deps, maxIterations, model, settings, tags } = options;
+  const limits = limitsWithDeadline('the run cannot start', options);
+  // Without any the agent gets none: its schema may require some.
+  if (deps === undefined && typeof agent !== 'string') parseDeps(agent, {});
+  // Once through JSON: that is how they are sent.
+  const given = JSON.parse(JSON.stringify({ model, settings, tags })) as RunOverrides;
+  requireUsable(agent, given);
   const checked = checkRunInput(
     stripUndefined({
       agent: typeof agent === 'string' ? agent : agent.name,
@@ -25,10 +41,21 @@ export function runInput(agent: AnyAgent | string, { input, deps, maxIterations,
       deps: deps === undefined ? undefined : plainDeps(agent, deps),
       maxIterations,
       limits: limits === undefined ? undefined : plainLimits('the run cannot start', limits),
+      ...given,
     }),
   );
   if (!checked.ok) throw new LonghaulError(checked.code, `The run cannot start: ${checked.problem}`);
   return checked.input;
+}
+
+/** A model and settings that the agent, as far as it is known, can work with. */
+function requireUsable(agent: AnyAgent | string, overrides: RunOverrides): void {
+  try {
+    if (typeof agent === 'string') checkOverrides(agent, overrides);
+    else withOverrides(agent, overrides);
+  } catch (error) {
+    throw new LonghaulError('invalid_input', `The run cannot start: ${errorMessage(error)}`);
+  }
 }
 
 /** Deps as they will be read: plain JSON without secrets that fits the agent's schema, where the agent is at hand. */

@@ -13,7 +13,7 @@ export async function runningCalls(client: Client, { raw }: Pick<WorkflowExecuti
 }
 
 /** The activities of Longhaul's own that depend on what is outside: the model, and what the worker's options name. */
-const SHOWN: readonly string[] = [ACTIVITIES.callModel, ACTIVITIES.archiveEvents, ACTIVITIES.notifyWaiting];
+const SHOWN: readonly string[] = [ACTIVITIES.callModel, ACTIVITIES.archiveEvents, ACTIVITIES.notifyWaiting, ACTIVITIES.notifyEnded];
 
 /** True for those, and for tools. */
 function isCall(name: string | null | undefined): boolean {

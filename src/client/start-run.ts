@@ -1,21 +1,28 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
-import type { AnyAgent } from '../define/agent-definition.ts';
+import type { AnyAgent, DepsOption } from '../define/agent-definition.ts';
 import type { ContentPart } from '../domain/content.ts';
-import { LonghaulError } from '../domain/error.ts';
+import type { ModelSettings } from '../domain/agent-snapshot.ts';
+import type { Duration } from '../domain/duration.ts';
+import { errorMessage, LonghaulError } from '../domain/error.ts';
 import type { LimitOptions } from '../domain/limit-options.ts';
+import type { ModelName } from '../domain/model-name.ts';
 import { outputText } from '../domain/output-text.ts';
+import { memberOf } from '../domain/thrown.ts';
 import { summaryText } from '../domain/summary-text.ts';
 import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../protocol.ts';
+import { GRPC, grpcCode } from './grpc-code.ts';
 import { runInput } from './run-input.ts';
+import { circumstances, type StartCircumstances } from './start-circumstances.ts';
 
-/** How a run is started. */
-export interface StartOptions<Deps = unknown> {
+/** How a run is started: with the deps that its agent takes, which may be left out where the agent's schema requires none. */
+export type StartOptions<GivenDeps = unknown> = RunOptions & DepsOption<GivenDeps>;
+
+/** How a run is started, whatever its deps. */
+export interface RunOptions extends StartCircumstances {
   /** Text, or parts where media is involved. */
   input: string | ContentPart[];
-  /** Run-scoped JSON data: user id, session, preferences. */
-  deps?: Deps;
   /** Identifies the run. Choose it yourself and the same start twice is one run. Default: the agent's name and a UUID. */
   runId?: string;
   /** What happens when the run id is taken: `refuse` throws `run_exists` (default), `return` gives the run that exists. */
@@ -24,6 +31,14 @@ export interface StartOptions<Deps = unknown> {
   maxIterations?: number;
   /** Overrides other limits of the agent, each by itself: `{costUsd: 0.5, deadline: '2h'}`. */
   limits?: LimitOptions;
+  /** How long the run may take, from its start: the limit `deadline`. */
+  deadline?: Duration;
+  /** Instead of the agent's model, for this run: `provider/model`, with a provider of the worker. */
+  model?: ModelName;
+  /** Settings of the model, each instead of the agent's own (`extra` as a whole). At most 16,000 bytes of JSON. */
+  settings?: ModelSettings;
+  /** Up to 20 words of up to 100 characters that the run is found by (`list({tag})`), and that a provider may choose its key by. They are in clear text in any case. */
+  tags?: readonly string[];
   taskQueue?: string;
 }
 
@@ -35,6 +50,7 @@ export async function startRun(
   defaultTaskQueue?: string,
 ): Promise<string> {
   const input = runInput(agent, options);
+  const around = circumstances(options);
   const name = input.agent;
   const runId = options.runId ?? `${name}-${randomUUID()}`;
   try {
@@ -44,10 +60,11 @@ export async function startRun(
       args: [input],
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
+      ...around,
       staticSummary: summaryText(`${name}: ${outputText(input.input)}`),
     });
   } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw attributeProblem(error, options) ?? error;
     if (options.ifExists !== 'return') {
       throw new LonghaulError(
         'run_exists',
@@ -56,4 +73,15 @@ export async function startRun(
     }
   }
   return runId;
+}
+
+/** The server refuses attributes that the namespace does not have, or has with another type. */
+function attributeProblem(error: unknown, { searchAttributes }: RunOptions): LonghaulError | undefined {
+  const cause = memberOf(error, 'cause') ?? error;
+  if (searchAttributes === undefined || grpcCode(cause) !== GRPC.invalidArgument) return undefined;
+  return new LonghaulError(
+    'invalid_input',
+    `The run cannot start: the server refuses it (${errorMessage(memberOf(cause, 'details') ?? cause)}). The namespace must have every name in "searchAttributes", with its type: temporal operator search-attribute create --name … --type …`,
+    { cause: error },
+  );
 }

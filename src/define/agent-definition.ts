@@ -3,7 +3,11 @@ import type { ModelSettings } from '../domain/agent-snapshot.ts';
 import type { ApprovalDeadline } from '../domain/approval.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { RunLimits } from '../domain/limits.ts';
+import type { ModelName } from '../domain/model-name.ts';
+import type { DefaultOutput, RunResult } from '../domain/run-result.ts';
 import type { McpServerDefinition } from './mcp-definition.ts';
+import type { RequiresSomething } from './requires-something.ts';
+import type { Resources } from './run-context.ts';
 import type { AnyTool } from './tool-definition.ts';
 import type { WindowOptions } from './window-options.ts';
 
@@ -27,14 +31,15 @@ export interface OutputDefinition {
 }
 
 /**
- * An agent as `defineAgent` returns it. `Output` and `Deps` are carried by the type alone:
- * `runAgent<typeof agent>` and `client.run(agent, …)` infer from them.
+ * An agent as `defineAgent` returns it. Its type alone carries what it answers (`Output`; `Unfinished` where the run did
+ * not complete), its deps as its functions see them and as a start gives them, and the resources that its tools name:
+ * `runAgent<typeof agent>`, `client.run(agent, …)` and `testAgent` infer from them.
  */
-export interface AgentDefinition<Output = unknown, Deps = never> {
+export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Deps, Needed = never, Unfinished = Output | string> {
   readonly kind: 'longhaul.agent';
   readonly name: string;
   /** `provider/model`, split at the first slash only. */
-  readonly model: string;
+  readonly model: ModelName;
   readonly instructions: Instructions<Deps>;
   readonly tools: readonly AnyTool[];
   /** Servers whose tools it has too. Absent: none. */
@@ -55,17 +60,44 @@ export interface AgentDefinition<Output = unknown, Deps = never> {
   readonly modelMaxAttempts: number;
   readonly [OUTPUT]?: Output;
   readonly [DEPS]?: (deps: Deps) => void;
+  readonly [GIVEN_DEPS]?: (deps: GivenDeps) => void;
+  readonly [RESOURCES]?: (resources: Needed) => void;
+  readonly [UNFINISHED]?: Unfinished;
 }
 
 /** Never present at run time: they carry the types. */
 declare const OUTPUT: unique symbol;
 declare const DEPS: unique symbol;
+declare const GIVEN_DEPS: unique symbol;
+declare const RESOURCES: unique symbol;
+declare const UNFINISHED: unique symbol;
 
 /** An agent of any types, as registries hold it. */
-export type AnyAgent = AgentDefinition<unknown, never>;
+export type AnyAgent = AgentDefinition<unknown, never, never, never, unknown>;
 
 /** The type of an agent's output. */
-export type OutputOf<Agent> = Agent extends AgentDefinition<infer Output, never> ? Output : never;
+export type OutputOf<Agent> = Agent extends AgentDefinition<infer Output, never, never, never, unknown> ? Output : never;
 
-/** The type of an agent's deps. */
-export type DepsOf<Agent> = Agent extends AgentDefinition<unknown, infer Deps> ? Deps : never;
+/** The type of an agent's deps, as its instructions and tools see them. */
+export type DepsOf<Agent> = Agent extends AgentDefinition<unknown, infer Deps, never, never, unknown> ? Deps : never;
+
+/** The type of an agent's deps as a start gives them: what has a default may be left out. Unknown for what is no agent of a known type. */
+export type GivenDepsOf<Agent> =
+  Agent extends AgentDefinition<unknown, never, infer Given, never, unknown> ? ([Given] extends [never] ? unknown : Given) : unknown;
+
+/** The resources that the tools of an agent name in the type of their context. */
+export type ResourcesOf<Agent> =
+  Agent extends AgentDefinition<unknown, never, never, infer Needed, unknown> ? ([Needed] extends [never] ? Resources : Needed) : Resources;
+
+/** What a run of the agent leaves as its output where it did not complete. */
+export type UnfinishedOf<Agent> = Agent extends AgentDefinition<unknown, never, never, never, infer Unfinished> ? Unfinished : never;
+
+/** The result of a run of the agent. */
+export type ResultOf<Agent> = Agent extends AnyAgent ? RunResult<OutputOf<Agent>, UnfinishedOf<Agent>> : RunResult<DefaultOutput>;
+
+/** The option `deps` of a start: to be given exactly where the schema of the agent requires something. */
+export type DepsOption<Given> = unknown extends Given
+  ? { /** Run-scoped JSON data: user id, session, preferences. */ deps?: unknown }
+  : RequiresSomething<Given> extends true
+    ? { /** Run-scoped JSON data: user id, session, preferences. */ deps: Given }
+    : { /** Run-scoped JSON data: user id, session, preferences. */ deps?: Given };

@@ -3,6 +3,7 @@ import type { ModelSettings } from '../domain/agent-snapshot.ts';
 import type { Duration } from '../domain/duration.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { LimitOptions } from '../domain/limit-options.ts';
+import type { ModelName } from '../domain/model-name.ts';
 import type { DefaultOutput } from '../domain/run-result.ts';
 import type { Instructions } from './agent-definition.ts';
 import type { ApprovalDeadlineOptions } from './approval-options.ts';
@@ -16,16 +17,32 @@ export type OutputFor<Output extends z.ZodType> = [Output] extends [never] ? Def
 /** What the functions of an agent see as deps: what its deps schema gives, or any JSON object without one. */
 export type DepsFor<Deps extends z.ZodType> = [Deps] extends [never] ? JsonObject : z.output<Deps>;
 
+/** Deps as whoever starts a run gives them: what has a default may be left out. */
+export type GivenDepsFor<Deps extends z.ZodType> = [Deps] extends [never] ? JsonObject : z.input<Deps>;
+
+/** What a run leaves as its output that did not complete: text, and with a final attempt perhaps the answer of that. */
+export type UnfinishedFor<Output extends z.ZodType, FinalAttempt extends boolean> = FinalAttempt extends false
+  ? string
+  : OutputFor<Output> | string;
+
+/** The tools that an agent with these deps may have, whatever resources they need. */
+export type ToolsFor<Deps extends z.ZodType> = readonly ToolDefinition<never, DepsFor<Deps>, unknown, never>[];
+
 /** What an agent is made of. */
-export interface AgentOptions<Output extends z.ZodType, Deps extends z.ZodType> {
+export interface AgentOptions<
+  Output extends z.ZodType,
+  Deps extends z.ZodType,
+  Tools extends ToolsFor<Deps> = ToolsFor<Deps>,
+  FinalAttempt extends boolean = boolean,
+> {
   /** Names the agent for clients, events and the Temporal UI. */
   name: string;
   /** `provider/model`, split at the first slash: the provider is a name of the worker's `providers`. */
-  model: string;
+  model: ModelName;
   /** What the model is told first. Default: a short general instruction. */
   instructions?: Instructions<DepsFor<Deps>>;
   /** The names must differ. A tool that reads deps fits only an agent whose deps have them. */
-  tools?: readonly ToolDefinition<never, DepsFor<Deps>>[];
+  tools?: Tools;
   /** MCP servers whose tools the agent has too, as they are when a run starts. Each has its own name. */
   mcp?: readonly McpServerDefinition[];
   /** The schema of the run's JSON data: checked when a run starts. */
@@ -42,7 +59,7 @@ export interface AgentOptions<Output extends z.ZodType, Deps extends z.ZodType> 
   /** Steps that a run may take. Default 10. */
   maxIterations?: number;
   /** After the last step, ask once more for the best answer, without tools. Default false. */
-  finalAttempt?: boolean;
+  finalAttempt?: FinalAttempt;
   /** What else a run may use: tool calls, tokens, dollars, time. Checked before anything is paid for. */
   limits?: LimitOptions;
   /** What happens at a limit, the one of steps included: the run ends, or waits for somebody to raise it. Default `stop`. */

@@ -22,10 +22,10 @@ export interface ApprovalNeed extends ApprovalDeadlineOptions {
 export type ApprovalAnswer = boolean | ApprovalNeed;
 
 /** What an approval predicate sees beside the arguments of the call. */
-export interface ApprovalContext<Deps = JsonObject> {
+export interface ApprovalContext<Deps = JsonObject, Needed = Resources> {
   /** The run's JSON data (user id, session, preferences). Read-only. */
   readonly deps: Readonly<Deps>;
-  readonly resources: Resources;
+  readonly resources: Needed;
   /** The run's state as the model's response found it. */
   readonly state: Readonly<JsonObject>;
   /** The name of the agent. */
@@ -37,30 +37,34 @@ export interface ApprovalContext<Deps = JsonObject> {
 }
 
 /** Says of one call whether it needs a decision. Called in an activity; what it says is recorded, and never asked again. */
-export type ApprovalPredicate<Args = never, Deps = never> = (
+export type ApprovalPredicate<Args = never, Deps = never, Needed = Resources> = (
   args: Args,
-  context: ApprovalContext<Deps>,
+  context: ApprovalContext<Deps, Needed>,
 ) => ApprovalAnswer | Promise<ApprovalAnswer>;
 
 /** When the calls of a tool wait for a decision, and for how long. */
-export interface ApprovalRule<Args, Deps> extends ApprovalDeadlineOptions {
+export interface ApprovalRule<Args, Deps, Needed = Resources> extends ApprovalDeadlineOptions {
   /** Default `always`. */
-  when?: 'always' | ApprovalPredicate<Args, Deps>;
+  when?: 'always' | ApprovalPredicate<Args, Deps, Needed>;
 }
 
 /** What a tool says about approvals. */
-export type ApprovalOption<Args, Deps> = 'always' | 'never' | ApprovalPredicate<Args, Deps> | ApprovalRule<Args, Deps>;
+export type ApprovalOption<Args, Deps, Needed = Resources> =
+  | 'always'
+  | 'never'
+  | ApprovalPredicate<Args, Deps, Needed>
+  | ApprovalRule<Args, Deps, Needed>;
 
 /** When the calls of a tool wait for a decision, checked. */
-export interface ToolApproval<Args = never, Deps = never> extends ApprovalDeadline {
-  readonly when: 'always' | ApprovalPredicate<Args, Deps>;
+export interface ToolApproval<Args = never, Deps = never, Needed = Resources> extends ApprovalDeadline {
+  readonly when: 'always' | ApprovalPredicate<Args, Deps, Needed>;
 }
 
 /** The approval of a tool; undefined where its calls never wait. Throws a UsageError that names the option for what could not work. */
-export function toolApproval<Args, Deps>(
+export function toolApproval<Args, Deps, Needed>(
   owner: string,
-  approval: ApprovalOption<Args, Deps> | undefined,
-): ToolApproval<Args, Deps> | undefined {
+  approval: ApprovalOption<Args, Deps, Needed> | undefined,
+): ToolApproval<Args, Deps, Needed> | undefined {
   if (approval === undefined || approval === 'never') return undefined;
   if (approval === 'always' || typeof approval === 'function') return { when: approval };
   if (typeof approval !== 'object' || approval === null) {

@@ -1,16 +1,18 @@
 import type { z } from 'zod';
 import { milliseconds } from '../domain/duration.ts';
+import { type ModelName, modelName } from '../domain/model-name.ts';
 import { UsageError } from '../domain/error.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import type { AgentDefinition, Instructions } from './agent-definition.ts';
-import type { AgentOptions, DepsFor, OutputFor } from './agent-options.ts';
+import type { AgentOptions, DepsFor, GivenDepsFor, OutputFor, ToolsFor, UnfinishedFor } from './agent-options.ts';
 import { agentApprovals } from './approval-options.ts';
 import { agentLimits } from './limits-options.ts';
 import { checkMcpServers } from './mcp-server.ts';
 import { checkSettings } from './model-settings.ts';
 import { nonEmpty, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
 import { defineOutput } from './output-definition.ts';
+import type { ResourcesOfTools } from './needed-resources.ts';
 import type { AnyTool } from './tool-definition.ts';
 import { checkWindow } from './window-options.ts';
 
@@ -54,12 +56,17 @@ const DEFAULT_INSTRUCTIONS =
  *   output: z.object({ answer: z.string(), sources: z.array(z.url()) }),
  * });
  */
-export function defineAgent<Output extends z.ZodType = never, Deps extends z.ZodType = never>(
-  options: AgentOptions<Output, Deps>,
-): AgentDefinition<OutputFor<Output>, DepsFor<Deps>> {
+export function defineAgent<
+  Output extends z.ZodType = never,
+  Deps extends z.ZodType = never,
+  const Tools extends ToolsFor<Deps> = readonly [],
+  FinalAttempt extends boolean = false,
+>(
+  options: AgentOptions<Output, Deps, Tools, FinalAttempt>,
+): AgentDefinition<OutputFor<Output>, DepsFor<Deps>, GivenDepsFor<Deps>, ResourcesOfTools<Tools>, UnfinishedFor<Output, FinalAttempt>> {
   const owner = `agent "${checkName(options.name)}"`;
   requireKnown(owner, options, OPTIONS);
-  const tools = options.tools ?? [];
+  const tools: readonly AnyTool[] = options.tools ?? [];
   checkTools(owner, tools);
   const mcp = checkMcpServers(owner, options.mcp ?? []);
   // What tools the servers have is known when a run starts, and checked then.
@@ -93,13 +100,8 @@ function checkName(name: unknown): string {
   throw new UsageError(`agent ${JSON.stringify(text.slice(0, 100))}: a name is one line of at most 100 characters`);
 }
 
-/** Providers have names without a slash; names of models may contain some. */
-function checkModel(owner: string, model: unknown): string {
-  const text = nonEmpty(`${owner}: "model"`, model);
-  const slash = text.indexOf('/');
-  if (slash > 0 && slash < text.length - 1) return text;
-  const lacks = slash > 0 ? 'name after the provider' : 'provider';
-  throw new UsageError(`${owner}: model "${text}" has no ${lacks}: write "provider/model"`);
+function checkModel(owner: string, model: unknown): ModelName {
+  return modelName(owner, nonEmpty(`${owner}: "model"`, model));
 }
 
 function checkInstructions<Deps>(owner: string, instructions: Instructions<Deps>): Instructions<Deps> {

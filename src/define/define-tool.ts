@@ -8,15 +8,15 @@ import { nonEmpty, requireKnown, requireZod } from './option-checks.ts';
 import { providerSchema } from './provider-schema.ts';
 import { RESERVED_NAMES } from './reserved-names.ts';
 import { type Overflow, resultBudget } from './result-budget.ts';
-import type { RunContext } from './run-context.ts';
+import type { Resources, RunContext } from './run-context.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 import { POLICY_OPTIONS, toolPolicy, type ToolPolicyOptions } from './tool-policy-options.ts';
 
 /** An object schema, strict or not. */
 export type ObjectSchema = z.ZodObject<z.core.$ZodLooseShape, z.core.$ZodObjectConfig>;
 
-/** What a tool is made of. `Deps` is inferred from the type of the context that `execute` takes. */
-export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result> extends ToolPolicyOptions<Deps> {
+/** What a tool is made of. `Deps` and `Needed` are inferred from the type of the context that `execute` takes: `RunContext<Deps, Needed>`. */
+export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Needed = Resources> extends ToolPolicyOptions<Deps, Needed> {
   /** Letters, digits, `_` and `-`, at most 64. It is also the name of the tool's activity in the Temporal UI. */
   name: string;
   /** For the model: what the tool does and when to use it. */
@@ -29,11 +29,11 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result> exte
    * `ToolOutput`, or one of these with an update of the run's deps (`withUpdate`). What it throws is tried again as the
    * tool says, and in the end the model's error result. It must honour `context.signal`.
    */
-  execute: (args: z.output<Parameters>, context: RunContext<Deps>) => Result;
+  execute: (args: z.output<Parameters>, context: RunContext<Deps, Needed>) => Result;
   /** False: its calls never overlap with another call of the same response. Default true. */
   parallel?: boolean;
   /** The names of the worker's resources that `execute` uses: a worker without them is not made, lazy ones are opened. */
-  resources?: readonly string[];
+  resources?: readonly (keyof NoInfer<Needed> & string)[];
   /** Bytes of JSON that one result may have in the conversation, error results too. Default 64,000, at most 400,000. */
   maxResultBytes?: number;
   /** What becomes of a result over `maxResultBytes`. Default `cut`. */
@@ -43,7 +43,7 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result> exte
    * with the parsed arguments once the model has asked. `{when, deadline, onDeadline}` says how long they wait.
    * Default `never`.
    */
-  approval?: ApprovalOption<z.output<Parameters>, Deps>;
+  approval?: ApprovalOption<z.output<Parameters>, Deps, Needed>;
   /**
    * A plain object that `execute` returns may name fields of the deps to set under `__update_context__` (seed 002).
    * Whoever writes such an object changes the deps, so this is not for objects that come from elsewhere; `withUpdate`
@@ -85,9 +85,9 @@ const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
  *   execute: async ({ query }, { signal }) => searchWeb(query, signal),
  * });
  */
-export function defineTool<Parameters extends ObjectSchema, Result, Deps = Record<string, unknown>>(
-  options: ToolOptions<Parameters, Deps, Result>,
-): ToolDefinition<z.output<Parameters>, Deps, Result> {
+export function defineTool<Parameters extends ObjectSchema, Result, Deps = Record<string, unknown>, Needed = Resources>(
+  options: ToolOptions<Parameters, Deps, Result, Needed>,
+): ToolDefinition<z.output<Parameters>, Deps, Result, Needed> {
   const name = checkName(options.name);
   const owner = `tool "${name}"`;
   requireKnown(owner, options, OPTIONS);

@@ -14,10 +14,11 @@ export interface RunLog {
 }
 
 /** What a tool receives beside its arguments. */
-export interface RunContext<Deps = JsonObject> {
+export interface RunContext<Deps = JsonObject, Needed = Resources> {
   /** The run's JSON data (user id, session, preferences). Read-only. */
   readonly deps: Readonly<Deps>;
-  readonly resources: Resources;
+  /** Live objects of the worker. Name those that the tool needs in the type of its context: `RunContext<Deps, { pool: Pool }>`. */
+  readonly resources: Needed;
   /** Reads a secret of the worker, by its name or its reference. Whatever the tool hands on is cleared of its value. Rejects where the worker has none of that name. */
   readonly secret: ReadSecret;
   /** How many attempts of this call came before this one. */

@@ -3,14 +3,14 @@ import type { JsonObject } from '../domain/json.ts';
 import type { ToolPolicy } from '../domain/tool-policy.ts';
 import type { ToolApproval } from './approval-options.ts';
 import type { Overflow } from './result-budget.ts';
-import type { RunContext } from './run-context.ts';
+import type { Resources, RunContext } from './run-context.ts';
 import type { RetryOn, Verify } from './tool-policy-options.ts';
 
 /**
  * A tool as `defineTool` returns it: checked, with its schemas converted. The type parameters are what `execute`
  * takes and gives; without them it is a tool that fits every agent, because it needs no deps of its own.
  */
-export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Result = unknown> {
+export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Result = unknown, Needed = Resources> {
   readonly kind: 'longhaul.tool';
   readonly name: string;
   readonly description: string;
@@ -30,7 +30,7 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   /** How its calls run and are tried again. */
   readonly policy: ToolPolicy;
   /** Looks up what became of a call. */
-  readonly verify?: Verify<Deps>;
+  readonly verify?: Verify<Deps, Needed>;
   readonly retryOn: RetryOn;
   /** Results may change the deps under a key of their own. */
   readonly legacyUpdates?: true;
@@ -40,12 +40,12 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly maxResultBytes: number;
   readonly overflow: Overflow;
   /** When its calls wait for a decision. Absent: never. */
-  readonly approval?: ToolApproval<Args, Deps>;
+  readonly approval?: ToolApproval<Args, Deps, Needed>;
   /** The tool is a question to a person (`askHuman`), whose answer must fit this JSON Schema: it never runs. */
   readonly answer?: JsonObject;
   /** Any JSON value, nothing, a `ToolOutput`, or one of them with an update of the deps. Throwing gives the model an error result in the end. */
-  readonly execute: (args: Args, context: RunContext<Deps>) => Result;
+  readonly execute: (args: Args, context: RunContext<Deps, Needed>) => Result;
 }
 
-/** A tool whatever deps it needs, as registries hold it. */
-export type AnyTool = ToolDefinition<never, never>;
+/** A tool whatever deps and resources it needs, as registries hold it. */
+export type AnyTool = ToolDefinition<never, never, unknown, never>;

@@ -2,7 +2,7 @@ import { type Duration, milliseconds } from '../domain/duration.ts';
 import { UsageError } from '../domain/error.ts';
 import { type Backoff, DEFAULT_POLICY, MAX_LOCAL_TIMEOUT_MS, type ToolPolicy } from '../domain/tool-policy.ts';
 import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
-import type { RunContext } from './run-context.ts';
+import type { Resources, RunContext } from './run-context.ts';
 
 /** The waits between attempts. */
 export interface BackoffOptions {
@@ -25,17 +25,20 @@ export type VerifiedOutcome<Result = unknown> =
   | { happened: false };
 
 /** Looks up what became of a call, by its idempotency key. Throwing is tried again, and means in the end that nobody knows. */
-export type Verify<Deps> = (idempotencyKey: string, context: RunContext<Deps>) => VerifiedOutcome | Promise<VerifiedOutcome>;
+export type Verify<Deps, Needed = Resources> = (
+  idempotencyKey: string,
+  context: RunContext<Deps, Needed>,
+) => VerifiedOutcome | Promise<VerifiedOutcome>;
 
 /** The options of a tool that concern how its calls run. */
-export interface ToolPolicyOptions<Deps> {
+export interface ToolPolicyOptions<Deps, Needed = Resources> {
   /**
    * `idempotent`: a call may run again, always with the same `idempotencyKey`. `once`: a call is never started again
    * after it may have started; where nobody knows what came of it, the model is told so. Default `idempotent`.
    */
   effect?: 'idempotent' | 'once';
   /** For `once`: looks up what became of a call of which nobody knows. */
-  verify?: Verify<Deps>;
+  verify?: Verify<Deps, Needed>;
   /**
    * `remote`: an activity of its own. `local`: inside the task of the workflow, for what takes milliseconds: no round
    * trip to the server, and run again whenever that task is. Default `remote`.
@@ -74,7 +77,7 @@ export const POLICY_OPTIONS = [
 ] as const;
 
 /** The policy of a tool, checked. Throws a UsageError that names the option for what could not hold. */
-export function toolPolicy<Deps>(owner: string, options: ToolPolicyOptions<Deps>): ToolPolicy {
+export function toolPolicy<Deps, Needed>(owner: string, options: ToolPolicyOptions<Deps, Needed>): ToolPolicy {
   const { effect = 'idempotent', tier = 'remote', verify, retryOn = 'any' } = options;
   oneOf(`${owner}: "effect"`, effect, ['idempotent', 'once']);
   oneOf(`${owner}: "tier"`, tier, ['remote', 'local']);
@@ -109,7 +112,7 @@ export function toolPolicy<Deps>(owner: string, options: ToolPolicyOptions<Deps>
   };
 }
 
-function bounds<Deps>(owner: string, options: ToolPolicyOptions<Deps>): Partial<ToolPolicy> {
+function bounds<Deps, Needed>(owner: string, options: ToolPolicyOptions<Deps, Needed>): Partial<ToolPolicy> {
   const { modelRetries, heartbeatTimeout, concurrency, taskQueue } = options;
   return {
     ...(modelRetries === undefined ? {} : { modelRetries: wholeNumber(`${owner}: "modelRetries"`, modelRetries, 0) }),
@@ -120,7 +123,10 @@ function bounds<Deps>(owner: string, options: ToolPolicyOptions<Deps>): Partial<
 }
 
 /** A local call runs again whenever the task of its workflow does, has no heartbeats, and runs where that task does. */
-function requireLocal<Deps>(owner: string, { effect, heartbeatTimeout, taskQueue, concurrency }: ToolPolicyOptions<Deps>): void {
+function requireLocal<Deps, Needed>(
+  owner: string,
+  { effect, heartbeatTimeout, taskQueue, concurrency }: ToolPolicyOptions<Deps, Needed>,
+): void {
   const refusals: readonly [boolean, string][] = [
     [effect === 'once', '"effect": "once": a local call runs again whenever the task of its workflow does'],
     [heartbeatTimeout !== undefined, '"heartbeatTimeout": a local call has no heartbeats'],

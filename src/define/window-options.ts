@@ -1,4 +1,5 @@
 import { UsageError } from '../domain/error.ts';
+import type { ModelName } from '../domain/model-name.ts';
 import { requireKnown, wholeNumber } from './option-checks.ts';
 
 /** How far the conversation of a run may grow before its older part is compacted. */
@@ -12,7 +13,7 @@ export interface WindowOptions {
   /** Where it is not enough to take out tool results, a model call summarises the older part. False: such a run ends with an error. Default true. */
   summarise?: boolean;
   /** The model that summarises, `provider/model`. Default: the agent's own. */
-  summaryModel?: string;
+  summaryModel?: ModelName;
 }
 
 const OPTIONS = ['maxTokens', 'maxBytes', 'keepResults', 'summarise', 'summaryModel'];

@@ -90,6 +90,8 @@ export interface AgentSnapshot {
   authorize?: true;
   /** The worker tells somebody when something waits. */
   notify?: true;
+  /** The worker tells somebody when the run has ended. */
+  notifyEnded?: true;
   /** By `provider/model`, as far as they are known: of the model, and of the one that summarises. */
   prices?: Record<string, ModelPrice>;
   /** Absent in snapshots of runs that began before there was one: their window is not bounded. */
@@ -104,6 +106,10 @@ export interface AgentSnapshot {
   searchAttributes: boolean;
   /** The namespace has the search attribute for what a run waits for, too. */
   waitingForAttribute?: true;
+  /** The words that the run was started with. Absent: none. */
+  tags?: string[];
+  /** The run has tags, and the namespace the search attribute for them. */
+  tagAttribute?: true;
   /** The start of a SHA-256 over the canonical JSON of all other fields, in base64url. */
   digest: string;
 }

@@ -1,4 +1,5 @@
 import { type Duration, milliseconds } from './duration.ts';
+import { UsageError } from './error.ts';
 import type { LimitChanges } from './limits.ts';
 
 /** What a run may use beside its steps. What is left out is not limited. Steps are limited by `maxIterations`. */
@@ -21,4 +22,14 @@ export interface LimitOptions {
 export function plainLimits(owner: string, { deadline, ...counts }: LimitOptions): Omit<LimitChanges, 'maxIterations'> {
   const given = Object.fromEntries(Object.entries(counts).filter(([, limit]) => limit !== undefined));
   return { ...given, ...(deadline === undefined ? {} : { deadlineMs: milliseconds(deadline, `${owner}: "limits.deadline"`) }) };
+}
+
+/** The limits of one start, with the deadline that may be given beside them. Throws a UsageError, which `owner` begins, for two deadlines. */
+export function limitsWithDeadline(
+  owner: string,
+  { limits, deadline }: { limits?: LimitOptions; deadline?: Duration },
+): LimitOptions | undefined {
+  if (deadline === undefined) return limits;
+  if (limits?.deadline === undefined) return { ...limits, deadline };
+  throw new UsageError(`${owner}: there are two deadlines, "deadline" and "limits.deadline": write one of them`);
 }

@@ -1,6 +1,7 @@
 import type { ModelSettings, ToolDescription } from './agent-snapshot.ts';
 import type { ContentItem } from './content.ts';
 import type { JsonObject, JsonValue } from './json.ts';
+import type { SecretReference } from './secret-reference.ts';
 import type { FinishReason } from './step.ts';
 import type { UsageStats } from './usage.ts';
 
@@ -58,6 +59,10 @@ export interface ModelCallContext {
   onText?: (delta: string) => void;
   /** Called with each piece of what the model writes beside text as it arrives: arguments of calls, reasoning, a refusal. */
   onOutput?: (delta: string) => void;
+  /** The tags that the run was started with. Absent: none. */
+  tags?: readonly string[];
+  /** Reads a secret of the worker, by its name or its reference: whatever the worker hands on is cleared of its value. Absent where no worker calls. */
+  secret?: (secret: string | SecretReference) => Promise<string>;
   /** Called where the provider reports what the call costs, each time with the whole so far: a call that fails has cost that. */
   onUsage?: (usage: UsageStats) => void;
 }

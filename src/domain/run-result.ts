@@ -53,8 +53,24 @@ export function isRunResult(value: unknown): value is RunResultFields {
   return isJsonObject(value) && typeof value['runId'] === 'string' && typeof value['status'] === 'string' && isJsonObject(value['usage']);
 }
 
-/** The result of a run (seed 001), for every way a run can end. */
-export class RunResult<Output = DefaultOutput> {
+/**
+ * The result of a run (seed 001), for every way a run can end. Where `status` is `completed`, and so `success` true,
+ * `output` is the answer. Otherwise it is `Unfinished`: the last thought as text, or, of an agent with `finalAttempt`,
+ * perhaps the answer of that attempt.
+ */
+export type RunResult<Output = DefaultOutput, Unfinished = Output | string> = CompletedRun<Output> | UnfinishedRun<Unfinished>;
+
+/** The result of a run that completed. */
+export type CompletedRun<Output = DefaultOutput> = EndedRun<Output> & { readonly status: 'completed'; readonly success: true };
+
+/** The result of a run that a limit, an error or a cancellation ended. */
+export type UnfinishedRun<Unfinished = string> = EndedRun<Unfinished> & {
+  readonly status: Exclude<TerminalStatus, 'completed'>;
+  readonly success: false;
+};
+
+/** What every result has. */
+class EndedRun<Output> {
   readonly version = 1;
   readonly runId: string;
   readonly agentName: string;
@@ -191,6 +207,9 @@ export class RunResult<Output = DefaultOutput> {
     return this.durationSeconds ? `${this.durationSeconds.toFixed(2)}s` : 'n/a';
   }
 }
+
+/** Makes a result of its fields. */
+export const RunResult = EndedRun as new <Output = DefaultOutput>(fields: RunResultFields<Output>) => RunResult<Output>;
 
 /** At most `length` characters, none of them split. */
 function beginning(text: string, length: number): string {

@@ -43,9 +43,9 @@ export interface StatusView {
   startTime: string;
 }
 
-/** A call of a tool, of the model, of the archive or of `notify` that is going on or waits for its next attempt. */
+/** A call of a tool, of the model, of the archive or of a hook of the worker that is going on or waits for its next attempt. */
 export interface RunningCall {
-  /** The name of the tool; `callModel` for the model, `archiveEvents` for the archive, `notifyWaiting` for `notify`. */
+  /** The name of the tool; `callModel` for the model, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded` for the hook of that name. */
   name: string;
   /** 1-based. */
   attempt: number;

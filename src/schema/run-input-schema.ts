@@ -5,6 +5,7 @@ import { jsonBytes } from '../domain/payload-limit.ts';
 import type { RunInput } from '../protocol.ts';
 import { AT_LEAST_ONE } from './bounded-number.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
+import { OVERRIDES } from './overrides-schema.ts';
 import { checkJson, problemsText, type JsonProblem } from './check-json-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
@@ -51,6 +52,7 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
     deps: { type: 'object', description: 'Data of the run for instructions and tools.' },
     maxIterations: { ...AT_LEAST_ONE, description: "Overrides the agent's step limit." },
     limits: { ...LIMITS_SCHEMA, description: 'Overrides other limits of the agent.' },
+    ...OVERRIDES,
   },
   required: ['agent', 'input'],
   additionalProperties: false,
@@ -58,6 +60,9 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
 
 /** Bytes of JSON that limits may have: one for each of a thousand tools. They travel with the run. */
 const LIMITS_BYTES = 64_000;
+
+/** Bytes of JSON that settings may have: they are in the agent as it is pinned. */
+const SETTINGS_BYTES = 16_000;
 
 /** The input of a run, or what is wrong with it: each problem with its path and what was expected. */
 export type RunInputCheck = { ok: true; input: RunInput } | { ok: false; code: 'invalid_input' | 'payload_too_large'; problem: string };
@@ -71,7 +76,7 @@ export function checkRunInput(value: unknown): RunInputCheck {
   if (tooDeep !== undefined) return { ok: false, code: 'invalid_input', problem: tooDeep };
   const problems = checkJson(RUN_INPUT_SCHEMA, value);
   if (problems.length === 0 && isRunInput(value)) {
-    problems.push(...mediaProblems(value.input, 'input'));
+    problems.push(...mediaProblems(value.input, 'input'), ...tagProblems(value.tags ?? []));
     if (problems.length === 0) return checkSizes(value);
   }
   return { ok: false, code: 'invalid_input', problem: problemsText(problems) };
@@ -92,12 +97,22 @@ function checkSizes(input: RunInput): RunInputCheck {
   }
   const limitsBytes = input.limits === undefined ? 0 : jsonBytes(input.limits);
   if (limitsBytes > LIMITS_BYTES) problems.push(`limits: ${limitsBytes} bytes of JSON, over ${LIMITS_BYTES}: name fewer tools`);
+  const settingsBytes = input.settings === undefined ? 0 : jsonBytes(input.settings);
+  if (settingsBytes > SETTINGS_BYTES) problems.push(`settings: ${settingsBytes} bytes of JSON, over ${SETTINGS_BYTES}: shorten "extra"`);
   return problems.length === 0 ? { ok: true, input } : { ok: false, code: 'payload_too_large', problem: problems.join('; ') };
 }
 
 /** True for what the schema lets pass. */
 function isRunInput(value: unknown): value is RunInput {
   return isJsonObject(value) && typeof value['agent'] === 'string' && 'input' in value;
+}
+
+function tagProblems(tags: readonly string[]): JsonProblem[] {
+  return tags.flatMap((tag, index) =>
+    tags.indexOf(tag) === index
+      ? []
+      : [{ path: `tags[${index}]`, message: `expected a tag that is not there yet, got ${JSON.stringify(tag)}` }],
+  );
 }
 
 /** A media part has its bytes in exactly one place. `path` leads to the content. */

@@ -101,6 +101,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     approvals: APPROVAL_DEADLINE,
     authorize: { const: true },
     notify: { const: true },
+    notifyEnded: { const: true },
     prices: { type: 'object', additionalProperties: PRICE },
     window: WINDOW_POLICY,
     continueAsNew: {
@@ -112,6 +113,8 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     archive: FLAG,
     searchAttributes: FLAG,
     waitingForAttribute: { const: true },
+    tags: TEXTS,
+    tagAttribute: { const: true },
   },
   required: ['name', 'instructions', 'model', 'digest', 'tools', 'limits', 'timing'],
 };

@@ -1,8 +1,11 @@
 import type { CreateWorkerOptions } from '../../worker/create-worker.ts';
 import type { TestOptions } from './tested-run.ts';
 
-/** What a test says about a run on a server, beside what it says about any. */
-export interface DurableTestOptions<Deps = unknown> extends TestOptions<Deps> {
+/** What a test says about a run on a server. */
+export type DurableTestOptions<Agent = unknown> = TestOptions<Agent> & ServerOptions;
+
+/** What it says beside what it says about any run. */
+export interface ServerOptions {
   /** `host:port` of a Temporal server. Default: `TEMPORAL_ADDRESS`, else a server that is started for this test. */
   address?: string;
   namespace?: string;

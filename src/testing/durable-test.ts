@@ -1,6 +1,6 @@
-import type { AgentDefinition } from '../define/agent-definition.ts';
+import type { AnyAgent } from '../define/agent-definition.ts';
 import type { DurableTestOptions } from './durable-test-options.ts';
-import type { TestedRun } from './tested-run.ts';
+import type { TestedRunOf } from './tested-run.ts';
 
 /**
  * The same as `testAgent` on a Temporal server, with a worker and a client of its own, in real time: keep deadlines and
@@ -13,13 +13,10 @@ import type { TestedRun } from './tested-run.ts';
  *   faults: [killWorker({ tool: 'refund' })],
  * });
  */
-export async function durableTest<Output, Deps>(
-  agent: AgentDefinition<Output, Deps>,
-  options: DurableTestOptions<[Deps] extends [never] ? unknown : Deps>,
-): Promise<TestedRun<Output>> {
+export async function durableTest<Agent extends AnyAgent>(agent: Agent, options: DurableTestOptions<Agent>): Promise<TestedRunOf<Agent>> {
   // A worker and a server are loaded by whoever needs them.
   const { runDurably } = await import('./durable/run-durably.ts');
-  return runDurably(agent, options as DurableTestOptions<Deps>);
+  return runDurably(agent, options) as Promise<TestedRunOf<Agent>>;
 }
 
 /** A server for the tests of a file or a suite. */

@@ -1,5 +1,5 @@
-import type { AgentDefinition } from '../define/agent-definition.ts';
-import type { TestedRun, TestOptions } from './tested-run.ts';
+import type { AnyAgent } from '../define/agent-definition.ts';
+import type { TestedRunOf, TestOptions } from './tested-run.ts';
 
 /**
  * Runs an agent in memory, without a server and in milliseconds: the loop, the activities and the policies are those of
@@ -13,11 +13,8 @@ import type { TestedRun, TestOptions } from './tested-run.ts';
  *   model: scriptedModel([callTool('look_up_order', { order: 42 }), say('It is on its way.')]),
  * });
  */
-export async function testAgent<Output, Deps>(
-  agent: AgentDefinition<Output, Deps>,
-  options: TestOptions<[Deps] extends [never] ? unknown : Deps>,
-): Promise<TestedRun<Output>> {
+export async function testAgent<Agent extends AnyAgent>(agent: Agent, options: TestOptions<Agent>): Promise<TestedRunOf<Agent>> {
   // What runs agents is loaded when it is needed: a scripted model alone needs none of it.
   const { runInMemory } = await import('./memory/run-in-memory.ts');
-  return runInMemory(agent, options as TestOptions<Deps>);
+  return runInMemory(agent, options) as Promise<TestedRunOf<Agent>>;
 }

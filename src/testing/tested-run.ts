@@ -1,5 +1,8 @@
 import type { AuthorizeDecision, NotifyWaiting } from '../define/decision-hooks.ts';
-import type { Resources } from '../define/run-context.ts';
+import type { DepsOption, GivenDepsOf, OutputOf, ResourcesOf, UnfinishedOf } from '../define/agent-definition.ts';
+import type { NotifyEnded } from '../define/ended-hook.ts';
+import type { ResourcesOption } from '../define/needed-resources.ts';
+import type { ModelSettings } from '../domain/agent-snapshot.ts';
 import type { ContentPart } from '../domain/content.ts';
 import type { Duration } from '../domain/duration.ts';
 import type { Event } from '../domain/event.ts';
@@ -16,14 +19,19 @@ import type { EffectsLedger } from './effects-ledger.ts';
 import type { Fault } from './faults.ts';
 import type { Occurrence } from './meanwhile.ts';
 
-/** What a test says about a run, in memory and on a server alike. */
-export interface TestOptions<Deps = unknown> {
+/**
+ * What a test says about a run, in memory and on a server alike: with the deps of the agent, and the resources that its
+ * tools name. `resource()`s are opened and closed. The ledger is there too, as `ledger`.
+ */
+export type TestOptions<Agent = unknown> = TestCircumstances &
+  DepsOption<GivenDepsOf<Agent>> &
+  ResourcesOption<ResourcesOf<Agent>, 'ledger'>;
+
+/** What a test says about a run, whatever its agent needs. */
+export interface TestCircumstances {
   input: string | ContentPart[];
-  deps?: Deps;
   /** Answers every call of the agent's models: a `scriptedModel`, whose script has to be used up, or any other client. */
   model: ModelClient;
-  /** What tools find in `context.resources`; `resource()`s are opened and closed. The ledger is there too, as `ledger`. */
-  resources?: Resources;
   /** The values of secrets by name, or where a worker would read them. Default: the environment. */
   secrets?: Readonly<Record<string, string>> | SecretSource | readonly SecretSource[];
   /** Where tools spill what is too large. */
@@ -33,10 +41,18 @@ export interface TestOptions<Deps = unknown> {
   authorize?: AuthorizeDecision;
   /** Told what waits, as by the worker. */
   notify?: NotifyWaiting;
+  /** Told how the run has ended, as by the worker. */
+  notifyEnded?: NotifyEnded;
   /** Overrides the agent's step limit. */
   maxIterations?: number;
   /** Overrides other limits of the agent. */
   limits?: LimitOptions;
+  /** How long the run may take, from its start: the limit `deadline`. */
+  deadline?: Duration;
+  /** Settings of the model, each instead of the agent's own. */
+  settings?: ModelSettings;
+  /** Words of the run, which a provider may choose its key by. */
+  tags?: readonly string[];
   /** Decides what waits. Without it nobody does. */
   decide?: Decide;
   /** What is said to the run while it goes on. */
@@ -49,10 +65,13 @@ export interface TestOptions<Deps = unknown> {
   timeout?: Duration;
 }
 
+/** What came of a run of the agent in a test. */
+export type TestedRunOf<Agent> = TestedRun<OutputOf<Agent>, UnfinishedOf<Agent>>;
+
 /** What came of a run in a test. */
-export interface TestedRun<Output = DefaultOutput> {
+export interface TestedRun<Output = DefaultOutput, Unfinished = Output | string> {
   /** As a client is given it, with its steps. */
-  readonly result: RunResult<Output>;
+  readonly result: RunResult<Output, Unfinished>;
   /** The whole record. */
   readonly events: readonly Event[];
   readonly steps: readonly StepResult[];

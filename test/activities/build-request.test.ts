@@ -72,7 +72,7 @@ test('a structured answer is enforced by a provider that can, and comes through 
 });
 
 test('equal agents have equal digests, and any difference makes another', () => {
-  const options = { name: 'a', model: 'p/m', tools: [noop] };
+  const options = { name: 'a', model: 'p/m' as const, tools: [noop] };
   const digest = snapshotOf(defineAgent(options)).digest;
   expect(snapshotOf(defineAgent({ ...options })).digest).toBe(digest);
   expect(snapshotOf(defineAgent({ ...options, maxIterations: 11 })).digest).not.toBe(digest);

@@ -58,6 +58,46 @@ test('the limits of the start reach the snapshot, over those of the agent', asyn
   expect(snapshot.limits).toEqual({ maxIterations: 3, finalAttempt: false, totalTokens: 1_000, toolCalls: 2, deadlineMs: 60_000 });
 });
 
+test('model, settings and tags of the start reach the snapshot, each instead of what the agent says', async () => {
+  const warm = defineAgent({ name: 'warm', model: 'p/m', settings: { temperature: 1, maxOutputTokens: 50 } });
+  const registry = new AgentRegistry([warm], {
+    p: scriptedModel([]),
+    q: scriptedModel([], { capabilities: { structuredOutput: true, contextTokens: 1_000 } }),
+  });
+  const known = (tag: boolean) => () => Promise.resolve({ agentAndStatus: true, waitingFor: true, tag });
+  const resolve = resolving(runtime({ registry, searchAttributes: known(true) }));
+  const start = { agent: 'warm', model: 'q/large', settings: { temperature: 0 }, tags: ['acme'] };
+  const snapshot = await resolve(start);
+  expect(snapshot).toMatchObject({
+    model: 'q/large',
+    settings: { temperature: 0, maxOutputTokens: 50 },
+    tags: ['acme'],
+    tagAttribute: true,
+  });
+  // What follows from the model follows from this one.
+  expect(snapshot.window?.maxTokens).toBeLessThan(1_000);
+  expect(await resolving(runtime({ registry, searchAttributes: known(false) }))(start)).not.toHaveProperty('tagAttribute');
+  const plain = await resolve({ agent: 'warm' });
+  expect(plain).toMatchObject({ model: 'p/m', settings: { temperature: 1, maxOutputTokens: 50 } });
+  for (const name of ['tags', 'tagAttribute']) expect(plain).not.toHaveProperty(name);
+});
+
+test.each<[Partial<ResolveAgentInput>, string, string]>([
+  [{ model: 'm' }, 'invalid_input', 'The run cannot start: agent "clerk": model "m" has no provider: write "provider/model"'],
+  [{ model: 'elsewhere/m' }, 'unknown_provider', 'No provider "elsewhere" for model "elsewhere/m" in this worker'],
+  [
+    { settings: { toolChoice: 'required' } },
+    'invalid_input',
+    'The run cannot start: agent "clerk": "settings.toolChoice" is "required", but the agent has no tools',
+  ],
+])('a start with %j that came past the client is refused by the worker', async (overrides, type, message) => {
+  await expect(resolving(runtime())({ agent: 'clerk', ...overrides })).rejects.toMatchObject({
+    type,
+    nonRetryable: true,
+    message: expect.stringContaining(message),
+  });
+});
+
 test('what the worker has beside its agents is in the snapshot: hooks, prices, and the attributes of the namespace', async () => {
   const prices = { 'p/m': { input: 1, output: 2 } };
   const resolve = resolving(

@@ -23,6 +23,6 @@ test('what a provider says of its model counts more than its name', () => {
 });
 
 test('what the agent says counts most', () => {
-  const window = { maxTokens: 5_000, maxBytes: 20_000, keepResults: 0, summarise: false, summaryModel: 'openai/small' };
+  const window = { maxTokens: 5_000, maxBytes: 20_000, keepResults: 0, summarise: false, summaryModel: 'openai/small' } as const;
   expect(policyOf({ window }, 16_000)).toEqual(window);
 });

@@ -175,6 +175,14 @@ test('a list of runs says what they wait for, where any of them waits', () => {
   expect(listLines([{ ...run, waitingFor: [] }], plain)[0]).toMatch(/DURATION$/);
 });
 
+test('a list of runs shows their tags, where any of them has some', () => {
+  const run = { runId: 'clerk-1', agentName: 'clerk', status: 'completed' as const, startTime: AT, endTime: null, waitingFor: [] };
+  const [header, tagged, untagged] = listLines([{ ...run, tags: ['acme', 'nightly'] }, run], plain);
+  expect(header).toMatch(/DURATION +TAGS$/);
+  expect(tagged).toMatch(/Z +acme, nightly$/);
+  expect(untagged).toMatch(/Z$/);
+});
+
 test('colours are for terminals alone, and not for those who do not want them', () => {
   const onTerminal = { isTTY: true, write: () => undefined };
   expect(showsColour({ stdout: onTerminal, env: {} })).toBe(true);

@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { startRun } from '../../src/client/start-run.ts';
-import { secret } from '../../src/index.ts';
+import { defineAgent, secret } from '../../src/index.ts';
 import { assistant } from '../server/agents.ts';
 
 /** A client that sends nothing, and what it would have sent. */
@@ -26,6 +27,20 @@ describe('deps that may not enter a history are refused with their path before a
     }
     expect(start).not.toHaveBeenCalled();
   });
+});
+
+test('deps that the schema of the agent requires are missed before anything is sent, and defaults are not', async () => {
+  const { client, start } = quietClient();
+  const agent = defineAgent({ name: 'a', model: 'p/m', deps: z.object({ user: z.string(), locale: z.string().default('en') }) });
+  for (const deps of [undefined, {}]) {
+    await expect(startRun(client, agent, { input: 'Q', deps })).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringMatching(/^The deps do not fit agent "a": deps\.user: /) as string,
+    });
+  }
+  expect(start).not.toHaveBeenCalled();
+  await startRun(client, agent, { input: 'Q', deps: { user: 'ada' } });
+  expect(start).toHaveBeenCalledOnce();
 });
 
 test('other deps are sent as they are', async () => {

@@ -63,7 +63,7 @@ describe('a tool', () => {
 });
 
 describe('an agent', () => {
-  const BASE = { name: 'clerk', model: 'p/m' };
+  const BASE = { name: 'clerk', model: 'p/m' as const };
 
   test('may give a deadline to all that waits', () => {
     expect(defineAgent({ ...BASE, approvals: { deadline: '1h', onDeadline: 'approve' } }).approvals).toEqual({

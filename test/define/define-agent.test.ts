@@ -10,7 +10,7 @@ const search = defineTool({
   parameters: z.object({ query: z.string() }),
   execute: () => 'found',
 });
-const BASE = { name: 'bot', model: 'openai/gpt-x', tools: [search] };
+const BASE = { name: 'bot', model: 'openai/gpt-x' as const, tools: [search] };
 
 test('an agent has documented defaults', () => {
   const agent = defineAgent({ name: 'bot', model: 'gateway/vendor/model' });

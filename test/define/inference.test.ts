@@ -12,7 +12,7 @@ import { UsageError } from '../../src/domain/error.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
 import type { DefaultOutput } from '../../src/domain/run-result.ts';
 
-const MODEL = { name: 'bot', model: 'scripted/model' };
+const MODEL = { name: 'bot', model: 'scripted/model' } as const;
 
 describe('a tool', () => {
   test('gets its arguments as zod gives them, and a context', () => {

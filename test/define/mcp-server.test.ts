@@ -85,7 +85,7 @@ test('a value that is refused is not in the message', () => {
 });
 
 test('an agent takes servers of different names', () => {
-  const agent = { name: 'clerk', model: 'p/m' };
+  const agent = { name: 'clerk', model: 'p/m' as const };
   expect(defineAgent({ ...agent, mcp: [mcpServer(stdio), mcpServer(http)] }).mcp).toHaveLength(2);
   expect(() => defineAgent({ ...agent, mcp: [mcpServer(http), mcpServer(http)] })).toThrow(
     'agent "clerk" has two MCP servers named "crm": give each its own name',

@@ -11,7 +11,7 @@ test('an agent that says nothing about its window leaves it to its model', () =>
   expect(windowOf()).toEqual({});
 });
 
-test.each([
+test.each<[WindowOptions]>([
   [{ maxTokens: 100, maxBytes: 1_000, keepResults: 0, summarise: false }],
   [{ maxTokens: 1_000_000, maxBytes: 1_200_000, keepResults: 50, summaryModel: 'gateway/vendor/small' }],
 ])('the window may be bounded by %j', (window) => {
@@ -24,7 +24,7 @@ test.each<[WindowOptions, string]>([
   [{ maxBytes: 999 }, '"window.maxBytes" is 999: write a whole number of at least 1000'],
   [{ maxBytes: 1_200_001 }, '"window.maxBytes" is 1200001: a run can carry on at most 1200000'],
   [{ keepResults: -1 }, '"window.keepResults" is -1: write a whole number of at least 0'],
-  [{ summaryModel: 'small' }, '"window.summaryModel" is "small": write "provider/model"'],
+  [{ summaryModel: 'small' as 'p/small' }, '"window.summaryModel" is "small": write "provider/model"'],
   [{ summaryModel: '/small' }, '"window.summaryModel" is "/small": write "provider/model"'],
   [{ summaryModel: 'p/' }, '"window.summaryModel" is "p/": write "provider/model"'],
 ])('a window of %j is refused where the agent is defined', (window, problem) => {

@@ -26,7 +26,7 @@ function fileOf(name: string): URL {
 
 /** Runs a scenario to its end. */
 async function play(client: LonghaulClient, server: { address: string }, name: string, scenario: Scenario): Promise<void> {
-  const { agent, script, workflowType, continueAt, workflowTaskTimeout, worker: options, meanwhile } = scenario;
+  const { agent, start: said, script, workflowType, continueAt, workflowTaskTimeout, worker: options, meanwhile } = scenario;
   const scripted = scriptedModel(script);
   const continueAsNew = continueAt === undefined ? {} : { continueAsNew: { events: continueAt } };
   const providers = { scripted };
@@ -42,7 +42,7 @@ async function play(client: LonghaulClient, server: { address: string }, name: s
     ...options,
   });
   const running = worker.run();
-  const args = workflowType === undefined ? [{ agent, input: 'Q', deps: { user: 1 } }] : [workflowType === 'report' ? 'Q' : {}];
+  const args = workflowType === undefined ? [{ agent, input: 'Q', deps: { user: 1 }, ...said }] : [workflowType === 'report' ? 'Q' : {}];
   const timing = workflowTaskTimeout === undefined ? {} : { workflowTaskTimeout };
   const start = { args, taskQueue: name, workflowId: name, ...timing };
   const handle = await client.temporal.workflow.start(workflowType ?? 'agentRun', start);

@@ -14,6 +14,7 @@ import {
   type ScriptedReply,
   together,
 } from '../../src/testing/index.ts';
+import type { RunOverrides } from '../../src/domain/run-overrides.ts';
 import type { CreateWorkerOptions } from '../../worker/index.ts';
 import { assistant, broken, search } from '../server/agents.ts';
 import { clerk, refund } from '../server/decision-agents.ts';
@@ -26,6 +27,8 @@ import { locals, localsInSequence } from './local-agents.ts';
 export interface Scenario {
   agent: string;
   script: ScriptEntry[];
+  /** What the start says beside agent, input and deps. */
+  start?: RunOverrides;
   /** A workflow of the test's own instead of a run. */
   workflowType?: string;
   /** Events of history after which the run continues as new. */
@@ -224,6 +227,13 @@ export const scenarios: Record<string, Scenario> = {
       await run.approve('pay-1', { id: 'd2', by: 'ann' });
     },
   },
+  'started-with-options': {
+    agent: 'assistant',
+    start: { model: 'scripted/other', settings: { temperature: 0 }, tags: ['acme', 'nightly'] },
+    script: [lookUp, say('done')],
+    continueAt: 8,
+  },
+  'told-of-its-end': { agent: 'assistant', script: [lookUp, say('done')], worker: { notifyEnded: () => undefined } },
   'waiting-over-executions': {
     agent: 'clerk',
     script: [together(pay(1), pay(2), lookUp), say('done')],

@@ -9,6 +9,13 @@ test.each([
   { agent: 'a', input: 'Hello', limits: { toolCalls: 0, toolCallsByName: { search: 2 }, totalTokens: 9, costUsd: 0.5, deadlineMs: 1_000 } },
   {
     agent: 'a',
+    input: 'Hello',
+    model: 'gateway/vendor/m',
+    settings: { toolChoice: { tool: 'x' }, extra: { seed: 1 } },
+    tags: ['acme', 'nightly'],
+  },
+  {
+    agent: 'a',
     input: [
       { type: 'text', text: 'What is this?' },
       { type: 'image', url: 'https://example.com/a.png', width: 4 },
@@ -30,7 +37,13 @@ test.each([
   [{ agent: '', input: 'x' }, 'agent: expected at least 1 character, got 0'],
   [{ agent: 'a', input: 7 }, 'input: expected string or array, got number'],
   [{ agent: 'a', input: [] }, 'input: expected at least 1 item, got 0'],
-  [{ agent: 'a', input: 'x', model: 'y' }, 'unknown field "model"'],
+  [{ agent: 'a', input: 'x', modell: 'y' }, 'unknown field "modell"'],
+  [{ agent: 'a', input: 'x', model: 'y' }, 'model: expected text that matches "^[^/]+/.", got "y"'],
+  [{ agent: 'a', input: 'x', settings: { heat: 1 } }, 'settings: unknown field "heat"'],
+  [{ agent: 'a', input: 'x', settings: { temperature: 3 } }, 'settings.temperature: expected a number <= 2, got 3'],
+  [{ agent: 'a', input: 'x', tags: ['a', 'a'] }, 'tags[1]: expected a tag that is not there yet, got "a"'],
+  [{ agent: 'a', input: 'x', tags: [''] }, 'tags[0]: expected at least 1 character, got 0'],
+  [{ agent: 'a', input: 'x', tags: 'acme' }, 'tags: expected array, got string'],
   [{ agent: 'a', input: 'x', deps: [] }, 'deps: expected object, got array'],
   [
     { agent: 'a', input: 'x', maxIterations: 0.5 },

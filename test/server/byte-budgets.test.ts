@@ -84,7 +84,7 @@ async function run(script: ScriptEntry[], options: { input?: string; deps?: Reco
   await using testbed = await Testbed.open();
   const scripted = scriptedModel(script);
   await testbed.work({ agents: [agent], providers: { scripted } });
-  const result = await testbed.client.run<string, never>('sizes', {
+  const result = await testbed.client.run('sizes', {
     input: options.input ?? 'Q',
     ...(options.deps === undefined ? {} : { deps: options.deps }),
     taskQueue: testbed.taskQueue,

@@ -137,7 +137,7 @@ test('a compacted run is read back with its markers and summaries', async () => 
   const steps = Array.from({ length: 12 }, (_, step) => callTool('search', { query: `${step}${long}` }, `c${step}`));
   const summaries = scriptedModel(Array.from({ length: 12 }, () => say('what was said')));
   const providers = { scripted: scriptedModel([...steps, say('done')]), summaries };
-  const compacting = { ...window, summaryModel: 'summaries/m' };
+  const compacting = { ...window, summaryModel: 'summaries/m' } as const;
   const agent = defineAgent({ name: 'reader', model: 'scripted/m', tools: [search], maxIterations: 30, window: compacting });
   await testbed.work({ agents: [agent], providers, continueAsNew: { events: 40 } });
   const run = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ObjectSchema, ToolOptions } from '../../src/define/define-tool.ts';
 import {
   contextUpdate,
   defineAgent,
@@ -15,7 +16,7 @@ import {
 export const VALUE = 'tr4ce "of/a\\secrét+';
 
 /** What a tool does with the secret, once it has it. */
-type Leak = (value: string, context: RunContext) => unknown;
+type Leak = (value: string, context: RunContext<Record<string, unknown>>) => unknown;
 
 /** What the tools of this process have read, by the name of the tool. */
 export const read = new Map<string, string>();
@@ -23,7 +24,7 @@ export const read = new Map<string, string>();
 /** Lets the tool go on that has sent a heartbeat. */
 export const heard = Promise.withResolvers<void>();
 
-function leakyTool(name: string, leak: Leak, options: Partial<Parameters<typeof defineTool>[0]> = {}) {
+function leakyTool(name: string, leak: Leak, options: Partial<ToolOptions<ObjectSchema, Record<string, unknown>, unknown>> = {}) {
   return defineTool({
     ...options,
     name,

@@ -8,7 +8,7 @@ import { ensureSearchAttributes } from '../../worker/search-attributes.ts';
 import { assistant } from './agents.ts';
 import { historyOf, Testbed, until } from './testbed.ts';
 
-const BOTH = { agentAndStatus: true, waitingFor: true };
+const ALL = { agentAndStatus: true, waitingFor: true, tag: true };
 
 test('a worker registers the search attributes, and runs are found by agent and status', async () => {
   await using testbed = await Testbed.open();
@@ -67,7 +67,7 @@ test('where they cannot be had, runs work without them and never upsert them, wi
   await using testbed = await Testbed.open(namespace);
   const warnings: string[] = [];
   const has = await ensureSearchAttributes(connectionOf(testbed), namespace, (line) => warnings.push(line));
-  expect(has).toEqual({ agentAndStatus: false, waitingFor: true });
+  expect(has).toEqual({ agentAndStatus: false, waitingFor: true, tag: true });
   expect(warnings).toHaveLength(1);
   expect(warnings[0]).toContain(`temporal operator search-attribute create --namespace ${namespace} --name LonghaulAgent --type Keyword`);
 
@@ -87,18 +87,18 @@ test('where the operator service is closed to workers, attributes that exist are
   await using testbed = await Testbed.open();
   const connection = connectionOf(testbed);
   const namespace = testbed.client.temporal.options.namespace;
-  expect(await ensureSearchAttributes(connection, namespace, () => undefined)).toEqual(BOTH);
+  expect(await ensureSearchAttributes(connection, namespace, () => undefined)).toEqual(ALL);
   const closed = () => Promise.reject(new Error('PERMISSION_DENIED'));
   const denied = (workflowService: Connection['workflowService']) => ({
     operatorService: { listSearchAttributes: closed, addSearchAttributes: closed } as unknown as Connection['operatorService'],
     workflowService,
   });
   const warnings: string[] = [];
-  expect(await ensureSearchAttributes(denied(connection.workflowService), namespace, (line) => warnings.push(line))).toEqual(BOTH);
+  expect(await ensureSearchAttributes(denied(connection.workflowService), namespace, (line) => warnings.push(line))).toEqual(ALL);
   expect(warnings).toEqual([]);
   const without = await namespaceWithoutThem();
   const has = await ensureSearchAttributes(denied(connection.workflowService), without, (line) => warnings.push(line));
-  expect(has).toEqual({ agentAndStatus: false, waitingFor: false });
+  expect(has).toEqual({ agentAndStatus: false, waitingFor: false, tag: false });
   expect(warnings[0]).toContain('PERMISSION_DENIED');
 });
 
@@ -108,7 +108,7 @@ test('a namespace that has those for agent and status alone works with the two',
   const connection = connectionOf(testbed);
   const warnings: string[] = [];
   const has = await ensureSearchAttributes(connection, namespace, (line) => warnings.push(line));
-  expect(has).toEqual({ agentAndStatus: true, waitingFor: false });
+  expect(has).toEqual({ agentAndStatus: true, waitingFor: false, tag: true });
   expect(warnings).toEqual([expect.stringMatching(/what they wait for: .* --name LonghaulWaitingFor --type KeywordList$/)]);
 
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('done')]) } });

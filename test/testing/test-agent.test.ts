@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, resource } from '../../src/index.ts';
+import { defineAgent, defineTool, type ModelClient, resource } from '../../src/index.ts';
 import {
   approve,
   callTool,
@@ -155,9 +155,25 @@ describe('a run in memory', () => {
       deps: { language: 'Latin' },
       model: scriptedModel([say('{"answer": 4}')]),
     });
-    expect(result.output.answer).toBe(4);
+    expect(result.success && result.output.answer).toBe(4);
     expect(requests[0]?.instructions).toEqual(['Answer in Latin.']);
     expect(deps).toEqual({ language: 'Latin' });
+  });
+
+  test('settings and tags of the start reach the model', async () => {
+    const agent = defineAgent({ name: 'warm', model: 'scripted/m', settings: { temperature: 1, maxOutputTokens: 50 } });
+    const tags: unknown[] = [];
+    const scripted = scriptedModel([say('hi')]);
+    const model: ModelClient = {
+      capabilities: scripted.capabilities,
+      call: (request, context) => {
+        tags.push(context.tags);
+        return scripted.call(request, context);
+      },
+    };
+    const { requests } = await testAgent(agent, { input: 'Q', model, settings: { temperature: 0 }, tags: ['acme'], deadline: '1h' });
+    expect(requests[0]?.settings).toMatchObject({ temperature: 0, maxOutputTokens: 50 });
+    expect(tags).toEqual([['acme']]);
   });
 
   test('goes beside others', async () => {

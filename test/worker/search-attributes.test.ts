@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import type { KnownSearchAttributes } from '../../activities/runtime.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from '../../worker/search-attributes.ts';
 
 const KEYWORD = 2;
 const KEYWORD_LIST = 7;
 const TEXT = 1;
-const ALL = { LonghaulAgent: KEYWORD, LonghaulStatus: KEYWORD, LonghaulWaitingFor: KEYWORD_LIST };
+const ALL = { LonghaulAgent: KEYWORD, LonghaulStatus: KEYWORD, LonghaulWaitingFor: KEYWORD_LIST, LonghaulTag: KEYWORD_LIST };
 
 interface Namespace {
   attributes: Record<string, number>;
@@ -43,31 +44,31 @@ function server({ attributes, full = [], closed = false }: Namespace): SearchAtt
   return { operatorService, workflowService } as unknown as SearchAttributeAccess;
 }
 
-async function ensured(namespace: Namespace): Promise<{ has: { agentAndStatus: boolean; waitingFor: boolean }; warnings: string[] }> {
+async function ensured(namespace: Namespace): Promise<{ has: KnownSearchAttributes; warnings: string[] }> {
   const warnings: string[] = [];
   const has = await ensureSearchAttributes(server(namespace), 'team', (line) => warnings.push(line));
   return { has, warnings };
 }
 
-test('a namespace without any of them gets all three, each with its type', async () => {
+test('a namespace without any of them gets all four, each with its type', async () => {
   const attributes = {};
-  expect(await ensured({ attributes })).toEqual({ has: { agentAndStatus: true, waitingFor: true }, warnings: [] });
+  expect(await ensured({ attributes })).toEqual({ has: { agentAndStatus: true, waitingFor: true, tag: true }, warnings: [] });
   expect(attributes).toEqual(ALL);
 });
 
-test('a namespace that has those for agent and status, and no room for the third, works with the two', async () => {
-  const { LonghaulWaitingFor: _, ...two } = ALL;
+test('a namespace that has those for agent and status, and no room for lists, works with the two', async () => {
+  const { LonghaulWaitingFor: _, LonghaulTag: __, ...two } = ALL;
   const { has, warnings } = await ensured({ attributes: two, full: [KEYWORD_LIST] });
-  expect(has).toEqual({ agentAndStatus: true, waitingFor: false });
+  expect(has).toEqual({ agentAndStatus: true, waitingFor: false, tag: false });
   expect(warnings).toEqual([
-    'Runs in namespace "team" cannot be found by what they wait for: search attributes are missing (no room for type 7). ' +
-      'An administrator can add them: temporal operator search-attribute create --namespace team --name LonghaulWaitingFor --type KeywordList',
+    'Runs in namespace "team" cannot be found by what they wait for or tag: search attributes are missing (no room for type 7). ' +
+      'An administrator can add them: temporal operator search-attribute create --namespace team --name LonghaulWaitingFor --type KeywordList --name LonghaulTag --type KeywordList',
   ]);
 });
 
 test('a namespace where one is of another type is told which, and has the others', async () => {
   const { has, warnings } = await ensured({ attributes: { LonghaulStatus: TEXT } });
-  expect(has).toEqual({ agentAndStatus: false, waitingFor: true });
+  expect(has).toEqual({ agentAndStatus: false, waitingFor: true, tag: true });
   expect(warnings).toHaveLength(1);
   expect(warnings[0]).toContain('cannot be found by agent or status');
   expect(warnings[0]).toMatch(/--namespace team --name LonghaulStatus --type Keyword$/);
@@ -75,27 +76,27 @@ test('a namespace where one is of another type is told which, and has the others
 
 describe('where the operator service is closed to workers, each is tried by a search', () => {
   test.each([
-    [ALL, { agentAndStatus: true, waitingFor: true }],
+    [ALL, { agentAndStatus: true, waitingFor: true, tag: true }],
     [
       { LonghaulAgent: KEYWORD, LonghaulStatus: KEYWORD },
-      { agentAndStatus: true, waitingFor: false },
+      { agentAndStatus: true, waitingFor: false, tag: false },
     ],
     [
       { ...ALL, LonghaulWaitingFor: KEYWORD },
-      { agentAndStatus: true, waitingFor: false },
+      { agentAndStatus: true, waitingFor: false, tag: true },
     ],
     [
       { ...ALL, LonghaulWaitingFor: TEXT },
-      { agentAndStatus: true, waitingFor: false },
+      { agentAndStatus: true, waitingFor: false, tag: true },
     ],
     [
       { ...ALL, LonghaulAgent: KEYWORD_LIST },
-      { agentAndStatus: false, waitingFor: true },
+      { agentAndStatus: false, waitingFor: true, tag: true },
     ],
-    [{}, { agentAndStatus: false, waitingFor: false }],
+    [{}, { agentAndStatus: false, waitingFor: false, tag: false }],
   ])('%j', async (attributes, expected) => {
     const { has, warnings } = await ensured({ attributes, closed: true });
     expect(has).toEqual(expected);
-    expect(warnings).toHaveLength(expected.agentAndStatus && expected.waitingFor ? 0 : 1);
+    expect(warnings).toHaveLength(Object.values(expected).every(Boolean) ? 0 : 1);
   });
 });

@@ -5,7 +5,7 @@ import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import { queryRun } from '../../client/run-queries.ts';
 import type { StartOptions } from '../../client/start-run.ts';
-import type { AgentDefinition } from '../../define/agent-definition.ts';
+import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { Event } from '../../domain/event.ts';
 import { RunResult, type RunResultFields } from '../../domain/run-result.ts';
 import type { JsonObject } from '../../domain/json.ts';
@@ -27,10 +27,7 @@ import { DurableWorkers } from './durable-workers.ts';
 import { workerOptions } from './worker-options.ts';
 
 /** Runs an agent on a server, with everything around it that the test says. */
-export async function runDurably<Output, Deps>(
-  agent: AgentDefinition<Output, Deps>,
-  options: DurableTestOptions<Deps>,
-): Promise<TestedRun<Output>> {
+export async function runDurably(agent: AnyAgent, options: DurableTestOptions): Promise<TestedRun<unknown>> {
   installQuietRuntime();
   const ledger = options.ledger ?? effectsLedger();
   const stage = new Stage(`${agent.name}-${randomUUID()}`, agent, options);
@@ -52,29 +49,29 @@ export async function runDurably<Output, Deps>(
     const result = await withinTime(options.timeout ?? '60s', [attended(stage, run, options), workers.failure, stage.failure]);
     const record = await recordOf(client, run);
     assertPlayed(stage, options.model, result);
-    const fields: RunResultFields<Output> = { ...result.toJSON(), steps: record.steps };
+    const fields: RunResultFields<unknown> = { ...result.toJSON(), steps: record.steps };
     return { ...record, result: new RunResult(fields), requests: stage.requests, ledger };
   } finally {
     await cleanUp.run();
   }
 }
 
-function startOptions<Deps>({ runId }: Stage, { input, deps, maxIterations, limits }: DurableTestOptions<Deps>): StartOptions<never> {
+function startOptions({ runId }: Stage, options: DurableTestOptions): StartOptions {
+  const { input, deps, maxIterations, limits, deadline, settings, tags } = options;
   return {
     input,
     runId,
-    ...(deps === undefined ? {} : { deps: deps as never }),
+    ...(deps === undefined ? {} : { deps }),
     ...(maxIterations === undefined ? {} : { maxIterations }),
     ...(limits === undefined ? {} : { limits }),
+    ...(deadline === undefined ? {} : { deadline }),
+    ...(settings === undefined ? {} : { settings }),
+    ...(tags === undefined ? {} : { tags }),
   };
 }
 
 /** The result of the run, with people around it until then. */
-async function attended<Output, Deps>(
-  stage: Stage,
-  run: RunHandle<Output>,
-  { decide }: DurableTestOptions<Deps>,
-): Promise<RunResult<Output>> {
+async function attended(stage: Stage, run: RunHandle<unknown>, { decide }: DurableTestOptions): Promise<RunResult<unknown>> {
   const access = durableAccess(run);
   stage.run = access;
   const over = new AbortController();

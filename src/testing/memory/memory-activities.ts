@@ -20,9 +20,12 @@ export class MemoryActivities {
   /** Performs an activity, and gives what its end means. */
   readonly perform: Perform = (call) => this.begin(call).ended;
 
+  /** The same for an activity that no cancellation of the run keeps from being performed. */
+  readonly performAnyway: Perform = (call) => this.#ended(this.#schedule(call), call);
+
   /** The same, with the way to give it up alone. */
   begin<Input, Output, Outcome>(call: ActivityCall<Input, Output, Outcome>): { ended: Promise<Outcome>; cancel: () => void } {
-    const activity = new ScheduledActivity<Input, Output>(String(++this.#count), call, this.#around);
+    const activity = this.#schedule(call);
     // Whoever cancels a run starts nothing more.
     if (this.#isCancelled) activity.cancel();
     return { ended: this.#ended(activity, call), cancel: () => activity.cancel() };
@@ -45,6 +48,10 @@ export class MemoryActivities {
     const timer = setTimeout(timeUp.resolve, GRACE_MS);
     await Promise.race([Promise.allSettled(this.#attempts), timeUp.promise]);
     clearTimeout(timer);
+  }
+
+  #schedule<Input, Output, Outcome>(call: ActivityCall<Input, Output, Outcome>): ScheduledActivity<Input, Output> {
+    return new ScheduledActivity<Input, Output>(String(++this.#count), call, this.#around);
   }
 
   async #ended<Input, Output, Outcome>(

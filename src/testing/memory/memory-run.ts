@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { callingPorts } from '../../calls/calling-ports.ts';
+import { endedCall } from '../../calls/ended-call.ts';
 import { modelCall } from '../../calls/model-call.ts';
 import { resolveCall } from '../../calls/resolve-call.ts';
 import type { AgentSnapshot } from '../../domain/agent-snapshot.ts';
@@ -34,9 +35,11 @@ export class MemoryRun {
   readonly authorizing = new Map<string, Decision>();
   snapshot?: AgentSnapshot;
   state?: RunState;
+  result?: RunResultFields;
   readonly #input: RunInput;
   readonly #parts: MemoryRunParts;
   #isCancelled = false;
+  #tellsEnd = false;
   #modelCall: { cancel: () => void } | undefined;
 
   constructor(runId: string, input: RunInput, parts: MemoryRunParts) {
@@ -50,12 +53,18 @@ export class MemoryRun {
 
   /** Runs to the end, whatever that is. Throws nothing. */
   async execute(): Promise<RunResultFields> {
+    const { steps: _, ...result } = await this.#end();
+    this.result = result;
+    this.inbox.closed = true;
+    if (this.snapshot?.notifyEnded || this.#tellsEnd) await this.#parts.activities.performAnyway(endedCall({}, result));
+    return result;
+  }
+
+  async #end(): Promise<RunResultFields> {
     try {
       return this.#withReason(await this.#begin());
     } catch (error) {
       return this.#failed('internal', errorMessage(error));
-    } finally {
-      this.inbox.closed = true;
     }
   }
 
@@ -82,6 +91,7 @@ export class MemoryRun {
   async #begin(): Promise<RunResultFields> {
     const resolved = await this.#parts.activities.perform(resolveCall({}, this.#input));
     if (resolved.type === 'cancelled') return this.#ended({ status: 'cancelled', stopReason: 'cancelled', output: '' });
+    if (resolved.type === 'failed') this.#tellsEnd = resolved.tellsEnd === true;
     if (resolved.type === 'failed') return this.#failed(resolved.code, resolved.message);
     const { snapshot } = resolved;
     const run = Object.assign(this, { snapshot });

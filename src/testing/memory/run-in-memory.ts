@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { runInput } from '../../client/run-input.ts';
-import type { AgentDefinition } from '../../define/agent-definition.ts';
+import type { AnyAgent } from '../../define/agent-definition.ts';
 import { UsageError } from '../../domain/error.ts';
-import { RunResult, type RunResultFields } from '../../domain/run-result.ts';
+import { RunResult } from '../../domain/run-result.ts';
 import { effectsLedger } from '../effects-ledger.ts';
 import { faultText } from '../faults.ts';
 import { assertPlayed } from '../stage/assert-played.ts';
@@ -13,11 +13,9 @@ import type { TestedRun, TestOptions } from '../tested-run.ts';
 import { MemoryWorld } from './memory-world.ts';
 
 /** Runs an agent in memory, with everything around it that the test says. */
-export async function runInMemory<Output, Deps>(
-  agent: AgentDefinition<Output, Deps>,
-  options: TestOptions<Deps>,
-): Promise<TestedRun<Output>> {
-  const input = runInput(agent, options);
+export async function runInMemory(agent: AnyAgent, options: TestOptions): Promise<TestedRun<unknown>> {
+  const { model: _, ...start } = options;
+  const input = runInput(agent, start);
   const ledger = options.ledger ?? effectsLedger();
   const stage = new Stage(`${agent.name}-${randomUUID()}`, agent, options);
   const [cut] = stage.plan.of('disconnect');
@@ -28,7 +26,7 @@ export async function runInMemory<Output, Deps>(
     const fields = await withinTime(options.timeout ?? '30s', [world.execute(), stage.failure]);
     const { state } = world.run;
     const steps = state?.steps ?? [];
-    const result = new RunResult({ ...fields, steps } as RunResultFields<Output>);
+    const result = new RunResult<unknown>({ ...fields, steps });
     assertPlayed(stage, options.model, fields);
     return { result, events: state?.context.events ?? [], steps, deps: state?.deps ?? world.run.deps, requests: stage.requests, ledger };
   } finally {

@@ -12,7 +12,7 @@ export function stagedAgent<Agent extends AnyAgent>(agent: Agent, plan: Plan): A
 }
 
 function slowTool(tool: AnyTool, plan: Plan): AnyTool {
-  const execute = async (args: never, context: RunContext<never>): Promise<unknown> => {
+  const execute = async (args: never, context: RunContext<never, never>): Promise<unknown> => {
     for (const fault of plan.of('delay')) {
       if (fault.tool !== tool.name || (fault.step ?? context.step) !== context.step) continue;
       plan.happened(fault);

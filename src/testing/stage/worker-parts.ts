@@ -9,7 +9,7 @@ import type { Stage } from './stage.ts';
 import { stagedAgent } from './staged-agent.ts';
 import { stagedModel } from './staged-model.ts';
 
-type Passed = Pick<TestOptions, 'payloadStore' | 'prices' | 'authorize' | 'notify'>;
+type Passed = Pick<TestOptions, 'payloadStore' | 'prices' | 'authorize' | 'notify' | 'notifyEnded'>;
 
 /** What the worker of a test is made of, in memory and on a server. */
 export interface WorkerParts extends Passed {
@@ -21,7 +21,7 @@ export interface WorkerParts extends Passed {
 
 /** The parts of a worker for one run. Throws a UsageError for a test without a model. */
 export function workerParts(stage: Stage, agent: AnyAgent, options: TestOptions, ledger: EffectsLedger): WorkerParts {
-  const { model, resources, secrets, payloadStore, prices, authorize, notify } = options;
+  const { model, resources, secrets, payloadStore, prices, authorize, notify, notifyEnded } = options;
   if (typeof model?.call !== 'function') throw new UsageError(`the test of agent "${agent.name}" has no "model": write scriptedModel([…])`);
   const staged = stagedModel(stage, model);
   const names = [agent.model, agent.window.summaryModel ?? agent.model].map((name) => name.slice(0, Math.max(0, name.indexOf('/'))));
@@ -34,6 +34,7 @@ export function workerParts(stage: Stage, agent: AnyAgent, options: TestOptions,
     ...(prices === undefined ? {} : { prices }),
     ...(authorize === undefined ? {} : { authorize }),
     ...(notify === undefined ? {} : { notify }),
+    ...(notifyEnded === undefined ? {} : { notifyEnded }),
   };
 }
 

@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { openai } from '../../../activities/models/index.ts';
-import { UsageError } from '../../../src/domain/error.ts';
+import type { ApiKey, KeyContext } from '../../../activities/models/index.ts';
+import { secret } from '../../../src/define/secret.ts';
+import { LonghaulError, UsageError } from '../../../src/domain/error.ts';
+import type { ModelCallContext } from '../../../src/domain/model.ts';
 import { outputMessage, responsesStream, says } from '../../fakes/openai-answers.ts';
 import { startFakeOpenAI } from '../../fakes/openai-server.ts';
 import { failureOf, fakeProvider, modelRequest } from './asking.ts';
@@ -24,6 +27,62 @@ describe('the options of openai()', () => {
     vi.stubEnv('OPENAI_API_KEY', 'sk-from-the-environment');
     await client.call(modelRequest(), context);
     expect(server().requests[0]?.headers.authorization).toBe('Bearer sk-from-the-environment');
+  });
+
+  test('the key may be chosen by the tags of the run, among secrets of the worker', async () => {
+    server().script(says('hi'), says('ho'), says('hm'));
+    const secrets: Record<string, string> = { 'openai/acme': 'sk-acme', 'openai/default': 'sk-default' };
+    const reading = { ...context, secret: async (one: unknown) => secrets[(one as { name: string }).name] ?? '' };
+    const asked: KeyContext[] = [];
+    const apiKey = (about: KeyContext) => {
+      asked.push(about);
+      return secret(about.tags.includes('acme') ? 'openai/acme' : 'openai/default');
+    };
+    const client = openai({ baseURL: server().url, apiKey });
+    await client.call(modelRequest(), { ...reading, tags: ['nightly', 'acme'] });
+    await client.call(modelRequest(), reading);
+    secrets['openai/default'] = 'sk-rotated';
+    await client.call(modelRequest(), reading);
+    expect(server().requests.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer sk-acme',
+      'Bearer sk-default',
+      'Bearer sk-rotated',
+    ]);
+    expect(asked.slice(0, 2)).toEqual([
+      { tags: ['nightly', 'acme'], model: 'gpt-x' },
+      { tags: [], model: 'gpt-x' },
+    ]);
+  });
+
+  test('a key that is a secret is taken out of what the provider says of it', async () => {
+    server().script((reply) => reply.json(401, { error: { message: 'no such key: sk-from-the-vault' } }));
+    const client = openai({ baseURL: server().url, apiKey: secret('openai') });
+    const failure = await failureOf(client.call(modelRequest(), { ...context, secret: async () => 'sk-from-the-vault' }));
+    expect(failure.code).toBe('model_unauthorized');
+    expect(failure.message).not.toContain('sk-from-the-vault');
+  });
+
+  test('a key that cannot be had says why, and sends nothing', async () => {
+    const call = (apiKey: ApiKey, more: Partial<ModelCallContext> = {}) =>
+      failureOf(openai({ baseURL: server().url, apiKey }).call(modelRequest(), { ...context, ...more }));
+    const missing = () => Promise.reject(new LonghaulError('secret_missing', 'No source has secret "openai"'));
+    expect(await call(secret('openai'), { secret: missing })).toMatchObject({
+      code: 'secret_missing',
+      message: 'No source has secret "openai"',
+    });
+    expect(await call(secret('openai'))).toMatchObject({
+      code: 'secret_missing',
+      message: expect.stringContaining('only a worker has secrets'),
+    });
+    const throwing = () => {
+      throw new Error('no such tenant');
+    };
+    expect(await call(throwing)).toMatchObject({ code: 'model_error', message: expect.stringContaining('no such tenant') });
+    expect(await call(() => 7 as never)).toMatchObject({
+      code: 'model_error',
+      message: expect.stringContaining('neither a text nor a secret()'),
+    });
+    expect(server().requests).toEqual([]);
   });
 
   test('other servers can do without a key', async () => {

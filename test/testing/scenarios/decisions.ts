@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { askHuman, defineTool, type AnyTool } from '../../../src/index.ts';
 import type { ApprovalOption } from '../../../src/define/approval-options.ts';
 import { approve, callTool, cancelRun, delay, reject, respond, say, sendMessage, together } from '../../../src/testing/index.ts';
-import { agentWith, scenario, toolThat } from './scenario.ts';
+import { agentWith, ledgerIn, scenario, toolThat } from './scenario.ts';
 
 type Arguments = { amount: number; note?: string | undefined };
 
@@ -126,6 +126,15 @@ export const DECISIONS = [
     },
     decide: () => approve({ by: 'ann' }),
     story: [calls, 'ann approves refund', 'refund: refunded 150', 'agent: Done.'],
+  }),
+  scenario('somebody is told how a run has ended that was cancelled', agentWith([refund]), {
+    script: [call],
+    notifyEnded: ({ status, result }, { resources }) => {
+      ledgerIn(resources).act('end', `${status}: ${result.cancelReason}`);
+    },
+    meanwhile: [cancelRun('not needed any more', { step: 1, waiting: 'refund' })],
+    story: [calls, /^refund failed: Tool call was interrupted/],
+    status: 'cancelled',
   }),
   scenario('a person answers a question', agentWith([ask]), {
     script: [callTool('ask', { question: 'What would you like?' }), say('Done.')],

@@ -1,0 +1,119 @@
+import type { Client } from '@temporalio/client';
+import { ServiceError } from '@temporalio/client';
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { describe, expect, test, vi } from 'vitest';
+import { startRun, type StartOptions } from '../../src/client/start-run.ts';
+import { defineAgent } from '../../src/index.ts';
+import { assistant } from '../server/agents.ts';
+
+/** A client that sends nothing, and what it would have sent. */
+function quietClient(): { client: Client; start: ReturnType<typeof vi.fn<Client['workflow']['start']>> } {
+  const start = vi.fn<Client['workflow']['start']>();
+  return { client: { workflow: { start } } as unknown as Client, start };
+}
+
+const tenant = defineSearchAttributeKey('Tenant', 'KEYWORD');
+
+test('model, settings, tags and deadline are in the input of the run, everything else beside it', async () => {
+  const { client, start } = quietClient();
+  await startRun(client, assistant, {
+    input: 'Q',
+    model: 'openai/gpt-5',
+    settings: { temperature: 0, extra: { seed: 7 } },
+    tags: ['acme', 'nightly'],
+    deadline: '2h',
+    limits: { toolCalls: 3 },
+    searchAttributes: [{ key: tenant, value: 'acme' }],
+    memo: { ticket: 17 },
+    priority: 1,
+    fairnessKey: 'acme',
+  });
+  const [, options] = start.mock.calls[0] ?? [];
+  expect(options).toMatchObject({
+    args: [
+      {
+        agent: 'assistant',
+        input: 'Q',
+        model: 'openai/gpt-5',
+        settings: { temperature: 0, extra: { seed: 7 } },
+        tags: ['acme', 'nightly'],
+        limits: { toolCalls: 3, deadlineMs: 7_200_000 },
+      },
+    ],
+    memo: { ticket: 17 },
+    priority: { priorityKey: 1, fairnessKey: 'acme' },
+  });
+  expect(options?.typedSearchAttributes).toMatchObject({ getAll: expect.any(Function) as unknown });
+});
+
+test('a start that says none of it is sent as it always was', async () => {
+  const { client, start } = quietClient();
+  await startRun(client, assistant, { input: 'Q', runId: 'r' });
+  const [, options] = start.mock.calls[0] ?? [];
+  expect(Object.keys(options ?? {}).toSorted()).toEqual([
+    'args',
+    'staticSummary',
+    'taskQueue',
+    'workflowId',
+    'workflowIdConflictPolicy',
+    'workflowIdReusePolicy',
+  ]);
+  expect(options?.args).toEqual([{ agent: 'assistant', input: 'Q' }]);
+});
+
+describe('what a run cannot start with is refused before anything is sent', () => {
+  test.each<[string, Partial<StartOptions>, string]>([
+    ['a model without provider', { model: 'gpt-5' as 'p/m' }, 'agent "assistant": model "gpt-5" has no provider: write "provider/model"'],
+    ['an unknown setting', { settings: { heat: 1 } as object }, 'agent "assistant": "settings" has an unknown option "heat"'],
+    ['a setting out of range', { settings: { temperature: 9 } }, '"settings.temperature" is 9: write a number from 0 to 2'],
+    ['a tag twice', { tags: ['a', 'a'] }, 'tags[1]: expected a tag that is not there yet, got "a"'],
+    ['too many tags', { tags: Array.from({ length: 21 }, (_, n) => `t${n}`) }, 'tags: expected at most 20 items, got 21'],
+    ['a tag that is too long', { tags: ['x'.repeat(101)] }, 'tags[0]: expected at most 100 characters, got 101'],
+    ['settings that are too large', { settings: { extra: { text: 'x'.repeat(16_000) } } }, 'settings: 16'],
+    [
+      'an attribute of ours',
+      { searchAttributes: [{ key: defineSearchAttributeKey('LonghaulTag', 'KEYWORD'), value: 'x' }] },
+      'the search attribute "LonghaulTag" is Longhaul\'s own',
+    ],
+    ['attributes that are no list', { searchAttributes: { Tenant: 'acme' } as never }, '"searchAttributes" is no list'],
+    ['a memo of ours', { memo: { longhaulResult: 1 } }, 'the memo "longhaulResult" is Longhaul\'s own'],
+    ['a memo that is too large', { memo: { text: 'x'.repeat(32_000) } }, '"memo" has 32'],
+    ['a memo that is none', { memo: [] as never }, '"memo" must be an object'],
+    ['a priority of 0', { priority: 0 }, '"priority" is 0: write a whole number of at least 1'],
+    ['a fairness key that is too long', { fairnessKey: 'ü'.repeat(33) }, 'write a text of at most 64 bytes'],
+    ['two deadlines', { deadline: '1h', limits: { deadline: '2h' } }, 'there are two deadlines'],
+    ['a deadline without a unit', { deadline: '2' as '2h' }, '"limits.deadline" is "2"'],
+  ])('%s', async (_, options, problem) => {
+    const { client, start } = quietClient();
+    for (const agent of [assistant, 'assistant']) {
+      await expect(startRun(client, agent, { input: 'Q', ...options })).rejects.toThrow(problem);
+    }
+    expect(start).not.toHaveBeenCalled();
+  });
+
+  test('a tool choice that the agent does not have, where the agent is at hand', async () => {
+    const { client, start } = quietClient();
+    const agent = defineAgent({ name: 'a', model: 'p/m' });
+    await expect(startRun(client, agent, { input: 'Q', settings: { toolChoice: { tool: 'x' } } })).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining('"settings.toolChoice" names the tool "x", which the agent does not have') as string,
+    });
+    expect(start).not.toHaveBeenCalled();
+  });
+});
+
+test('a search attribute that the namespace lacks is an error that says what to do', async () => {
+  const { client, start } = quietClient();
+  const cause = Object.assign(new Error('3 INVALID_ARGUMENT'), {
+    code: 3,
+    details: 'no mapping for search attribute Tenant',
+    metadata: {},
+  });
+  start.mockRejectedValue(new ServiceError('Failed to start Workflow', { cause }));
+  const searchAttributes = [{ key: tenant, value: 'acme' }];
+  await expect(startRun(client, assistant, { input: 'Q', searchAttributes })).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: expect.stringMatching(/no mapping for search attribute Tenant.*temporal operator search-attribute create/) as string,
+  });
+  await expect(startRun(client, assistant, { input: 'Q' })).rejects.toThrow('Failed to start Workflow');
+});
