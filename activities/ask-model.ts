@@ -9,6 +9,7 @@ import { attempt, type AttemptOptions } from './attempt.ts';
 import type { AbortRegistry } from './abort-registry.ts';
 import { failingAs, toFailure } from './failure.ts';
 import { fitPartialText } from './fit-response.ts';
+import { AS_IT_IS, withStack } from './sound-failure.ts';
 import { SpentAttempts } from './spent-attempts.ts';
 
 /** An activity that asks a model. Where it fails before it comes to that, its failure still says what attempts before have cost. */
@@ -26,9 +27,9 @@ function withSpentBefore(error: unknown): unknown {
   const spent = spentIn(activityInfo().heartbeatDetails);
   const failure = toFailure(error, 'model_error');
   if (spent === undefined || !(failure instanceof ApplicationFailure) || (failure.details ?? []).length > 0) return failure;
-  const { message, type, nonRetryable, nextRetryDelay } = failure;
+  const { message, type, nonRetryable, nextRetryDelay, cause } = failure;
   const details: SpentDetails = { spent };
-  return new ApplicationFailure(message, type, nonRetryable, [details], undefined, nextRetryDelay);
+  return withStack(new ApplicationFailure(message, type, nonRetryable, [details], cause, nextRetryDelay), failure, AS_IT_IS);
 }
 
 /** One call to a model. */

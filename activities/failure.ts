@@ -3,7 +3,16 @@ import { BYTE_BUDGETS } from '../src/domain/byte-budget.ts';
 import { cutText } from '../src/domain/cut-content.ts';
 import { ERROR_CODES, errorCode, type ErrorCode } from '../src/domain/error.ts';
 import { isInstance, memberOf } from '../src/domain/thrown.ts';
-import { AS_IT_IS, type Fitting, messageOf, soundApplicationFailure, soundCancellation, type SoundFailure } from './sound-failure.ts';
+import {
+  AS_IT_IS,
+  causeOf,
+  type Fitting,
+  messageOf,
+  soundApplicationFailure,
+  soundCancellation,
+  type SoundFailure,
+  withStack,
+} from './sound-failure.ts';
 import { soundWait } from './sound-wait.ts';
 
 /** How a failure is made, beside its code. */
@@ -24,14 +33,18 @@ export function toFailure(error: unknown, otherwise: ErrorCode, { details, fitti
   if (isInstance(error, ApplicationFailure)) return soundApplicationFailure(error, otherwise, fitting);
   const code = errorCode(error) ?? otherwise;
   const wait = soundWait(memberOf(error, 'retryAfterMs')) ?? 0;
-  return ApplicationFailure.create({
+  const cause = causeOf(error, fitting);
+  const failure = ApplicationFailure.create({
     type: code,
     message: messageOf(error, fitting),
     nonRetryable: !ERROR_CODES[code].retryable,
     // No wait at all would replace Temporal's own.
     ...(wait > 0 ? { nextRetryDelay: wait } : {}),
     ...(details === undefined ? {} : { details: [details] }),
+    ...(cause === undefined ? {} : { cause }),
   });
+  // Where it was thrown, as the log and the Temporal UI show it.
+  return withStack(failure, error, fitting);
 }
 
 /** An activity whose errors of ours reach Temporal as the failures that the table of codes says; any other error is `otherwise`. */

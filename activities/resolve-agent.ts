@@ -67,7 +67,7 @@ async function resolveInstructions(agent: AnyAgent, deps: unknown): Promise<stri
   try {
     return asList(await instructions(deps as never));
   } catch (error) {
-    throw new LonghaulError('invalid_agent', `The instructions of agent "${agent.name}" failed: ${errorMessage(error)}`);
+    throw new LonghaulError('invalid_agent', `The instructions of agent "${agent.name}" failed: ${errorMessage(error)}`, { cause: error });
   }
 }
 

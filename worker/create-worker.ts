@@ -4,11 +4,13 @@ import { LonghaulError } from '../src/domain/error.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol.ts';
 import { unreachable } from '../src/client/connect.ts';
 import { resolveServer } from '../src/client/server-address.ts';
+import type { LogOptions } from '../src/log/log-choice.ts';
+import { installLog } from './install-log.ts';
 import { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
 import { requireSupport } from './versioning.ts';
 
 /** What a worker is made of: the agents it runs, where it connects, and what else of Temporal it is to serve. */
-export interface CreateWorkerOptions extends LonghaulPluginOptions {
+export interface CreateWorkerOptions extends LonghaulPluginOptions, LogOptions {
   /** A connection that exists. Otherwise one is made from `address`, the environment and the CLI's profile. */
   connection?: NativeConnection;
   /** `host:port`. */
@@ -71,6 +73,7 @@ const FORCE_AFTER_GRACE_MS = 30_000;
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<LonghaulWorker> {
   const plugin = new LonghaulPlugin(options);
+  installLog(options);
   const { connection: server, namespace } = resolveServer(options);
   const taskQueue = options.taskQueue ?? DEFAULT_TASK_QUEUE;
   const connection = options.connection ?? (await connect(server));

@@ -5,6 +5,7 @@ import { createRuntime, type RuntimeOptions } from '../activities/create-runtime
 import { createActivities } from '../activities/index.ts';
 import type { ResourceHealth } from '../activities/live-resource.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
+import { watchStrays } from '../activities/stray-rejections.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import type { EncryptionCodec } from '../src/codec/encryption-codec.ts';
 import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
@@ -88,9 +89,11 @@ export class LonghaulPlugin extends SimplePlugin {
     if (!this.#runtime.resourcePool.isOpen) await opening;
     const { mcp } = this.#runtime;
     mcp.start();
+    const unwatch = watchStrays();
     try {
       await super.runWorker(worker, next);
     } finally {
+      unwatch();
       await Promise.all([this.closeResources(), mcp.close()]);
     }
   }
