@@ -9,6 +9,7 @@ import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './list-approvals.ts';
 import { listRuns, type ListFilter, type RunListEntry } from './list-runs.ts';
+import { reaching, reachingEach } from './reach.ts';
 import { RunHandle } from './run-handle.ts';
 import { startRun, type StartOptions } from './start-run.ts';
 import type { WaitOptions } from './waiting.ts';
@@ -45,7 +46,8 @@ export class LonghaulClient {
     options: StartOptions<[Deps] extends [never] ? unknown : Deps>,
   ): Promise<RunHandle<Output>> {
     this.#checkAgent(agent);
-    return this.handle(await startRun(this.temporal, agent, options, this.#options.taskQueue));
+    const runId = await reaching(this.temporal, () => startRun(this.temporal, agent, options, this.#options.taskQueue));
+    return this.#handle(runId, { isRun: options.ifExists !== 'return' });
   }
 
   /** Starts a run and waits for its result, for all four terminal statuses. Says so within 5 s where no worker takes it. */
@@ -63,15 +65,14 @@ export class LonghaulClient {
     }
   }
 
-  /** The run of that id, whether it exists or not. */
+  /** The run of that id, whether it exists or not. Throws `invalid_input` for an empty id. */
   handle<Output = DefaultOutput>(runId: string): RunHandle<Output> {
-    const { payloadStore, archive } = this.#options;
-    return new RunHandle(this.temporal, runId, { payloadStore, archive });
+    return this.#handle(runId);
   }
 
   /** The runs of the namespace, newest first. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
-    return listRuns(this.temporal, filter);
+    return reachingEach(this.temporal, listRuns(this.temporal, filter));
   }
 
   /**
@@ -79,7 +80,7 @@ export class LonghaulClient {
    * aborted. Needs the search attributes of the namespace.
    */
   approvals(filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
-    return listApprovals(this.temporal, filter);
+    return reachingEach(this.temporal, listApprovals(this.temporal, filter));
   }
 
   /**
@@ -96,6 +97,11 @@ export class LonghaulClient {
   async close(): Promise<void> {
     const { connection } = this.temporal;
     if (connection instanceof Connection) await connection.close();
+  }
+
+  #handle<Output>(runId: string, known: { isRun?: boolean } = {}): RunHandle<Output> {
+    const { payloadStore, archive } = this.#options;
+    return new RunHandle(this.temporal, runId, { payloadStore, archive, ...known });
   }
 
   #checkAgent(agent: { name: string } | string): void {

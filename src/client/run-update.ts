@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { errorMessage, isErrorCode, LonghaulError } from '../domain/error.ts';
 import { UPDATES } from '../protocol.ts';
 import { GRPC, grpcCode } from './grpc-code.ts';
+import { requireRun } from './foreign-workflow.ts';
+import { serverAway } from './reach.ts';
 import { runNotFound } from './run-outcome.ts';
 import { untilWorkedOn } from './run-progress.ts';
 import { laneOf, type UpdateLane } from './update-lane.ts';
@@ -71,10 +73,11 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
       return answer;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw await goneError(client, runId);
+      if (isUnknownUpdate(error)) await requireRunOf(client, runId);
       if (!isPassing(error)) throw refusal(error);
       // That the time is over says less than what it was spent on.
       if (hindrance === undefined || error instanceof WorkflowUpdateFailedError) hindrance = error;
-      if (Date.now() + wait > deadline) throw gaveUp(runId, update, hindrance);
+      if (Date.now() + wait > deadline) throw isAway(hindrance) ? awayError(client, update, hindrance) : gaveUp(runId, update, hindrance);
       if (isCongestion(error)) {
         lane.congested(Date.now());
         wait = Math.max(wait, PAUSES_MS.congested);
@@ -96,6 +99,23 @@ function isCongestion(error: unknown): boolean {
 /** A run that goes on in its next execution takes nothing for a moment, however little is said: that does not count. */
 function isShed(error: unknown): boolean {
   return grpcCode(error) === GRPC.resourceExhausted && !errorText(error).includes('workflow is closing');
+}
+
+/** Nobody answers at all, as against a run that does not. */
+function isAway(error: unknown): boolean {
+  return grpcCode(error) === GRPC.unavailable && !isCongestion(error);
+}
+
+/** The workflow takes no such Update: it is none of ours, or of an older release. */
+function isUnknownUpdate(error: unknown): boolean {
+  if (!(error instanceof WorkflowUpdateFailedError)) return false;
+  const { cause } = error;
+  return !(cause instanceof ApplicationFailure && isErrorCode(cause.type));
+}
+
+async function requireRunOf(client: Client, runId: string): Promise<void> {
+  const { type } = await withoutMemos(client).workflow.getHandle(runId).describe();
+  requireRun(client, runId, type);
 }
 
 function isPassing(error: unknown): boolean {
@@ -128,6 +148,11 @@ async function goneError(client: Client, runId: string): Promise<LonghaulError> 
     if (error instanceof WorkflowNotFoundError) return runNotFound(client, runId);
     throw error;
   }
+}
+
+function awayError(client: Client, { id }: RunUpdate, error: unknown): LonghaulError {
+  const taken = id === undefined ? '' : `. It may have been taken: send it again with the same id, "${id}"`;
+  return serverAway(client, `${errorText(error)}${taken}`, error);
 }
 
 function gaveUp(runId: string, { name, id }: RunUpdate, cause: unknown): LonghaulError {

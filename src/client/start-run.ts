@@ -8,6 +8,7 @@ import type { LimitOptions } from '../domain/limit-options.ts';
 import { outputText } from '../domain/output-text.ts';
 import { summaryText } from '../domain/summary-text.ts';
 import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../protocol.ts';
+import { checkRunId } from './run-id.ts';
 import { runInput } from './run-input.ts';
 
 /** How a run is started. */
@@ -36,7 +37,7 @@ export async function startRun(
 ): Promise<string> {
   const input = runInput(agent, options);
   const name = input.agent;
-  const runId = options.runId ?? `${name}-${randomUUID()}`;
+  const runId = options.runId === undefined ? `${name}-${randomUUID()}` : checkRunId(options.runId);
   try {
     await client.workflow.start<(input: RunInput) => Promise<unknown>>(AGENT_RUN, {
       workflowId: runId,
