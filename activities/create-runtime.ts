@@ -4,6 +4,7 @@ import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-ho
 import { requireKnown, wholeNumber } from '../src/define/option-checks.ts';
 import type { Resources } from '../src/define/run-context.ts';
 import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/domain/continue-as-new.ts';
+import { type Duration, timerMilliseconds } from '../src/domain/duration.ts';
 import { UsageError } from '../src/domain/error.ts';
 import type { ModelClient } from '../src/domain/model.ts';
 import type { ModelPrice } from '../src/domain/price.ts';
@@ -36,8 +37,8 @@ export interface RuntimeOptions {
   payloadStore?: PayloadStore;
   /** Keeps what runs leave behind, so that nothing depends on how long the server keeps histories. Runs that begin on this worker are archived. */
   archive?: ArchiveSink;
-  /** Milliseconds that an archive which fails, or does not answer, may hold back the end of a run or its next execution: the run then goes on, and says what is not in the archive. Default 300,000. */
-  archiveTimeoutMs?: number;
+  /** How long an archive which fails, or does not answer, may hold back the end of a run or its next execution: the run then goes on, and says what is not in the archive. Default 5 minutes. */
+  archiveTimeout?: Duration;
   /** Says who decides about a call, or that they may not: called with every decision before it is applied. Without it `by` is recorded as claimed. */
   authorize?: AuthorizeDecision;
   /** Told what begins to wait for a decision: at least once, with an id that stays the same. */
@@ -46,8 +47,8 @@ export interface RuntimeOptions {
   prices?: Readonly<Record<string, ModelPrice>>;
   /** When a run goes on in a new execution: what one execution may hold. Default: 3,600 events, 3,400,000 bytes, 1,000 Updates; what the server suggests counts in any case. */
   continueAsNew?: Partial<ContinueAsNewThresholds>;
-  /** Milliseconds between two heartbeats of a call in flight: the time a cancellation takes to reach it from another process. Default 5,000. */
-  heartbeatMs?: number;
+  /** The time between two heartbeats of a call in flight: so long a cancellation takes to reach it from another process. Default 5 seconds. */
+  heartbeatEvery?: Duration;
   /** Characters of conversation that this process keeps in memory. Default 64 million. */
   transcriptCacheSize?: number;
 }
@@ -58,8 +59,6 @@ export interface RuntimeSurroundings extends Pick<ActivityRuntime, 'searchAttrib
   log: (line: string) => void;
 }
 
-const DEFAULT_HEARTBEAT_MS = 5_000;
-const DEFAULT_ARCHIVE_TIMEOUT_MS = 300_000;
 const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
 
 /**
@@ -81,7 +80,7 @@ export function createRuntime(options: RuntimeOptions, surroundings: RuntimeSurr
     otherActivities: new Set(),
     payloadStore: options.payloadStore,
     archive: options.archive,
-    archiveTimeoutMs: wholeNumber('the worker: "archiveTimeoutMs"', options.archiveTimeoutMs ?? DEFAULT_ARCHIVE_TIMEOUT_MS, 1),
+    archiveTimeoutMs: timerMilliseconds(options.archiveTimeout ?? '5m', 'the worker: "archiveTimeout"'),
     authorize: hook('authorize', options.authorize),
     notify: hook('notify', options.notify),
     prices: checkedPrices(options.prices ?? {}),
@@ -91,7 +90,7 @@ export function createRuntime(options: RuntimeOptions, surroundings: RuntimeSurr
     turns: new ToolTurns(),
     continueAsNew: thresholds(options.continueAsNew),
     upgradeOnContinueAsNew,
-    heartbeatMs: options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS,
+    heartbeatMs: timerMilliseconds(options.heartbeatEvery ?? '5s', 'the worker: "heartbeatEvery"'),
     searchAttributes,
   };
 }

@@ -1,11 +1,13 @@
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { ResourceHealth } from '../activities/live-resource.ts';
+import { type Duration, timerMilliseconds } from '../src/domain/duration.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol.ts';
 import { unreachable } from '../src/client/connect.ts';
 import { resolveServer } from '../src/client/server-address.ts';
 import type { LogOptions } from '../src/log/log-choice.ts';
 import { installLog } from './install-log.ts';
+import { checkWorkerOptions } from './known-options.ts';
 import { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
 import { requireSupport } from './versioning.ts';
 
@@ -20,8 +22,8 @@ export interface CreateWorkerOptions extends LonghaulPluginOptions, LogOptions {
   taskQueue?: string;
   /** A module of your own workflows, to run in the same worker. */
   workflowsPath?: string;
-  /** Milliseconds that calls in flight may go on after a shutdown began (SIGTERM, or `shutdown()`), before they are handed to another worker. Default 300,000. */
-  shutdownGraceMs?: number;
+  /** How long calls in flight may go on after a shutdown began (SIGTERM, or `shutdown()`), before they are handed to another worker. Default 5 minutes; 0 for not at all. */
+  shutdownGrace?: Duration;
   /** Options of the Temporal Worker, for tuning. By default it has slots for 500 activities, 500 local ones and 200 workflow tasks, and else what the SDK has. */
   worker?: Omit<
     Partial<WorkerOptions>,
@@ -53,7 +55,6 @@ export interface WorkerHealth {
   readonly resources: Readonly<Record<string, ResourceHealth>>;
 }
 
-const DEFAULT_GRACE_MS = 300_000;
 /**
  * Agents wait, for models and for whatever their tools ask, and hardly compute: how many may wait at once is not what
  * should limit a worker. The SDK's own numbers are 100, 100 and 40. A task of a workflow waits for its local calls.
@@ -67,12 +68,12 @@ const SLOTS = {
 const FORCE_AFTER_GRACE_MS = 30_000;
 
 /**
- * Creates a worker for agents. Throws a UsageError for agents or tools that contradict each other and for versioning
- * that the server lacks, `server_unreachable` with the address where no server answers, `encryption_key_missing` where
+ * Creates a worker for agents. Throws a UsageError for unknown options, agents or tools that contradict each other, and
+ * versioning that the server lacks, `server_unreachable` with the address where no server answers, `encryption_key_missing` where
  * the key to encrypt with cannot be had, and `resource_unavailable` for a resource that cannot be opened.
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<LonghaulWorker> {
-  const plugin = new LonghaulPlugin(options);
+  const plugin = new LonghaulPlugin(checkWorkerOptions(options));
   installLog(options);
   const { connection: server, namespace } = resolveServer(options);
   const taskQueue = options.taskQueue ?? DEFAULT_TASK_QUEUE;
@@ -125,9 +126,9 @@ interface WorkerPlace {
   plugin: LonghaulPlugin;
 }
 
-function workerOptions({ worker = {}, workflowsPath, shutdownGraceMs }: CreateWorkerOptions, place: WorkerPlace): WorkerOptions {
+function workerOptions({ worker = {}, workflowsPath, shutdownGrace = '5m' }: CreateWorkerOptions, place: WorkerPlace): WorkerOptions {
   const { plugin, ...rest } = place;
-  const graceMs = shutdownGraceMs ?? DEFAULT_GRACE_MS;
+  const graceMs = timerMilliseconds(shutdownGrace, 'the worker: "shutdownGrace"', { least: 0 });
   return {
     // A tuner gives out slots by itself, and takes no numbers beside it.
     ...(worker.tuner === undefined ? SLOTS : {}),

@@ -12,6 +12,7 @@ import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } fr
 import { UsageError } from '../src/domain/error.ts';
 import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
 import { checkBundle } from './bundle-check.ts';
+import { checkPluginOptions } from './known-options.ts';
 import { otherActivities } from './other-activities.ts';
 import { combinedWorkflows, INTERCEPTOR_MODULES, PAYLOAD_CONVERTER_MODULE, resolveSdk } from './combined-workflows.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
@@ -29,7 +30,7 @@ export interface LonghaulPluginOptions extends RuntimeOptions {
  * Adds Longhaul to a Worker that a team already has: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`.
  * It brings the `agentRun` workflow beside the worker's own, the activities, and the fast way of a cancellation.
  * A bundle built ahead needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`.
- * Throws a UsageError for a codec that cannot be used, duplicate agents, missing providers, prices that are none, a tool that
+ * One plugin is for workers of one namespace. Throws a UsageError for unknown options, a codec that cannot be used, duplicate agents, missing providers, prices that are none, a tool that
  * spills without a payload store, tools that need a resource which is missing, tools named like an activity that exists,
  * and versioning that the server lacks (where the worker is run).
  */
@@ -38,11 +39,14 @@ export class LonghaulPlugin extends SimplePlugin {
   readonly #encrypts: boolean;
   readonly #encryption: EncryptionCodec;
   readonly #versioning: Versioning | undefined;
+  /** What its workers serve: what is known of a namespace holds for no other. */
+  #namespace: string | undefined;
   #connection: SystemInfoAccess | undefined;
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
 
   constructor(options: LonghaulPluginOptions) {
     // Options that cannot be used are refused here, not when a worker is made.
+    checkPluginOptions(options);
     const codecs = createCodecs(options.codec);
     super({ name: 'longhaul', dataConverter: (existing) => withCodec(existing, options.codec, codecs) });
     [, this.#encryption] = codecs;
@@ -58,6 +62,7 @@ export class LonghaulPlugin extends SimplePlugin {
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
     checkBundle(options.workflowBundle, { encrypts: this.#encrypts });
+    this.#requireOneNamespace(options.namespace ?? 'default');
     const { registry } = this.#runtime;
     const { names, fallback } = otherActivities(options.activities, registry.hasMcpServers);
     for (const name of names) this.#runtime.otherActivities.add(name);
@@ -165,6 +170,14 @@ export class LonghaulPlugin extends SimplePlugin {
         },
       },
     };
+  }
+
+  #requireOneNamespace(namespace: string): void {
+    this.#namespace ??= namespace;
+    if (this.#namespace === namespace) return;
+    throw new UsageError(
+      `this LonghaulPlugin serves the namespace "${this.#namespace}" already, and a worker of "${namespace}" was given it too: make one plugin for each namespace`,
+    );
   }
 
   async #ensureSearchAttributes(connection: SearchAttributeAccess, namespace: string): Promise<KnownSearchAttributes> {

@@ -59,7 +59,7 @@ async function waitWatching(
   const over = new AbortController();
   void watchForWorker(client.temporal, handle.runId, over.signal, (line) => io.output.note(line));
   try {
-    return await waitForResult(io, handle, flags.waitTimeout === undefined ? {} : { timeoutMs: flags.waitTimeout });
+    return await waitForResult(io, handle, flags.waitTimeout === undefined ? {} : { timeout: flags.waitTimeout });
   } finally {
     over.abort();
   }

@@ -11,7 +11,7 @@ import { stepLines } from './step-lines.ts';
 export async function waitForResult(
   { terminal, output }: CommandIo,
   handle: RunHandle<unknown>,
-  options: { timeoutMs?: number; steps?: boolean },
+  options: { timeout?: number; steps?: boolean },
 ): Promise<number> {
   const { signal } = terminal;
   const comfort = (): void => {

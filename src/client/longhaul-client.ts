@@ -1,5 +1,6 @@
 import { type Client, Connection } from '@temporalio/client';
 import type { ArchiveSink } from '../archive/archive-sink.ts';
+import { nonEmpty, requireKnown } from '../define/option-checks.ts';
 import type { AgentDefinition, AnyAgent } from '../define/agent-definition.ts';
 import type { SpilledContent } from '../domain/content.ts';
 import { LonghaulError, UsageError } from '../domain/error.ts';
@@ -29,13 +30,25 @@ export interface LonghaulClientOptions {
   onNotice?: (line: string) => void;
 }
 
+/** Those options by their names: one that is added to the type is missed here by the compiler. */
+export const CLIENT_OPTIONS: Record<keyof LonghaulClientOptions, true> = {
+  taskQueue: true,
+  agents: true,
+  payloadStore: true,
+  archive: true,
+  onNotice: true,
+};
+
 /** Starts runs and finds them again. Made by `connect()`, or from a Temporal Client that exists: `new LonghaulClient(client)`. */
 export class LonghaulClient {
   /** The Temporal Client underneath. */
   readonly temporal: Client;
   readonly #options: LonghaulClientOptions;
 
+  /** Throws a UsageError for unknown options. */
   constructor(client: Client, options: LonghaulClientOptions = {}) {
+    requireKnown('the client', options, Object.keys(CLIENT_OPTIONS));
+    if (options.taskQueue !== undefined) nonEmpty('the client: "taskQueue"', options.taskQueue);
     this.temporal = client;
     this.#options = options;
   }
@@ -59,7 +72,12 @@ export class LonghaulClient {
     const over = new AbortController();
     void watchForWorker(this.temporal, handle.runId, over.signal, this.#options.onNotice ?? warn);
     try {
-      return await handle.result(options);
+      const { steps, timeout, signal } = options;
+      return await handle.result({
+        ...(steps === undefined ? {} : { steps }),
+        ...(timeout === undefined ? {} : { timeout }),
+        ...(signal === undefined ? {} : { signal }),
+      });
     } finally {
       over.abort();
     }

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { requireKnown } from '../define/option-checks.ts';
 import type { ContentPart } from '../domain/content.ts';
 import type { Event } from '../domain/event.ts';
 import { type DefaultOutput, RunResult, type RunResultFields } from '../domain/run-result.ts';
@@ -63,6 +64,7 @@ export class RunHandle<Output = DefaultOutput> {
    * Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, or the reason of the signal.
    */
   async result(options: WaitOptions & { steps?: boolean } = {}): Promise<RunResult<Output>> {
+    requireKnown('"result"', options, ['steps', 'timeout', 'signal']);
     return this.#reach(async () => {
       const fields = await this.#wait(options, async () => {
         // The result of any workflow could be waited for. What was started here is known to be a run.

@@ -1,6 +1,8 @@
 import { type Client, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
+import { requireKnown } from '../define/option-checks.ts';
+import { type Duration, timerMilliseconds } from '../domain/duration.ts';
 import { errorMessage, isErrorCode, LonghaulError } from '../domain/error.ts';
 import { UPDATES } from '../protocol.ts';
 import { GRPC, grpcCode } from './grpc-code.ts';
@@ -13,7 +15,7 @@ import { pause, spread } from './waiting.ts';
 import { withoutMemos } from './without-memos.ts';
 
 /** How long an Update is tried, where the caller says nothing. */
-const DEFAULT_PATIENCE_MS = 30_000;
+const DEFAULT_PATIENCE: Duration = '30s';
 
 /** Between two attempts: at first, after congestion, and at last. */
 const PAUSES_MS = { shortest: 25, congested: 400, longest: 2_000 };
@@ -23,8 +25,8 @@ const PASSING_REFUSALS = new Set<string | null | undefined>(['busy', 'queue_full
 
 /** How an Update is sent. */
 export interface UpdateOptions {
-  /** Milliseconds after which it is given up. Default 30,000. */
-  timeoutMs?: number;
+  /** How long it is tried before it is given up. Default 30 seconds. */
+  timeout?: Duration;
 }
 
 /** One Update to a run. */
@@ -43,7 +45,8 @@ export interface RunUpdate {
  * the arguments, so that trying again is safe. Throws `run_not_found`, `run_ended`, the refusal of the run, `wait_timeout`.
  */
 export async function updateRun<Answer>(client: Client, runId: string, update: RunUpdate, options: UpdateOptions = {}): Promise<Answer> {
-  const deadline = Date.now() + (options.timeoutMs ?? DEFAULT_PATIENCE_MS);
+  requireKnown(`"${update.name}"`, options, ['timeout']);
+  const deadline = Date.now() + timerMilliseconds(options.timeout ?? DEFAULT_PATIENCE, `"${update.name}": "timeout"`);
   const lane = laneOf(client, runId, update.name === UPDATES.send ? 'messages' : 'others');
   const taken = await lane.inTurn(deadline, async () => ({ answer: await tryUpdate<Answer>(client, runId, update, { deadline, lane }) }));
   if (taken === undefined) throw gaveUp(runId, update, new Error('what this client had sent before was not taken'));

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { milliseconds } from '../domain/duration.ts';
+import { timerMilliseconds } from '../domain/duration.ts';
 import { UsageError } from '../domain/error.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
@@ -82,7 +82,7 @@ export function defineAgent<Output extends z.ZodType = never, Deps extends z.Zod
     limits: agentLimits(owner, options, toolNames),
     ...(approvals === undefined ? {} : { approvals }),
     parallel: options.parallel ?? true,
-    modelTimeoutMs: milliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
+    modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
     modelMaxAttempts: wholeNumber(`${owner}: "modelMaxAttempts"`, options.modelMaxAttempts ?? 8, 1),
   };
 }

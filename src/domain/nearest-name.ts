@@ -3,8 +3,14 @@ const MOST_CHANGES = 3;
 
 /** ` Did you mean "timeout"?` where one of the names is close to what was written; otherwise nothing. */
 export function didYouMean(written: unknown, names: readonly string[]): string {
-  const name = typeof written === 'string' ? nearestName(written, names) : undefined;
+  const name = typeof written === 'string' ? (nearestName(written, names) ?? withoutUnit(written, names)) : undefined;
   return name === undefined ? '' : `. Did you mean "${name}"?`;
+}
+
+/** Options that are a time have no unit in their name: `heartbeatMs` stands for what begins with `heartbeat`. */
+function withoutUnit(written: string, names: readonly string[]): string | undefined {
+  const [, stem] = /^(.{4,})(?:Ms|Millis|Seconds)$/.exec(written) ?? [];
+  return stem === undefined ? undefined : names.find((name) => name.startsWith(stem));
 }
 
 /** The name that the fewest changes make of what was written, whatever the case; undefined where none is close. */

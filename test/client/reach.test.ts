@@ -45,14 +45,14 @@ const OF_RUN: Record<string, (run: RunHandle<unknown>) => Promise<unknown>> = {
   export: (run) => all(run.export()),
   delete: (run) => run.delete(),
   approvals: (run) => run.approvals(),
-  approve: (run) => run.approve('c1', { timeoutMs: 50 }),
-  reject: (run) => run.reject('c1', { timeoutMs: 50 }),
-  respond: (run) => run.respond('c1', 'yes', { timeoutMs: 50 }),
-  revoke: (run) => run.revoke('d1', { timeoutMs: 50 }),
-  raise: (run) => run.raise({ totalTokens: 10 }, { timeoutMs: 50 }),
-  send: (run) => run.send('Hello', { timeoutMs: 50 }),
-  pause: (run) => run.pause({ timeoutMs: 50 }),
-  resume: (run) => run.resume({ timeoutMs: 50 }),
+  approve: (run) => run.approve('c1', { timeout: 50 }),
+  reject: (run) => run.reject('c1', { timeout: 50 }),
+  respond: (run) => run.respond('c1', 'yes', { timeout: 50 }),
+  revoke: (run) => run.revoke('d1', { timeout: 50 }),
+  raise: (run) => run.raise({ totalTokens: 10 }, { timeout: 50 }),
+  send: (run) => run.send('Hello', { timeout: 50 }),
+  pause: (run) => run.pause({ timeout: 50 }),
+  resume: (run) => run.resume({ timeout: 50 }),
   cancel: (run) => run.cancel('enough'),
 };
 
@@ -87,7 +87,7 @@ describe('a server that went away after the client connected', () => {
   });
 
   test('says with an Update that it may have been taken, and by which id to send it again', async () => {
-    const error = await failureOf(clientOf(14, 'gone').handle('r1').send('Hello', { id: 'm1', timeoutMs: 50 }));
+    const error = await failureOf(clientOf(14, 'gone').handle('r1').send('Hello', { id: 'm1', timeout: 50 }));
     expect(error.message).toContain('It may have been taken: send it again with the same id, "m1"');
   });
 });

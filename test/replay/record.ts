@@ -37,7 +37,7 @@ async function play(client: LonghaulClient, server: { address: string }, name: s
     providers,
     workflowsPath,
     resources: { notebook },
-    shutdownGraceMs: 100,
+    shutdownGrace: 100,
     ...continueAsNew,
     ...options,
   });

@@ -39,7 +39,7 @@ test('a workflow of the user runs two agents, one on the result of the other', a
     const { exitCode, stderr } = await callCli([command, id, ...server]);
     expect({ command, exitCode, stderr }).toMatchObject({ exitCode: 6, stderr: expect.stringContaining('is a workflow of type "report"') });
   }
-  await expect(testbed.client.handle(id).send('Hello', { timeoutMs: 2_000 })).rejects.toMatchObject({
+  await expect(testbed.client.handle(id).send('Hello', { timeout: 2_000 })).rejects.toMatchObject({
     code: expect.stringMatching('not_a_run|run_ended'),
   });
 });
@@ -118,7 +118,7 @@ test('inline agents past the threshold are carried by their host, and end as the
 test('an inline agent is asked and cancelled through its host', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang('half')]);
-  await testbed.work({ agents: [researcher], providers: { scripted }, heartbeatMs: 200 });
+  await testbed.work({ agents: [researcher], providers: { scripted }, heartbeatEvery: 200 });
   const { workflow } = testbed.client.temporal;
   const host = await workflow.start('inlineOutcome', { args: ['facts'], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue });
   await until(() => scripted.requests.length === 1, 'the agent to think');
