@@ -94,6 +94,7 @@ export const scenarios: Record<string, Scenario> = {
   'failed-with-an-unknown-agent': { agent: 'nobody', script: [] },
   'cancelled-in-a-model-call': { agent: 'assistant', script: [lookUp, hang('half')], meanwhile: cancelled },
   'two-agents-in-a-workflow': { agent: 'researcher', script: [say('facts'), say('text')], workflowType: 'report' },
+  'refused-inline-and-run': { agent: 'researcher', script: [say('facts')], workflowType: 'inlineAgain' },
   'two-agents-inline': { agent: 'researcher', script: [say('facts'), say('text')], workflowType: 'inlineReport' },
   'continued-after-every-step': {
     agent: 'assistant',

@@ -115,6 +115,15 @@ test('inline agents past the threshold are carried by their host, and end as the
   }
 });
 
+test.each([['facts'], [undefined]])('an inline agent whose input was refused leaves its key %j to the next', async (key) => {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [researcher], providers: { scripted: scriptedModel([say('facts')]) } });
+  const args = [key === undefined ? {} : { key }];
+  const { workflow } = testbed.client.temporal;
+  const seen = await workflow.execute('inlineAgain', { args, taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue });
+  expect(seen).toEqual(['invalid_input', 'invalid_input', `${testbed.taskQueue}/${key ?? 'researcher'}`]);
+});
+
 test('an inline agent is asked and cancelled through its host', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang('half')]);
