@@ -1,14 +1,15 @@
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { ResourceHealth } from '../activities/live-resource.ts';
+import { nonEmpty, requireKnown } from '../src/define/option-checks.ts';
 import { type Duration, timerMilliseconds } from '../src/domain/duration.ts';
-import { LonghaulError } from '../src/domain/error.ts';
+import { LonghaulError, UsageError } from '../src/domain/error.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol.ts';
 import { unreachable } from '../src/client/connect.ts';
 import { resolveServer } from '../src/client/server-address.ts';
 import type { LogOptions } from '../src/log/log-choice.ts';
+import { checkParts } from './check-parts.ts';
 import { installLog } from './install-log.ts';
-import { checkWorkerOptions } from './known-options.ts';
-import { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
+import { LonghaulPlugin, PLUGIN_OPTIONS, type LonghaulPluginOptions } from './plugin.ts';
 import { requireSupport } from './versioning.ts';
 
 /** What a worker is made of: the agents it runs, where it connects, and what else of Temporal it is to serve. */
@@ -30,6 +31,21 @@ export interface CreateWorkerOptions extends LonghaulPluginOptions, LogOptions {
     'connection' | 'namespace' | 'taskQueue' | 'workflowsPath' | 'shutdownGraceTime' | 'shutdownForceTime'
   >;
 }
+
+/** The options that no plugin has, by their names: one that is added to the type is missed here by the compiler. */
+type OwnOption = Exclude<keyof CreateWorkerOptions, keyof LonghaulPluginOptions>;
+
+const OWN: Record<OwnOption, true> = {
+  connection: true,
+  address: true,
+  namespace: true,
+  taskQueue: true,
+  workflowsPath: true,
+  shutdownGrace: true,
+  logLevel: true,
+  logFormat: true,
+  worker: true,
+};
 
 /** A worker that runs agents. */
 export interface LonghaulWorker {
@@ -73,7 +89,7 @@ const FORCE_AFTER_GRACE_MS = 30_000;
  * the key to encrypt with cannot be had, and `resource_unavailable` for a resource that cannot be opened.
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<LonghaulWorker> {
-  const plugin = new LonghaulPlugin(checkWorkerOptions(options));
+  const plugin = new LonghaulPlugin(checkedOptions(options));
   installLog(options);
   const { connection: server, namespace } = resolveServer(options);
   const taskQueue = options.taskQueue ?? DEFAULT_TASK_QUEUE;
@@ -109,6 +125,20 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Longha
     },
     health: () => healthOf(worker, plugin),
   };
+}
+
+/** Checks the options of a worker. Returns what of them is for the plugin. */
+function checkedOptions(options: CreateWorkerOptions): LonghaulPluginOptions {
+  requireKnown('the worker', options, [...Object.keys(PLUGIN_OPTIONS), ...Object.keys(OWN)]);
+  checkParts('the worker', options);
+  for (const name of ['address', 'namespace', 'taskQueue', 'workflowsPath'] as const) {
+    if (options[name] !== undefined) nonEmpty(`the worker: "${name}"`, options[name]);
+  }
+  if (options.connection !== undefined && options.address !== undefined) {
+    throw new UsageError('the worker has both "connection" and "address": leave one of them out');
+  }
+  const ofPlugin = Object.entries(options).filter(([name]) => Object.hasOwn(PLUGIN_OPTIONS, name));
+  return { ...Object.fromEntries(ofPlugin), agents: options.agents, providers: options.providers };
 }
 
 async function healthOf(worker: Worker, plugin: LonghaulPlugin): Promise<WorkerHealth> {

@@ -9,10 +9,11 @@ import { watchStrays } from '../activities/stray-rejections.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import type { EncryptionCodec } from '../src/codec/encryption-codec.ts';
 import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
+import { requireKnown } from '../src/define/option-checks.ts';
 import { UsageError } from '../src/domain/error.ts';
 import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
 import { checkBundle } from './bundle-check.ts';
-import { checkPluginOptions } from './known-options.ts';
+import { checkParts } from './check-parts.ts';
 import { otherActivities } from './other-activities.ts';
 import { combinedWorkflows, INTERCEPTOR_MODULES, PAYLOAD_CONVERTER_MODULE, resolveSdk } from './combined-workflows.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
@@ -25,6 +26,25 @@ export interface LonghaulPluginOptions extends RuntimeOptions {
   /** Ties the worker to one build of your code, and says what becomes of runs in flight when there is another. Default: no versions. */
   versioning?: Versioning;
 }
+
+/** Those options by their names: one that is added to the type is missed here by the compiler. */
+export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
+  agents: true,
+  providers: true,
+  resources: true,
+  secrets: true,
+  payloadStore: true,
+  archive: true,
+  archiveTimeout: true,
+  authorize: true,
+  notify: true,
+  prices: true,
+  continueAsNew: true,
+  heartbeatEvery: true,
+  transcriptCacheSize: true,
+  codec: true,
+  versioning: true,
+};
 
 /**
  * Adds Longhaul to a Worker that a team already has: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`.
@@ -46,7 +66,8 @@ export class LonghaulPlugin extends SimplePlugin {
 
   constructor(options: LonghaulPluginOptions) {
     // Options that cannot be used are refused here, not when a worker is made.
-    checkPluginOptions(options);
+    requireKnown('the plugin', options, Object.keys(PLUGIN_OPTIONS));
+    checkParts('the plugin', options);
     const codecs = createCodecs(options.codec);
     super({ name: 'longhaul', dataConverter: (existing) => withCodec(existing, options.codec, codecs) });
     [, this.#encryption] = codecs;
