@@ -51,6 +51,8 @@ export default defineConfig({
           // Most files take less time than a process that loads what they import: files share three. What a test changes
           // in its process it changes back.
           isolate: false,
+          // What tools of tests throw is expected, and would bury what is not.
+          env: { LONGHAUL_LOG_LEVEL: 'OFF' },
           unstubEnvs: true,
           unstubGlobals: true,
         },

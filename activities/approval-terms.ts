@@ -13,6 +13,7 @@ import { type DataView, type OfRun, QUERIES } from '../src/protocol.ts';
 import { calledTool } from './called-tool.ts';
 import { queryRun, runIdOf, runKey } from './run-access.ts';
 import type { ActivityRuntime } from './runtime.ts';
+import { logThrown } from './thrown-by-tool.ts';
 import { isWaitOver } from './waiting-attempt.ts';
 
 /** 132 bits in base64url, as in the digest of a snapshot. */
@@ -98,6 +99,7 @@ export async function askPredicate(deciding: Deciding, call: ToolCall, data: () 
     });
     return await Promise.race([asked, late]);
   } catch (error) {
+    logThrown(runtime, { what: `"approval" of tool "${call.name}"`, agent: snapshot.name, callId: call.toolCallId }, error, 'error');
     return { reason: briefly(runtime, `Whether the call needs approval could not be told: ${errorMessage(error)}`) };
   } finally {
     timeUp.abort();

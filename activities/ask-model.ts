@@ -9,6 +9,7 @@ import type { AbortRegistry } from './abort-registry.ts';
 import { failingAs, toFailure } from './failure.ts';
 import { fitPartialText } from './fit-response.ts';
 import { thrownCode } from './models/thrown-code.ts';
+import { AS_IT_IS, withStack } from './sound-failure.ts';
 import { SpentAttempts } from './spent-attempts.ts';
 import { lastDetails } from './waiting-attempt.ts';
 
@@ -27,9 +28,9 @@ function withSpentBefore(error: unknown): unknown {
   const spent = spentIn(lastDetails());
   const failure = toFailure(error, 'model_error');
   if (spent === undefined || !(failure instanceof ApplicationFailure) || (failure.details ?? []).length > 0) return failure;
-  const { message, type, nonRetryable, nextRetryDelay } = failure;
+  const { message, type, nonRetryable, nextRetryDelay, cause } = failure;
   const details: SpentDetails = { spent };
-  return new ApplicationFailure(message, type, nonRetryable, [details], undefined, nextRetryDelay);
+  return withStack(new ApplicationFailure(message, type, nonRetryable, [details], cause, nextRetryDelay), failure, AS_IT_IS);
 }
 
 /** One call to a model. */

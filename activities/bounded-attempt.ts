@@ -5,6 +5,7 @@ import { isJsonObject } from '../src/domain/json.ts';
 import { attempt } from './attempt.ts';
 import { toFailure } from './failure.ts';
 import type { ActivityRuntime } from './runtime.ts';
+import { AS_IT_IS, withStack } from './sound-failure.ts';
 import { inTime } from './time-limit.ts';
 
 /** How attempts are bounded. */
@@ -63,12 +64,14 @@ function failureOf(error: unknown, bound: AttemptBound, elapsedMs: number): Appl
   const wait = known?.nextRetryDelay ?? Math.max(1, Math.round(Math.min(doubled, longestAttemptMs(bound))));
   const isLast = known?.nonRetryable === true || (typeof wait === 'number' && elapsedMs + wait > bound.totalMs);
   const message = known?.message ?? errorMessage(error);
-  return ApplicationFailure.create({
+  const given = ApplicationFailure.create({
     type: known?.type ?? bound.code,
     message: isLast ? `${message} (given up after ${attemptsText(attempts)} in ${(elapsedMs / 1000).toFixed(1)} s)` : message,
     nonRetryable: isLast,
     ...(isLast ? {} : { nextRetryDelay: wait }),
+    ...(failure.cause === undefined ? {} : { cause: failure.cause as Error }),
   });
+  return withStack(given, failure, AS_IT_IS);
 }
 
 function attemptsText(attempts: number): string {

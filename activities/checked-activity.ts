@@ -2,28 +2,35 @@ import { ApplicationFailure } from '@temporalio/common';
 import { cutText } from '../src/domain/cut-content.ts';
 import { toFailure } from './failure.ts';
 import type { SecretVault } from './secret-vault.ts';
+import { logStray, reportingStrays } from './stray-rejections.ts';
 import type { Fitting } from './sound-failure.ts';
 
 /**
  * An activity of which nothing leaves that its worker could not report: hooks, tools and models may throw what they
- * like. Its failures are made of sound parts, have nothing of the secrets that the vault has read, and fit; what it
+ * like, and leave promises unhandled. Its failures are made of sound parts, have nothing of the secrets that the vault has read, and fit; what it
  * returns is JSON.
  */
 export function checkedActivity<Input, Output>(
   vault: SecretVault,
   activity: (input: Input) => Promise<Output>,
 ): (input: Input) => Promise<Output> {
-  const fitting: Fitting = {
-    // Without secrets before it is cut: a part of one would not be found.
-    text: (text, maxBytes) => cutText(vault.redact(text), maxBytes),
-    json: (value) => vault.redactJson(value),
-  };
+  const fitting = withoutSecrets(vault);
   return async (input) => {
     try {
-      return requireJson(await activity(input));
+      const report = logStray((reason) => toFailure(reason, 'internal', { fitting }));
+      return requireJson(await reportingStrays(report, () => activity(input)));
     } catch (error) {
       throw toFailure(error, 'internal', { fitting });
     }
+  };
+}
+
+/** Takes out of a failure what the vault has read, and cuts what does not fit. */
+export function withoutSecrets(vault: SecretVault): Fitting {
+  return {
+    // Without secrets before it is cut: a part of one would not be found.
+    text: (text, maxBytes) => cutText(vault.redact(text), maxBytes),
+    json: (value) => vault.redactJson(value),
   };
 }
 

@@ -6,7 +6,7 @@ import type { NotifyEnded } from '../src/define/ended-hook.ts';
 import { requireKnown, wholeNumber } from '../src/define/option-checks.ts';
 import type { Resources } from '../src/define/run-context.ts';
 import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/domain/continue-as-new.ts';
-import { type Duration, milliseconds } from '../src/domain/duration.ts';
+import { type Duration, milliseconds, timerMilliseconds } from '../src/domain/duration.ts';
 import { UsageError } from '../src/domain/error.ts';
 import { DEFAULT_MISSING_TIMEOUT_MS } from '../src/domain/missing.ts';
 import type { ModelClient } from '../src/domain/model.ts';
@@ -42,16 +42,16 @@ export interface RuntimeOptions {
   payloadStore?: PayloadStore;
   /** Keeps what runs leave behind, so that nothing depends on how long the server keeps histories. Runs that begin on this worker are archived. */
   archive?: ArchiveSink;
-  /** Milliseconds that an archive which fails, or does not answer, may hold back the end of a run or its next execution: the run then goes on, and says what is not in the archive. Default 300,000. */
-  archiveTimeoutMs?: number;
+  /** How long an archive which fails, or does not answer, may hold back the end of a run or its next execution: the run then goes on, and says what is not in the archive. Default 5 minutes. */
+  archiveTimeout?: Duration;
   /** Says who decides about a call, or that they may not: called with every decision before it is applied. Without it `by` is recorded as claimed. */
   authorize?: AuthorizeDecision;
   /** Told what begins to wait for a decision: at least once, with an id that stays the same. */
   notify?: NotifyWaiting;
   /** Told how a run has ended, before its workflow closes: at least once, with an id that stays the same. */
   notifyEnded?: NotifyEnded;
-  /** Milliseconds that `notifyEnded`, where it fails or does not answer, may hold back the end of a run. Default 300,000. */
-  notifyEndedTimeoutMs?: number;
+  /** How long `notifyEnded`, where it fails or does not answer, may hold back the end of a run. Default 5 minutes. */
+  notifyEndedTimeout?: Duration;
   /** What models cost, by `provider/model`, in US dollars per million tokens: comes before the list prices that Longhaul knows. */
   prices?: Readonly<Record<string, ModelPrice>>;
   /** When a run goes on in a new execution: what one execution may hold. Default: 3,600 events, 3,400,000 bytes, 1,000 Updates; what the server suggests counts in any case. */
@@ -62,8 +62,8 @@ export interface RuntimeOptions {
    * or a text such as `30s`. Default 10 minutes.
    */
   missingTimeout?: Duration;
-  /** Milliseconds between two heartbeats of a call in flight: the time a cancellation takes to reach it from another process. Default 5,000. */
-  heartbeatMs?: number;
+  /** The time between two heartbeats of a call in flight: so long a cancellation takes to reach it from another process. Default 5 seconds. */
+  heartbeatEvery?: Duration;
   /** Characters of conversation that this process keeps in memory. Default 64 million. */
   transcriptCacheSize?: number;
 }
@@ -74,8 +74,6 @@ export interface RuntimeSurroundings extends Pick<ActivityRuntime, 'searchAttrib
   log: (line: string) => void;
 }
 
-const DEFAULT_HEARTBEAT_MS = 5_000;
-const DEFAULT_ARCHIVE_TIMEOUT_MS = 300_000;
 const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
 
 /**
@@ -97,11 +95,11 @@ export function createRuntime(options: RuntimeOptions, surroundings: RuntimeSurr
     otherActivities: new Set(),
     payloadStore: options.payloadStore,
     archive: options.archive,
-    archiveTimeoutMs: wholeNumber('the worker: "archiveTimeoutMs"', options.archiveTimeoutMs ?? DEFAULT_ARCHIVE_TIMEOUT_MS, 1),
+    archiveTimeoutMs: timerMilliseconds(options.archiveTimeout ?? '5m', 'the worker: "archiveTimeout"'),
     authorize: hook('authorize', options.authorize),
     notify: hook('notify', options.notify),
     notifyEnded: hook('notifyEnded', options.notifyEnded),
-    notifyEndedTimeoutMs: wholeNumber('the worker: "notifyEndedTimeoutMs"', options.notifyEndedTimeoutMs ?? DEFAULT_NOTIFY_ENDED_MS, 1),
+    notifyEndedTimeoutMs: timerMilliseconds(options.notifyEndedTimeout ?? DEFAULT_NOTIFY_ENDED_MS, 'the worker: "notifyEndedTimeout"'),
     prices: checkedPrices(options.prices ?? {}),
     transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
     snapshots: new SnapshotCache(),
@@ -112,7 +110,7 @@ export function createRuntime(options: RuntimeOptions, surroundings: RuntimeSurr
     identity: `${process.pid}@${hostname()}`,
     waitedFor: new WaitedFor(),
     missingTimeoutMs: milliseconds(options.missingTimeout ?? DEFAULT_MISSING_TIMEOUT_MS, 'the worker: "missingTimeout"'),
-    heartbeatMs: options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS,
+    heartbeatMs: timerMilliseconds(options.heartbeatEvery ?? '5s', 'the worker: "heartbeatEvery"'),
     searchAttributes,
   };
 }

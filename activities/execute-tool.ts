@@ -32,6 +32,8 @@ export interface Executed {
   asksRetry?: true;
   /** What the tool threw, where that may be tried again. */
   thrown?: { error: unknown };
+  /** What the tool threw in order to say something to the model: a `ToolFailure` or a `ModelRetry`. */
+  said?: { error: unknown };
   /** Milliseconds. */
   durationMs: number;
 }
@@ -63,8 +65,8 @@ async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Pr
 
 function thrown(name: string, error: unknown): Outcome {
   const message = errorMessage(error) || `Tool '${name}' failed without a message`;
-  if (isModelRetry(error)) return { ...failure(tryAgain(message)), asksRetry: true };
-  return isToolFailure(error) ? failure(message) : { ...failure(message), thrown: { error } };
+  if (isModelRetry(error)) return { ...failure(tryAgain(message)), asksRetry: true, said: { error } };
+  return isToolFailure(error) ? { ...failure(message), said: { error } } : { ...failure(message), thrown: { error } };
 }
 
 /** What a tool returned, or `verify` in its stead, as a result. */

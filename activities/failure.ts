@@ -5,7 +5,16 @@ import { ERROR_CODES, errorCode, type ErrorCode } from '../src/domain/error.ts';
 import { missingDetails } from '../src/domain/missing-details.ts';
 import { isInstance, memberOf } from '../src/domain/thrown.ts';
 import { MissingHere } from './missing-here.ts';
-import { AS_IT_IS, type Fitting, messageOf, soundApplicationFailure, soundCancellation, type SoundFailure } from './sound-failure.ts';
+import {
+  AS_IT_IS,
+  causeOf,
+  type Fitting,
+  messageOf,
+  soundApplicationFailure,
+  soundCancellation,
+  type SoundFailure,
+  withStack,
+} from './sound-failure.ts';
 import { soundWait } from './sound-wait.ts';
 
 /** How a failure is made, beside its code. */
@@ -28,14 +37,18 @@ export function toFailure(error: unknown, otherwise: ErrorCode, { details, fitti
   const wait = soundWait(memberOf(error, 'retryAfterMs')) ?? 0;
   const said = isInstance(error, MissingHere) ? missingDetails(error.missing) : details;
   const isRetryable = ERROR_CODES[code].retryable && !isInstance(error, MissingHere);
-  return ApplicationFailure.create({
+  const cause = causeOf(error, fitting);
+  const failure = ApplicationFailure.create({
     type: code,
     message: messageOf(error, fitting),
     nonRetryable: !isRetryable,
     // No wait at all would replace Temporal's own.
     ...(wait > 0 ? { nextRetryDelay: wait } : {}),
     ...(said === undefined ? {} : { details: [said] }),
+    ...(cause === undefined ? {} : { cause }),
   });
+  // Where it was thrown, as the log and the Temporal UI show it.
+  return withStack(failure, error, fitting);
 }
 
 /** An activity whose errors of ours reach Temporal as the failures that the table of codes says; any other error is `otherwise`. `details` go with them. */

@@ -25,6 +25,7 @@ import { shortId } from './short-id.ts';
 import { soundWait } from './sound-wait.ts';
 import { keptChanges } from './tool-changes.ts';
 import { toolContext } from './tool-context.ts';
+import { failureOfTool, logThrown, type Thrower } from './thrown-by-tool.ts';
 import { timeLimit, ToolTimeout } from './tool-timeout.ts';
 import { attemptNumber, attemptsAllowed, lastDetails } from './waiting-attempt.ts';
 
@@ -83,6 +84,8 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
     if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);
     if (executed.thrown !== undefined && isTriedAgain(call, executed.thrown.error))
       throw retryable(runtime, executed, executed.thrown.error);
+    if (executed.thrown !== undefined) logThrown(runtime, throwerOf(call), executed.thrown.error, 'error');
+    if (executed.said !== undefined) logThrown(runtime, throwerOf(call), executed.said.error, 'debug');
     return await toolOutput(runtime, call, executed, Object.fromEntries(changes));
   } catch (error) {
     if (!hasBegun) throw error;
@@ -99,11 +102,16 @@ async function endOfAttempt(runtime: ActivityRuntime, call: Call, own: Attempt, 
   if (happensOnce(call) && !own.isGivenUp()) return lost(runtime, call, error);
   if (!isInstance(error, ToolTimeout)) throw error;
   if (isTriedAgain(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
+  logThrown(runtime, throwerOf(call), error, 'error');
   return toolOutput(runtime, call, {
     content: [`${error.message} (${attemptsText(attemptNumber())})`],
     isError: true,
     durationMs: error.afterMs,
   });
+}
+
+function throwerOf({ name, input: { agentName: agent, step, callId } }: Call): Thrower {
+  return { what: `Tool "${name}"`, agent, step, callId };
 }
 
 /** By what is pinned for the run, or by what the tool says now: whichever is stricter. */
@@ -134,8 +142,7 @@ function retryable(runtime: ActivityRuntime, { content }: Executed, error: unkno
   const asked = soundWait(memberOf(error, 'retryAfterMs')) ?? 0;
   // While a local call waits, the task of its run does.
   const wait = activityInfo().isLocal ? Math.min(asked, MAX_LOCAL_TIMEOUT_MS) : asked;
-  return ApplicationFailure.create({
-    type: 'tool_failed',
+  return failureOfTool(runtime, error, {
     // Without secrets before it is cut: a part of one would not be found.
     message: cutText(runtime.secrets.redact(resultText(content)), BYTE_BUDGETS.errorMessage),
     ...(wait > 0 ? { nextRetryDelay: wait } : {}),

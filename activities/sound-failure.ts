@@ -86,13 +86,14 @@ function nameOf(error: unknown): string {
 }
 
 /** The stack of what was thrown in the place of our own, which says nothing. */
-function withStack<Failure extends Error>(failure: Failure, error: unknown, fitting: Fitting): Failure {
+export function withStack<Failure extends Error>(failure: Failure, error: unknown, fitting: Fitting): Failure {
   const stack = memberOf(error, 'stack');
   failure.stack = typeof stack === 'string' ? fitting.text(stack.toWellFormed(), BYTE_BUDGETS.errorMessage) : '';
   return failure;
 }
 
-function causeOf(error: unknown, fitting: Fitting, above: readonly unknown[] = []): Error | undefined {
+/** What caused it, and what caused that, made of sound parts; undefined where nothing is named. */
+export function causeOf(error: unknown, fitting: Fitting, above: readonly unknown[] = []): Error | undefined {
   const cause = memberOf(error, 'cause');
   const path = [...above, error];
   if (cause === undefined || cause === null || path.includes(cause)) return undefined;

@@ -2,7 +2,7 @@ import type { AnyTool } from '../src/define/tool-definition.ts';
 import type { VerifiedOutcome } from '../src/define/tool-policy-options.ts';
 import { LonghaulError } from '../src/domain/error.ts';
 import type { VerifyCallInput, VerifyCallOutput } from '../src/protocol.ts';
-import { attempt } from './attempt.ts';
+import { type Attempt, attempt } from './attempt.ts';
 import { calledTool } from './called-tool.ts';
 import { toOutcome } from './execute-tool.ts';
 import { failingAs } from './failure.ts';
@@ -24,28 +24,38 @@ async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Pro
   if (tool === undefined) throw runtime.registry.missingTool(agentName, name, input.mcp?.server);
   const verify = verifierOf(tool);
   return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (own) => {
-    const { deps, state } = await dataFor(input);
     const limit = timeLimit(name, input.timeoutMs ?? 60_000, (reason) => own.abort(reason));
     try {
-      const parts = {
-        deps: runtime.registry.deps(agentName, deps),
-        state,
-        resources: await runtime.resourcePool.use(tool.resources),
-        changes: new Map(),
-        attempt: own,
-      };
-      const context = toolContext(runtime, input, parts);
-      const found = clearly(name, await limit.race(Promise.resolve(verify(context.idempotencyKey, context as never))));
-      if (!found.happened) return { happened: false, tool: name };
-      const executed = { ...(await toOutcome(tool, found.result)), durationMs: 0 };
-      return {
-        happened: true,
-        output: await toolOutput(runtime, { input, name, tool, args: {}, deps, state, resources: parts.resources }, executed),
-      };
+      // Whatever of it does not end, such as a resource that opens or a payload store, it would hold the slot for ever.
+      return await limit.race(askVerifier(runtime, input, { tool, verify, attempt: own }));
     } finally {
       limit.clear();
     }
   });
+}
+
+/** Who is asked, and in which attempt. */
+interface Asking {
+  tool: AnyTool;
+  verify: NonNullable<AnyTool['verify']>;
+  attempt: Attempt;
+}
+
+async function askVerifier(
+  runtime: ActivityRuntime,
+  input: VerifyCallInput,
+  { tool, verify, attempt: own }: Asking,
+): Promise<VerifyCallOutput> {
+  const { tool: name, agentName } = input;
+  const { deps, state } = await dataFor(input);
+  const resources = await runtime.resourcePool.use(tool.resources);
+  const parts = { deps: runtime.registry.deps(agentName, deps), state, resources, changes: new Map(), attempt: own };
+  const context = toolContext(runtime, input, parts);
+  own.throwIfAborted();
+  const found = clearly(name, await verify(context.idempotencyKey, context as never));
+  if (!found.happened) return { happened: false, tool: name };
+  const executed = { ...(await toOutcome(tool, found.result)), durationMs: 0 };
+  return { happened: true, output: await toolOutput(runtime, { input, name, tool, args: {}, deps, state, resources }, executed) };
 }
 
 /** What says neither is not taken for a no: the call may have happened. */

@@ -85,7 +85,7 @@ async function playTurn({ client, connection, bundlePath }: Stage, options: Crow
     providers: { fake: model },
     connection,
     namespace: client.temporal.options.namespace,
-    shutdownGraceMs: 1_000,
+    shutdownGrace: 1_000,
     ...cache,
     worker: { maxCachedWorkflows, workflowBundle: { codePath: bundlePath }, interceptors: { activity: [clock.interceptor] } },
   });

@@ -28,7 +28,7 @@ export async function longhaulSide(
     address,
     namespace,
     taskQueue: TASK_QUEUE,
-    shutdownGraceMs: 1_000,
+    shutdownGrace: 1_000,
     ...codecOptions(codec),
     worker: { bundlerOptions: AS_PUBLISHED, interceptors: { activity: [clock.interceptor] } },
   });

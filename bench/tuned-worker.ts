@@ -59,7 +59,7 @@ export class TunedWorker {
       connection,
       namespace,
       taskQueue: tuned.#taskQueue,
-      shutdownGraceMs: 1_000,
+      shutdownGrace: 1_000,
       worker: { ...option.worker, workflowBundle: { codePath: bundlePath } },
     });
     const running = worker.run();

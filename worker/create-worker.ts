@@ -2,15 +2,20 @@ import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker
 import type { ResourceHealth } from '../activities/live-resource.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { ResourcesOfAgents, ResourcesOption } from '../src/define/needed-resources.ts';
-import { LonghaulError } from '../src/domain/error.ts';
+import { nonEmpty, requireKnown } from '../src/define/option-checks.ts';
+import { type Duration, timerMilliseconds } from '../src/domain/duration.ts';
+import { LonghaulError, UsageError } from '../src/domain/error.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol.ts';
 import { unreachable } from '../src/client/connect.ts';
 import { resolveServer } from '../src/client/server-address.ts';
-import { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
+import type { LogOptions } from '../src/log/log-choice.ts';
+import { checkParts } from './check-parts.ts';
+import { installLog } from './install-log.ts';
+import { LonghaulPlugin, PLUGIN_OPTIONS, type LonghaulPluginOptions } from './plugin.ts';
 import { requireSupport } from './versioning.ts';
 
 /** What a worker is made of: the agents it runs, where it connects, and what else of Temporal it is to serve. */
-export interface CreateWorkerOptions extends LonghaulPluginOptions {
+export interface CreateWorkerOptions extends LonghaulPluginOptions, LogOptions {
   /** A connection that exists. Otherwise one is made from `address`, the environment and the CLI's profile. */
   connection?: NativeConnection;
   /** `host:port`. */
@@ -20,14 +25,29 @@ export interface CreateWorkerOptions extends LonghaulPluginOptions {
   taskQueue?: string;
   /** A module of your own workflows, to run in the same worker. */
   workflowsPath?: string;
-  /** Milliseconds that calls in flight may go on after a shutdown began (SIGTERM, or `shutdown()`), before they are handed to another worker. Default 300,000. */
-  shutdownGraceMs?: number;
+  /** How long calls in flight may go on after a shutdown began (SIGTERM, or `shutdown()`), before they are handed to another worker. Default 5 minutes; 0 for not at all. */
+  shutdownGrace?: Duration;
   /** Options of the Temporal Worker, for tuning. By default it has slots for 500 activities, 500 local ones and 200 workflow tasks, and else what the SDK has. */
   worker?: Omit<
     Partial<WorkerOptions>,
     'connection' | 'namespace' | 'taskQueue' | 'workflowsPath' | 'shutdownGraceTime' | 'shutdownForceTime'
   >;
 }
+
+/** The options that no plugin has, by their names: one that is added to the type is missed here by the compiler. */
+type OwnOption = Exclude<keyof CreateWorkerOptions, keyof LonghaulPluginOptions>;
+
+const OWN: Record<OwnOption, true> = {
+  connection: true,
+  address: true,
+  namespace: true,
+  taskQueue: true,
+  workflowsPath: true,
+  shutdownGrace: true,
+  logLevel: true,
+  logFormat: true,
+  worker: true,
+};
 
 /** A worker that runs agents. */
 export interface LonghaulWorker {
@@ -53,7 +73,6 @@ export interface WorkerHealth {
   readonly resources: Readonly<Record<string, ResourceHealth>>;
 }
 
-const DEFAULT_GRACE_MS = 300_000;
 /**
  * Agents wait, for models and for whatever their tools ask, and hardly compute: how many may wait at once is not what
  * should limit a worker. The SDK's own numbers are 100, 100 and 40. A task of a workflow waits for its local calls.
@@ -67,14 +86,15 @@ const SLOTS = {
 const FORCE_AFTER_GRACE_MS = 30_000;
 
 /**
- * Creates a worker for agents. Throws a UsageError for agents or tools that contradict each other and for versioning
- * that the server lacks, `server_unreachable` with the address where no server answers, `encryption_key_missing` where
+ * Creates a worker for agents. Throws a UsageError for unknown options, agents or tools that contradict each other, and
+ * versioning that the server lacks, `server_unreachable` with the address where no server answers, `encryption_key_missing` where
  * the key to encrypt with cannot be had, and `resource_unavailable` for a resource that cannot be opened.
  */
 export async function createWorker<const Agents extends readonly AnyAgent[]>(
   options: CreateWorkerOptions & { agents: Agents } & ResourcesOption<ResourcesOfAgents<Agents>>,
 ): Promise<LonghaulWorker> {
-  const plugin = new LonghaulPlugin(options);
+  const plugin = new LonghaulPlugin(checkedOptions(options));
+  installLog(options);
   const { connection: server, namespace } = resolveServer(options);
   const taskQueue = options.taskQueue ?? DEFAULT_TASK_QUEUE;
   const connection = options.connection ?? (await connect(server));
@@ -111,6 +131,20 @@ export async function createWorker<const Agents extends readonly AnyAgent[]>(
   };
 }
 
+/** Checks the options of a worker. Returns what of them is for the plugin. */
+function checkedOptions(options: CreateWorkerOptions): LonghaulPluginOptions {
+  requireKnown('the worker', options, [...Object.keys(PLUGIN_OPTIONS), ...Object.keys(OWN)]);
+  checkParts('the worker', options);
+  for (const name of ['address', 'namespace', 'taskQueue', 'workflowsPath'] as const) {
+    if (options[name] !== undefined) nonEmpty(`the worker: "${name}"`, options[name]);
+  }
+  if (options.connection !== undefined && options.address !== undefined) {
+    throw new UsageError('the worker has both "connection" and "address": leave one of them out');
+  }
+  const ofPlugin = Object.entries(options).filter(([name]) => Object.hasOwn(PLUGIN_OPTIONS, name));
+  return { ...Object.fromEntries(ofPlugin), agents: options.agents, providers: options.providers };
+}
+
 async function healthOf(worker: Worker, plugin: LonghaulPlugin): Promise<WorkerHealth> {
   const resources = await plugin.resourceHealth();
   const state = worker.getState();
@@ -126,9 +160,9 @@ interface WorkerPlace {
   plugin: LonghaulPlugin;
 }
 
-function workerOptions({ worker = {}, workflowsPath, shutdownGraceMs }: CreateWorkerOptions, place: WorkerPlace): WorkerOptions {
+function workerOptions({ worker = {}, workflowsPath, shutdownGrace = '5m' }: CreateWorkerOptions, place: WorkerPlace): WorkerOptions {
   const { plugin, ...rest } = place;
-  const graceMs = shutdownGraceMs ?? DEFAULT_GRACE_MS;
+  const graceMs = timerMilliseconds(shutdownGrace, 'the worker: "shutdownGrace"', { least: 0 });
   return {
     // A tuner gives out slots by itself, and takes no numbers beside it.
     ...(worker.tuner === undefined ? SLOTS : {}),

@@ -32,3 +32,4 @@ export { COMMAND_RECORDER_MODULE } from './replay-bundle.ts';
 export { Replayer, type ReplayerOptions, type ReplayVerdict } from './replayer.ts';
 export type { Divergence } from './replay-divergence.ts';
 export type { Versioning, VersioningBehavior } from './versioning.ts';
+export type { LogFormat, LogLevel, LogOptions } from '../src/log/log-choice.ts';

@@ -5,12 +5,15 @@ import { createRuntime, type RuntimeOptions } from '../activities/create-runtime
 import { createActivities } from '../activities/index.ts';
 import type { ResourceHealth } from '../activities/live-resource.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
+import { watchStrays } from '../activities/stray-rejections.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import type { EncryptionCodec } from '../src/codec/encryption-codec.ts';
 import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
+import { requireKnown } from '../src/define/option-checks.ts';
 import { UsageError } from '../src/domain/error.ts';
 import type { LonghaulSinks } from '../workflows/cancel-sink.ts';
 import { checkBundle } from './bundle-check.ts';
+import { checkParts } from './check-parts.ts';
 import { otherActivities } from './other-activities.ts';
 import { combinedWorkflows, INTERCEPTOR_MODULES, PAYLOAD_CONVERTER_MODULE, resolveSdk } from './combined-workflows.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
@@ -24,11 +27,33 @@ export interface LonghaulPluginOptions extends RuntimeOptions {
   versioning?: Versioning;
 }
 
+/** Those options by their names: one that is added to the type is missed here by the compiler. */
+export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
+  agents: true,
+  providers: true,
+  resources: true,
+  secrets: true,
+  payloadStore: true,
+  archive: true,
+  archiveTimeout: true,
+  authorize: true,
+  notify: true,
+  notifyEnded: true,
+  notifyEndedTimeout: true,
+  prices: true,
+  continueAsNew: true,
+  missingTimeout: true,
+  heartbeatEvery: true,
+  transcriptCacheSize: true,
+  codec: true,
+  versioning: true,
+};
+
 /**
  * Adds Longhaul to a Worker that a team already has: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`.
  * It brings the `agentRun` workflow beside the worker's own, the activities, and the fast way of a cancellation.
  * A bundle built ahead needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`.
- * Throws a UsageError for a codec that cannot be used, duplicate agents, missing providers, prices that are none, a tool that
+ * One plugin is for workers of one namespace. Throws a UsageError for unknown options, a codec that cannot be used, duplicate agents, missing providers, prices that are none, a tool that
  * spills without a payload store, tools that need a resource which is missing, tools named like an activity that exists,
  * and versioning that the server lacks (where the worker is run).
  */
@@ -37,11 +62,15 @@ export class LonghaulPlugin extends SimplePlugin {
   readonly #encrypts: boolean;
   readonly #encryption: EncryptionCodec;
   readonly #versioning: Versioning | undefined;
+  /** What its workers serve: what is known of a namespace holds for no other. */
+  #namespace: string | undefined;
   #connection: SystemInfoAccess | undefined;
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
 
   constructor(options: LonghaulPluginOptions) {
     // Options that cannot be used are refused here, not when a worker is made.
+    requireKnown('the plugin', options, Object.keys(PLUGIN_OPTIONS));
+    checkParts('the plugin', options);
     const codecs = createCodecs(options.codec);
     super({ name: 'longhaul', dataConverter: (existing) => withCodec(existing, options.codec, codecs) });
     [, this.#encryption] = codecs;
@@ -57,6 +86,7 @@ export class LonghaulPlugin extends SimplePlugin {
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
     checkBundle(options.workflowBundle, { encrypts: this.#encrypts });
+    this.#requireOneNamespace(options.namespace ?? 'default');
     const { registry } = this.#runtime;
     const { names, fallback } = otherActivities(options.activities, registry.hasMcpServers);
     for (const name of names) this.#runtime.otherActivities.add(name);
@@ -89,9 +119,11 @@ export class LonghaulPlugin extends SimplePlugin {
     if (!this.#runtime.resourcePool.isOpen) await opening;
     const { mcp } = this.#runtime;
     mcp.start();
+    const unwatch = watchStrays();
     try {
       await super.runWorker(worker, next);
     } finally {
+      unwatch();
       await Promise.all([this.closeResources(), mcp.close()]);
     }
   }
@@ -163,6 +195,14 @@ export class LonghaulPlugin extends SimplePlugin {
         },
       },
     };
+  }
+
+  #requireOneNamespace(namespace: string): void {
+    this.#namespace ??= namespace;
+    if (this.#namespace === namespace) return;
+    throw new UsageError(
+      `this LonghaulPlugin serves the namespace "${this.#namespace}" already, and a worker of "${namespace}" was given it too: make one plugin for each namespace`,
+    );
   }
 
   async #ensureSearchAttributes(connection: SearchAttributeAccess, namespace: string): Promise<KnownSearchAttributes> {

@@ -115,6 +115,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function coreMessage(text: string, workflowType: string): string {
   const quoted = /message: ("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
   const message = quoted === undefined ? text : String(JSON.parse(quoted.replaceAll("\\'", "'")));
-  if (message.includes('no such function is exported')) return `The code has no workflow of type "${workflowType}"`;
+  if (message.includes('no such function is exported')) {
+    return `The code has no workflow of type "${workflowType}": it is no run of an agent. Name the module that has it with --workflows (workflowsPath)`;
+  }
   return message.replace(/^\[TMPRL1100\] Nondeterminism error: /, '');
 }

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { CancellationScope, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, patched, workflowInfo } from '@temporalio/workflow';
 import type { AnyAgent, DepsOption, ResultOf } from '../src/define/agent-definition.ts';
 import type { ContentPart } from '../src/domain/content.ts';
 import { isJsonObject } from '../src/domain/json.ts';
@@ -10,7 +10,7 @@ import { executeRun } from './execute-run.ts';
 import { runInputOf, type StartedRun } from './run-input.ts';
 import { registerMessages } from './run-messages.ts';
 import { registerQueries } from './run-queries.ts';
-import { checkStart } from './run-start.ts';
+import { type CheckedStart, checkStart, type RunIdentity } from './run-start.ts';
 
 /** How `runAgent` runs an agent inside the history of the current workflow: with the deps that it takes. */
 export type InlineOptions<GivenDeps = unknown> = InlineRunOptions & DepsOption<GivenDeps>;
@@ -46,15 +46,7 @@ export async function runInline<Agent extends AnyAgent>(
   const key = keyOf(carriedKey(options.carry, workflowId) ?? options.key ?? nextKey(agent));
   const isContinued = continuedFromExecutionRunId !== undefined;
   const identity = { runId: `${workflowId}/${key}`, key, startedAt: Date.now(), isContinued };
-  const checked = checkStart(
-    options.carry === undefined ? runInputOf(agent, input, options) : ({ carry: options.carry } satisfies CarriedInput),
-    identity,
-  );
-  if (!checked.ok) {
-    keys.delete(key);
-    throw ApplicationFailure.create({ type: checked.code, message: checked.problem, nonRetryable: true });
-  }
-  const { run, start } = checked;
+  const { run, start } = startOf(agent, input, { options, identity });
   registerQueries(run);
   registerMessages(run);
   const end = await executeRun(run, start, NOTHING_TO_OBSERVE);
@@ -62,6 +54,29 @@ export async function runInline<Agent extends AnyAgent>(
   const scope = CancellationScope.current();
   if (scope.consideredCancelled) await scope.cancelRequested;
   return end.type === 'continue' ? end : { type: 'finished', result: new RunResult<unknown>(end.result) as ResultOf<Agent> };
+}
+
+/** What the run begins with. Where its input is refused, its key is free again, and the run is not counted. */
+function startOf<Deps>(
+  agent: string,
+  input: string | ContentPart[],
+  { options, identity }: { options: InlineOptions<Deps>; identity: RunIdentity & { key: string } },
+): Extract<CheckedStart, { ok: true }> {
+  const { key } = identity;
+  try {
+    const { carry } = options;
+    const checked = checkStart(carry === undefined ? runInputOf(agent, input, options) : ({ carry } satisfies CarriedInput), identity);
+    if (checked.ok) return checked;
+    keys.delete(key);
+    throw ApplicationFailure.create({ type: checked.code, message: checked.problem, nonRetryable: true });
+  } catch (error) {
+    // The key is part of what tools are given as their idempotency key: a run that is replayed keeps its own.
+    if (patched('inline-refusals')) {
+      keys.delete(key);
+      used.delete(key);
+    }
+    throw error;
+  }
 }
 
 /** The carry comes from the input of the workflow around, and is checked after it has a key. */

@@ -45,12 +45,14 @@ function update(run: LiveRun, name: keyof typeof UPDATES, input: unknown): unkno
 async function answered(run: LiveRun, receipt: DecisionReceipt): Promise<DecisionReceipt> {
   const { id } = receipt.decision;
   run.answering += 1;
+  run.inbox.awaitVerdict(id);
   try {
     await condition(() => run.inbox.verdictOn(id) !== undefined || run.ending);
+    return { ...receipt, decision: decided(run, run.inbox.verdictOn(id)) };
   } finally {
+    run.inbox.forgetVerdict(id);
     run.answering -= 1;
   }
-  return { ...receipt, decision: decided(run, run.inbox.verdictOn(id)) };
 }
 
 function isDecision(receipt: unknown): receipt is DecisionReceipt {

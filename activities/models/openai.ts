@@ -1,3 +1,5 @@
+import { requireKnown } from '../../src/define/option-checks.ts';
+import { type Duration, timerMilliseconds } from '../../src/domain/duration.ts';
 import { ModelCallError, UsageError } from '../../src/domain/error.ts';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../src/domain/model.ts';
 import { requireRealModelsAllowed } from '../../src/model/real-models.ts';
@@ -24,8 +26,8 @@ export interface OpenAIOptions {
   /** The API to speak. Default: `responses` with OpenAI, `chat` (Chat Completions) with every other server. */
   api?: 'chat' | 'responses';
   organization?: string;
-  /** Milliseconds without a sign of life after which a call is given up, to be tried again. The default is 5 minutes. */
-  timeoutMs?: number;
+  /** After this long without a sign of life a call is given up, to be tried again. The default is 5 minutes. */
+  timeout?: Duration;
   /** Sent with every request. */
   headers?: Record<string, string>;
   /** What the server can take, where it is less than OpenAI's. */
@@ -33,23 +35,18 @@ export interface OpenAIOptions {
 }
 
 const OPENAI_URL = 'https://api.openai.com/v1';
-const DEFAULT_TIMEOUT_MS = 300_000;
 /** Keys that are kept at hand: one for each tenant, say. */
 const MAX_CLIENTS = 100;
-/** The longest that a timer can run. */
-const MAX_TIMEOUT_MS = 2_147_483_647;
+const OPTIONS = ['apiKey', 'baseURL', 'api', 'organization', 'timeout', 'headers', 'capabilities'];
 
 /**
  * A model client for OpenAI and for every server that speaks its API (vLLM, Ollama, llama.cpp, gateways). Nothing is
  * read or opened before the first call. Throws a `UsageError` for options that cannot work.
  */
 export function openai(options: OpenAIOptions = {}): ModelClient {
+  requireKnown('openai', options, OPTIONS);
   const url = parseUrl(options.baseURL || process.env['OPENAI_BASE_URL'] || OPENAI_URL);
-  const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-  if (!Number.isInteger(timeoutMs) || timeoutMs <= 0 || timeoutMs > MAX_TIMEOUT_MS) {
-    throw new UsageError(`openai: "timeoutMs" is ${timeoutMs}: give a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}`);
-  }
-  return new OpenAIModelClient(options, url, timeoutMs);
+  return new OpenAIModelClient(options, url, timerMilliseconds(options.timeout ?? '5m', 'openai: "timeout"'));
 }
 
 class OpenAIModelClient implements ModelClient {

@@ -50,7 +50,7 @@ export async function localSides(
     address,
     namespace,
     taskQueue: TASK_QUEUE,
-    shutdownGraceMs: 1_000,
+    shutdownGrace: 1_000,
     workflowsPath: fileURLToPath(new URL('workflow.ts', import.meta.url)),
     worker: {
       bundlerOptions: AS_PUBLISHED,

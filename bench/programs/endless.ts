@@ -20,7 +20,7 @@ const worker = await createWorker({
   providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }) },
   connection: await NativeConnection.connect({ address }),
   namespace,
-  shutdownGraceMs: 1_000,
+  shutdownGrace: 1_000,
   worker: { workflowBundle: { codePath: bundlePath }, interceptors: { activity: [clock.interceptor] } },
 });
 const running = worker.run();

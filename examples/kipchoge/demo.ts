@@ -83,7 +83,7 @@ async function startWorker({ agent, client }: DemoModel, server: DevServer): Pro
     taskQueue: TASK_QUEUE,
     agents: [agent],
     providers: { openai: client },
-    shutdownGraceMs: GRACE_MS,
+    shutdownGrace: GRACE_MS,
   });
   const running = worker.run();
   const failed = new Promise<never>((_, reject) => void running.catch(reject));

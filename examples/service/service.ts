@@ -39,7 +39,7 @@ async function answer(client: LonghaulClient, request: IncomingMessage): Promise
 
   const { status, currentStep, usage } = await handle.status();
   if (status === 'running') return { status: 200, body: { status, step: currentStep, tokens: usage.totalTokens } };
-  const result = await handle.result({ timeoutMs: 5_000 });
+  const result = await handle.result({ timeout: '5s' });
   return { status: 200, body: { status: result.status, answer: result.output, summary: result.summary() } };
 }
 

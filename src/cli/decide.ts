@@ -6,7 +6,7 @@ import type { DecisionReceipt } from '../protocol.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
 import { DECIDED } from './decision-text.ts';
 import { osUser } from './os-user.ts';
-import { printableLine } from './output.ts';
+import { printableLine } from '../domain/printable.ts';
 import { underId } from './request-id.ts';
 import { shellCommand } from '../domain/shell-command.ts';
 import { serverOptions } from './server-options.ts';

@@ -11,13 +11,15 @@ import { USUAL_CODEC_PORT } from './codec-server.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
 import { type DevCodecServer, startDevCodecServer } from './dev-codec.ts';
 import { EXIT_CODES } from './exit-codes.ts';
+import type { LogChoice } from '../log/log-choice.ts';
+import { flaggedLog, type LogFlags } from './log-flags.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
 import { serveAgents } from './serve-agents.ts';
 import { findUi } from './ui-link.ts';
 import { resolvePlace } from './with-client.ts';
 
 /** The options of `longhaul dev`. */
-export interface DevFlags extends ServerFlags {
+export interface DevFlags extends ServerFlags, LogFlags {
   agents?: string;
   port?: number;
   uiPort?: number;
@@ -34,6 +36,7 @@ const DEFAULT_GRACE_MS = 10_000;
 
 /** Runs a local server, and a worker where there are agents, until Ctrl-C; then drains the worker and ends the server. */
 export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
+  const log = flaggedLog(flags, io.terminal.env);
   const agentsModule = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents);
   const codec = chosenCodec(flags, io.terminal.env);
   const codecServer = await startDevCodecServer(codec, () => usualPort(USUAL_CODEC_PORT, dimly(io)), dimly(io));
@@ -41,7 +44,7 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
     const server = await provideServer(io, flags, codecServer);
     try {
       const place: Place = { server, codecServer };
-      if (agentsModule !== undefined) return await work(io, { ...place, flags, codec, agentsModule });
+      if (agentsModule !== undefined) return await work(io, { ...place, flags, log, codec, agentsModule });
       await announce(io, { ...place, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agentsModule });
       await untilAborted(io.terminal.signal);
       return EXIT_CODES.ok.code;
@@ -100,9 +103,21 @@ async function usualPort(port: number, say: (line: string) => void): Promise<num
 
 async function work(
   io: CommandIo,
-  { flags, server, codecServer, codec, agentsModule }: Place & { flags: DevFlags; codec: CodecOptions; agentsModule: AgentsModule },
+  {
+    flags,
+    log,
+    server,
+    codecServer,
+    codec,
+    agentsModule,
+  }: Place & {
+    flags: DevFlags;
+    log: LogChoice;
+    codec: CodecOptions;
+    agentsModule: AgentsModule;
+  },
 ): Promise<number> {
-  await installQuietRuntime(io.output);
+  await installQuietRuntime(io.output, log);
   const { address, namespace } = server;
   const startedHere = server.cliPath !== undefined;
   if (!startedHere) await checkNamespace(io, { address, namespace });

@@ -5,7 +5,8 @@ import type { JsonValue } from '../domain/json.ts';
 import { outputText } from '../domain/output-text.ts';
 import { resultText } from '../domain/tool-text.ts';
 import { happeningText } from './happening-text.ts';
-import { type Look, printable } from './output.ts';
+import { printable } from '../domain/printable.ts';
+import { type Look } from './output.ts';
 import { spentText, usageText } from './usage-text.ts';
 import { wrapText } from './wrap-text.ts';
 

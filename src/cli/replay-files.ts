@@ -17,7 +17,10 @@ export async function* runsInFiles(paths: readonly string[]): AsyncGenerator<Rep
 
 async function filesAt(path: string): Promise<string[]> {
   const found = await stat(path).catch(() => undefined);
-  if (found === undefined) throw new UsageError(`There is no file or folder "${path}" to replay`);
+  if (found === undefined)
+    throw new UsageError(
+      `There is no file or folder "${path}" to replay: name one, or a run of the server with --query "WorkflowId = '…'"`,
+    );
   if (!found.isDirectory()) return [path];
   const files = (await readdir(path)).filter((name) => name.endsWith('.json')).toSorted();
   if (files.length === 0) throw new UsageError(`The folder "${path}" holds no histories: files that end in ".json" are looked for`);

@@ -69,7 +69,7 @@ async function replayRun(replayer: Replayer, run: ReplayedRun): Promise<ReplayRe
 
 function summary({ ok, diverged, failed }: Record<ReplayReport['verdict'], number>): string {
   const runs = ok + diverged + failed;
-  if (runs === 0) return 'No runs to replay.';
+  if (runs === 0) return 'No runs to replay: without --type, runs of agents are looked for, and no workflows of your own.';
   const bad = [diverged === 0 ? '' : `${diverged} diverged`, failed === 0 ? '' : `${failed} failed`].filter((text) => text !== '');
   return `${ok} of ${runs} ${runs === 1 ? 'run goes' : 'runs go'} on with this code${bad.length === 0 ? '.' : `; ${bad.join(', ')}.`}`;
 }

@@ -4,7 +4,8 @@ import type { AggregatedUsage } from '../domain/usage.ts';
 import { dollars } from '../domain/dollars.ts';
 import { missingText } from '../domain/missing.ts';
 import { eventsText } from '../domain/not-archived.ts';
-import { type Look, type Output, printable, printableLine } from './output.ts';
+import { printable, printableLine } from '../domain/printable.ts';
+import type { Look, Output } from './output.ts';
 import { pointInTime } from './point-in-time.ts';
 import type { RunView } from './run-view.ts';
 

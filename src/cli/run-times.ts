@@ -1,14 +1,20 @@
 import type { LonghaulClient } from '../client/longhaul-client.ts';
+import { requireRun } from '../client/foreign-workflow.ts';
+import { reaching } from '../client/reach.ts';
+import { checkRunId } from '../client/run-id.ts';
 import { runNotFound } from '../client/run-outcome.ts';
 import { withoutMemos } from '../client/without-memos.ts';
 
-/** When a run's workflow started, and when it closed, where it has. Throws `run_not_found`. */
+/** When a run's workflow started, and when it closed, where it has. Throws `run_not_found`, and `not_a_run` for a workflow of the user's own. */
 export async function runTimes({ temporal }: LonghaulClient, runId: string): Promise<{ start: Date; close: Date | undefined }> {
-  try {
-    const { startTime, closeTime } = await withoutMemos(temporal).workflow.getHandle(runId).describe();
-    return { start: startTime, close: closeTime };
-  } catch (error) {
-    if (error instanceof Error && error.name === 'WorkflowNotFoundError') throw runNotFound(temporal, runId);
-    throw error;
-  }
+  return reaching(temporal, async () => {
+    try {
+      const { startTime, closeTime, type } = await withoutMemos(temporal).workflow.getHandle(checkRunId(runId)).describe();
+      requireRun(temporal, runId, type);
+      return { start: startTime, close: closeTime };
+    } catch (error) {
+      if (error instanceof Error && error.name === 'WorkflowNotFoundError') throw runNotFound(temporal, runId);
+      throw error;
+    }
+  });
 }

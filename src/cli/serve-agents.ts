@@ -32,7 +32,7 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
     ...agentsModule.more,
     ...(agentsModule.archive === undefined ? {} : { archive: agentsModule.archive }),
     ...(agentsModule.payloadStore === undefined ? {} : { payloadStore: agentsModule.payloadStore }),
-    shutdownGraceMs: graceMs,
+    shutdownGrace: graceMs,
   });
   const running = worker.run();
   const drain = (): void => {

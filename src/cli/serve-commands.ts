@@ -3,6 +3,7 @@ import { port, seconds } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
 import type { CodecServerFlags } from './codec-server.ts';
 import type { DevFlags } from './dev.ts';
+import { addLogFlags } from './log-flags.ts';
 import { VERSIONING_CHOICES } from './versioning-choice.ts';
 import type { WorkerFlags } from './worker.ts';
 
@@ -13,8 +14,7 @@ Beside them it may export "providers" (model clients by name) and "resources" (o
 
 /** The commands that run until they are ended. */
 export function addServeCommands(program: Command, run: RunCommand): void {
-  program
-    .command('dev')
+  addLogFlags(program.command('dev'))
     .summary('run a local Temporal server and a worker')
     .description(
       'Finds or provides a local Temporal server, starts it with its UI, and starts a worker with your agents.\n' +
@@ -34,8 +34,7 @@ export function addServeCommands(program: Command, run: RunCommand): void {
 }
 
 function addWorker(program: Command, run: RunCommand): void {
-  program
-    .command('worker')
+  addLogFlags(program.command('worker'))
     .summary('run a worker with your agents')
     .description(
       'Runs your agents on a Temporal server that exists. SIGTERM or Ctrl-C drains the worker: it takes nothing new,\n' +

@@ -1,6 +1,11 @@
+import type { LonghaulClient } from '../client/longhaul-client.ts';
+import { type OwnWorkflow, readOwnWorkflow } from '../client/own-workflow.ts';
+import { errorCode } from '../domain/error.ts';
 import { approvalLines, rememberedLines } from './approval-lines.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
-import { type Output, printable } from './output.ts';
+import { printable } from '../domain/printable.ts';
+import { type Output } from './output.ts';
+import { ownWorkflowLines } from './own-workflow-lines.ts';
 import { runningLines } from './progress-lines.ts';
 import { runFacts } from './run-facts.ts';
 import { storyOf } from './run-story.ts';
@@ -15,17 +20,36 @@ export interface ShowFlags extends ServerFlags {
   runId: string;
 }
 
-/** Prints all that is known of a run. The exit code says only that the run could be read. */
+/**
+ * Prints all that is known of a run; of a workflow of the user's own, which runs it has started. The exit code says only
+ * that it could be read.
+ */
 export async function show(io: CommandIo, { runId, ...flags }: ShowFlags): Promise<number> {
   const { output, terminal } = io;
-  const { view, link } = await withClient(io, flags, async ({ client, server }) => {
-    const [run, ui] = await Promise.all([runView(client, runId), findUi(server, terminal.env)]);
-    return { view: run, link: ui === undefined ? undefined : runLink(ui, server.namespace, runId) };
+  const { shown, link } = await withClient(io, flags, async ({ client, server }) => {
+    const [found, ui] = await Promise.all([runOrWorkflow(client, runId), findUi(server, terminal.env)]);
+    return { shown: found, link: ui === undefined ? undefined : runLink(ui, server.namespace, runId) };
   });
-  const { records: _records, ...fields } = view;
-  if (output.json) output.printJson({ ...fields, ...(link === undefined ? {} : { uiUrl: link }) });
-  else for (const line of runLines(view, { output, link, flags })) output.print(line);
+  const look = { output, link, flags };
+  const lines = 'workflowType' in shown ? ownWorkflowLines(shown, look) : runLines(shown, look);
+  if (output.json) output.printJson({ ...withoutRecords(shown), ...(link === undefined ? {} : { uiUrl: link }) });
+  else for (const line of lines) output.print(line);
   return 0;
+}
+
+async function runOrWorkflow(client: LonghaulClient, id: string): Promise<RunView | OwnWorkflow> {
+  try {
+    return await runView(client, id);
+  } catch (error) {
+    if (errorCode(error) !== 'not_a_run') throw error;
+    return readOwnWorkflow(client.temporal, id);
+  }
+}
+
+function withoutRecords(shown: RunView | OwnWorkflow): object {
+  if ('workflowType' in shown) return { version: 1, ...shown };
+  const { records: _records, ...fields } = shown;
+  return fields;
 }
 
 /** A run for people. */

@@ -39,7 +39,7 @@ export async function start(io: CommandIo, flags: StartFlags): Promise<number> {
     const link = ui === undefined ? undefined : runLink(ui, server.namespace, handle.runId);
     if (!flags.wait && flags.waitTimeout === undefined) return announce(io, flags, { runId: handle.runId, link });
     io.output.note(`Run ${handle.runId}${link === undefined ? '' : `\n${link}`}`);
-    return await waitForResult(io, client, handle, flags.waitTimeout === undefined ? {} : { timeoutMs: flags.waitTimeout });
+    return await waitForResult(io, client, handle, flags.waitTimeout === undefined ? {} : { timeout: flags.waitTimeout });
   });
 }
 

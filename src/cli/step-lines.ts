@@ -3,7 +3,8 @@ import type { StepResult, ToolCallRecord } from '../domain/step.ts';
 import { verifiedText } from '../domain/tool-text.ts';
 import { oneLine } from '../domain/text.ts';
 import { decisionText } from './decision-text.ts';
-import { type Output, printable, printableLine } from './output.ts';
+import { printable, printableLine } from '../domain/printable.ts';
+import { type Output } from './output.ts';
 
 /** Bytes of arguments or of a result that a line shows; `--json` has all. */
 const SHOWN_BYTES = 300;

@@ -3,7 +3,8 @@ import type { Event } from '../domain/event.ts';
 import { outputText } from '../domain/output-text.ts';
 import { oneLine } from '../domain/text.ts';
 import { happeningText } from './happening-text.ts';
-import { type Output, printableLine } from './output.ts';
+import { printableLine } from '../domain/printable.ts';
+import { type Output } from './output.ts';
 import type { StoryItem } from './run-story.ts';
 import { stepLines } from './step-lines.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../domain/json.ts';
-import { printable } from './output.ts';
+import { printable } from '../domain/printable.ts';
 
 /** Characters that change the order of what is around them, or that nobody sees: a person must decide on what is really there. */
 const INVISIBLE = /[\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0]/g;

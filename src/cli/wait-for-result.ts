@@ -3,7 +3,8 @@ import type { RunResult } from '../domain/run-result.ts';
 import type { CommandIo } from './command.ts';
 import { exitCodeOfRun } from './exit-codes.ts';
 import { Interruption } from './interruption.ts';
-import { type Output, printable } from './output.ts';
+import { printable } from '../domain/printable.ts';
+import { type Output } from './output.ts';
 import { stepLines } from './step-lines.ts';
 import type { ConnectedClient } from './with-client.ts';
 
@@ -15,7 +16,7 @@ export async function waitForResult(
   { terminal, output }: CommandIo,
   { temporal }: ConnectedClient['client'],
   handle: RunHandle<unknown>,
-  options: { timeoutMs?: number; steps?: boolean },
+  options: { timeout?: number; steps?: boolean },
 ): Promise<number> {
   const { signal } = terminal;
   const comfort = (): void => {

@@ -2,12 +2,13 @@ import { loadAgentsModule } from './agents-module.ts';
 import { checkNamespace } from './check-namespace.ts';
 import { chosenCodec } from './codec-choice.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
+import { flaggedLog, type LogFlags } from './log-flags.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
 import { serveAgents } from './serve-agents.ts';
 import { chosenVersioning, type VersioningFlags } from './versioning-choice.ts';
 
 /** The options of `longhaul worker`. */
-export interface WorkerFlags extends ServerFlags, VersioningFlags {
+export interface WorkerFlags extends ServerFlags, VersioningFlags, LogFlags {
   agents: string;
   /** Milliseconds. */
   grace?: number;
@@ -19,9 +20,10 @@ const DEFAULT_GRACE_MS = 300_000;
 export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number> {
   const { output } = io;
   const versioning = chosenVersioning(flags);
+  const log = flaggedLog(flags, io.terminal.env);
   const agentsModule = await loadAgentsModule(flags.agents);
   const server = await checkNamespace(io, flags);
-  await installQuietRuntime(output);
+  await installQuietRuntime(output, log);
   return await serveAgents(io, {
     agentsModule,
     ...server,

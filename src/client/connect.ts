@@ -1,8 +1,9 @@
 import { Client, type ClientOptions, Connection } from '@temporalio/client';
 import type { CodecOptions } from '../codec/codec-options.ts';
 import { withCodec } from '../codec/with-codec.ts';
+import { nonEmpty, requireKnown } from '../define/option-checks.ts';
 import { LonghaulError, errorMessage } from '../domain/error.ts';
-import { LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
+import { CLIENT_OPTIONS, LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
 import { resolveServer, type ServerAddress } from './server-address.ts';
 import { SHED_RETRY } from './shed-retry.ts';
 
@@ -14,6 +15,9 @@ export interface ConnectOptions extends ServerAddress, LonghaulClientOptions {
   codec?: CodecOptions;
 }
 
+/** Every option by its name: one that is added to the type is missed here by the compiler. */
+const OPTIONS: Record<keyof ConnectOptions, true> = { address: true, namespace: true, client: true, codec: true, ...CLIENT_OPTIONS };
+
 /** A server that is there answers within milliseconds; one that is not should be reported within 5 s. */
 const CONNECT_TIMEOUT_MS = 4_000;
 
@@ -22,9 +26,13 @@ const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
 
 /**
  * Connects to a Temporal server. Throws `server_unreachable` with the address where none answers within 5 s, and a
- * UsageError for a codec that cannot be used.
+ * UsageError for unknown options and a codec that cannot be used.
  */
 export async function connect(options: ConnectOptions = {}): Promise<LonghaulClient> {
+  requireKnown('connect', options, Object.keys(OPTIONS));
+  for (const name of ['address', 'namespace'] as const) {
+    if (options[name] !== undefined) nonEmpty(`connect: "${name}"`, options[name]);
+  }
   const dataConverter = withCodec(options.client?.dataConverter, options.codec);
   const { connection: server, namespace } = resolveServer(options);
   let connection: Connection;
@@ -38,7 +46,12 @@ export async function connect(options: ConnectOptions = {}): Promise<LonghaulCli
   } catch (error) {
     throw new LonghaulError('server_unreachable', unreachable(server.address, error), { cause: error });
   }
-  return new LonghaulClient(new Client({ ...options.client, dataConverter, connection, namespace }), options);
+  return new LonghaulClient(new Client({ ...options.client, dataConverter, connection, namespace }), clientOptions(options));
+}
+
+/** What of the options is for the client itself. */
+function clientOptions(options: ConnectOptions): LonghaulClientOptions {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(CLIENT_OPTIONS, name)));
 }
 
 /** The line for a server that does not answer. */

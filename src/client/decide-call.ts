@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { requireKnown } from '../define/option-checks.ts';
 import { randomUUID } from 'node:crypto';
 import type { Decision, Remember } from '../domain/approval.ts';
 import { errorCode, isErrorCode, LonghaulError } from '../domain/error.ts';
@@ -52,6 +53,9 @@ export interface NewDecision {
   options: DecisionOptions;
 }
 
+/** What the options of all three have. */
+const DECISION_OPTIONS = ['id', 'by', 'digest', 'timeout', 'arguments', 'reason', 'remember'];
+
 /** Stands for the digest of a call that does not wait: the run knows what was decided about it, and refuses everything else. */
 const NO_DIGEST = 'none';
 
@@ -61,13 +65,14 @@ const NO_DIGEST = 'none';
  */
 export async function decideCall(run: DecidedRun, { type, callId, content, options }: NewDecision): Promise<DecisionReceipt> {
   const { client, runId, reader } = run;
-  const { id = randomUUID(), by, digest, timeoutMs } = options;
+  requireKnown(`"${type}"`, options, DECISION_OPTIONS);
+  const { id = randomUUID(), by, digest, timeout } = options;
   const said = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...(by === undefined ? {} : { by }) };
   const problem = decisionProblem(type, said);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${problem}`);
   const argument = digest === undefined ? { ...said, digest: (await digestOf(reader, callId)) ?? NO_DIGEST } : said;
   try {
-    const sending = timeoutMs === undefined ? {} : { timeoutMs };
+    const sending = timeout === undefined ? {} : { timeout };
     return await updateRun<DecisionReceipt>(client, runId, { name: type, argument, id }, sending);
   } catch (error) {
     const code = errorCode(error);

@@ -11,6 +11,11 @@ export const GRPC = {
   unavailable: 14,
 } as const;
 
+/** True for what gRPC itself says of a call that failed. */
+export function isGrpcError(error: unknown): error is { code: number; details: string } {
+  return isGrpcServiceError(error);
+}
+
 /** The status code of a failed call to the server, whether the SDK wrapped the error or not; undefined for any other error. */
 export function grpcCode(error: unknown): number | undefined {
   const cause = error instanceof Error ? (error.cause ?? error) : error;

@@ -31,23 +31,49 @@ const LONGEST_PAUSE_MS = 2_000;
 /** What waits for a decision, in all runs of the namespace. Rejects with the reason of the signal once that is aborted. */
 export async function* listApprovals(client: Client, filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
   const { limit = Infinity, follow = false, signal } = filter;
-  const seen = new Set<string>();
+  const seen = new SeenApprovals();
+  let given = 0;
   let wait = SHORTEST_PAUSE_MS;
   for (;;) {
     const begun = Date.now();
     let isNew = false;
     for await (const waiting of waitingNow(client, filter)) {
       signal?.throwIfAborted();
-      if (seen.size >= limit) return;
-      const key = JSON.stringify([waiting.runId, waiting.key]);
-      if (seen.has(key)) continue;
-      seen.add(key);
+      if (given >= limit) return;
+      if (seen.has(waiting, Date.now())) continue;
+      given += 1;
       isNew = true;
       yield waiting;
     }
-    if (!follow || seen.size >= limit) return;
+    if (!follow || given >= limit) return;
+    seen.forgetBefore(begun - REMEMBERED_MS);
     wait = isNew ? SHORTEST_PAUSE_MS : Math.min(wait * 1.5, LONGEST_PAUSE_MS);
     await pause(Math.max(wait, Date.now() - begun), signal);
+  }
+}
+
+/** What has waited for so long (milliseconds) in no list is settled, and forgotten. A run can be missing from a list for a moment. */
+const REMEMBERED_MS = 600_000;
+
+/** What was given already. */
+export class SeenApprovals {
+  readonly #lastSeen = new Map<string, number>();
+
+  /** True for what was there before. From now on all of it is, that waits. */
+  has({ runId, key }: Pick<RunApproval, 'runId' | 'key'>, now: number): boolean {
+    const id = JSON.stringify([runId, key]);
+    const isKnown = this.#lastSeen.has(id);
+    this.#lastSeen.set(id, now);
+    return isKnown;
+  }
+
+  /** Forgets what has not been seen since then. */
+  forgetBefore(time: number): void {
+    for (const [id, lastSeen] of this.#lastSeen) if (lastSeen < time) this.#lastSeen.delete(id);
+  }
+
+  get size(): number {
+    return this.#lastSeen.size;
   }
 }
 

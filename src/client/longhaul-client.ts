@@ -1,6 +1,7 @@
 import { type Client, Connection } from '@temporalio/client';
 import type { ArchiveSink } from '../archive/archive-sink.ts';
 import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
+import { nonEmpty, requireKnown } from '../define/option-checks.ts';
 import type { SpilledContent } from '../domain/content.ts';
 import { LonghaulError, UsageError } from '../domain/error.ts';
 import type { JsonValue } from '../domain/json.ts';
@@ -9,6 +10,7 @@ import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './list-approvals.ts';
 import { listRuns, type ListFilter, type RunListEntry } from './list-runs.ts';
+import { reaching, reachingEach } from './reach.ts';
 import { type HandleOf, RunHandle } from './run-handle.ts';
 import { startRun, type StartOptions } from './start-run.ts';
 import type { WaitOptions } from './waiting.ts';
@@ -28,13 +30,25 @@ export interface LonghaulClientOptions {
   onNotice?: (line: string) => void;
 }
 
+/** Those options by their names: one that is added to the type is missed here by the compiler. */
+export const CLIENT_OPTIONS: Record<keyof LonghaulClientOptions, true> = {
+  taskQueue: true,
+  agents: true,
+  payloadStore: true,
+  archive: true,
+  onNotice: true,
+};
+
 /** Starts runs and finds them again. Made by `connect()`, or from a Temporal Client that exists: `new LonghaulClient(client)`. */
 export class LonghaulClient {
   /** The Temporal Client underneath. */
   readonly temporal: Client;
   readonly #options: LonghaulClientOptions;
 
+  /** Throws a UsageError for unknown options. */
   constructor(client: Client, options: LonghaulClientOptions = {}) {
+    requireKnown('the client', options, Object.keys(CLIENT_OPTIONS));
+    if (options.taskQueue !== undefined) nonEmpty('the client: "taskQueue"', options.taskQueue);
     this.temporal = client;
     this.#options = options;
   }
@@ -42,7 +56,8 @@ export class LonghaulClient {
   /** Starts a run and returns at once. Throws `invalid_input`, `unknown_agent`, `payload_too_large`, `run_exists`. */
   async start<Agent extends AnyAgent | string>(agent: Agent, options: StartOptions<GivenDepsOf<Agent>>): Promise<HandleOf<Agent>> {
     this.#checkAgent(agent);
-    return this.#handle<Agent>(await startRun(this.temporal, agent, options, this.#options.taskQueue));
+    const runId = await reaching(this.temporal, () => startRun(this.temporal, agent, options, this.#options.taskQueue));
+    return this.#handle<Agent>(runId, { isRun: options.ifExists !== 'return' });
   }
 
   /** Starts a run and waits for its result, for all four terminal statuses. Says so within 5 s where no worker takes it. */
@@ -54,20 +69,28 @@ export class LonghaulClient {
     const over = new AbortController();
     void watchForWorker(this.temporal, handle.runId, over.signal, this.#options.onNotice ?? warn);
     try {
-      return (await handle.result(options)) as ResultOf<Agent>;
+      const { steps, timeout, signal } = options;
+      return (await handle.result({
+        ...(steps === undefined ? {} : { steps }),
+        ...(timeout === undefined ? {} : { timeout }),
+        ...(signal === undefined ? {} : { signal }),
+      })) as ResultOf<Agent>;
     } finally {
       over.abort();
     }
   }
 
-  /** The run of that id, whether it exists or not. Name its agent's type for a typed output, `handle<typeof clerk>(id)`, or the type of the output. */
+  /**
+   * The run of that id, whether it exists or not. Name its agent's type for a typed output, `handle<typeof clerk>(id)`, or
+   * the type of the output. Throws `invalid_input` for an empty id.
+   */
   handle<AgentOrOutput = DefaultOutput>(runId: string): HandleOf<AgentOrOutput> {
     return this.#handle<AgentOrOutput>(runId);
   }
 
   /** The runs of the namespace, newest first. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
-    return listRuns(this.temporal, filter);
+    return reachingEach(this.temporal, listRuns(this.temporal, filter));
   }
 
   /**
@@ -75,7 +98,7 @@ export class LonghaulClient {
    * aborted. Needs the search attributes of the namespace.
    */
   approvals(filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
-    return listApprovals(this.temporal, filter);
+    return reachingEach(this.temporal, listApprovals(this.temporal, filter));
   }
 
   /**
@@ -94,9 +117,9 @@ export class LonghaulClient {
     if (connection instanceof Connection) await connection.close();
   }
 
-  #handle<AgentOrOutput>(runId: string): HandleOf<AgentOrOutput> {
+  #handle<AgentOrOutput>(runId: string, known: { isRun?: boolean } = {}): HandleOf<AgentOrOutput> {
     const { payloadStore, archive } = this.#options;
-    return new RunHandle(this.temporal, runId, { payloadStore, archive }) as HandleOf<AgentOrOutput>;
+    return new RunHandle(this.temporal, runId, { payloadStore, archive, ...known }) as HandleOf<AgentOrOutput>;
   }
 
   #checkAgent(agent: { name: string } | string): void {

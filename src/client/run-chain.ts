@@ -7,6 +7,7 @@ import { ExecutionReader } from './execution-reader.ts';
 import type { RunningCall } from '../protocol.ts';
 import { missingThings } from './missing-things.ts';
 import { runningCalls } from './running-calls.ts';
+import { requireRun } from './foreign-workflow.ts';
 import { runNotFound } from './run-outcome.ts';
 import { withoutMemos } from './without-memos.ts';
 
@@ -46,11 +47,12 @@ export class RunChain {
     this.#runId = runId;
   }
 
-  /** The newest execution. Throws `run_not_found`. */
+  /** The newest execution. Throws `run_not_found`, and `not_a_run` for a workflow of the user's own. */
   async newest(): Promise<NewestExecution> {
     try {
       const description = await withoutMemos(this.#client).workflow.getHandle(this.#runId).describe();
-      const { status, runId } = description;
+      const { status, runId, type } = description;
+      requireRun(this.#client, this.#runId, type);
       const [running, missing] = await Promise.all([runningCalls(this.#client, description), missingThings(this.#client, description)]);
       const closed = status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW';
       // In the moment of a switch the newest may be the one that has just ended.

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
+import { requireKnown } from '../define/option-checks.ts';
 import type { ContentPart } from '../domain/content.ts';
 import type { Event } from '../domain/event.ts';
 import type { Missing } from '../domain/missing.ts';
@@ -23,8 +24,10 @@ import type { ExportLine } from './export-line.ts';
 import { type ExportOptions, exportRun } from './export-run.ts';
 import type { FollowOptions } from './follow-events.ts';
 import { type NewLimits, raiseLimits, type RaiseOptions } from './raise-limits.ts';
+import { reaching, reachingEach } from './reach.ts';
 import { requestCancel } from './request-cancel.ts';
 import type { RunApprovals } from './run-approvals.ts';
+import { checkRunId } from './run-id.ts';
 import { runOutcome } from './run-outcome.ts';
 import { RunReader } from './run-reader.ts';
 import { updateRun, type UpdateOptions } from './run-update.ts';
@@ -46,7 +49,8 @@ export type HandleOf<AgentOrOutput> = [AgentOrOutput] extends [AnyAgent]
 
 /**
  * One run: ask it, wait for it, cancel it. Everything that reads works with and without a running worker. `Output` is
- * what the run answers, `Unfinished` what it leaves where it does not complete.
+ * what the run answers, `Unfinished` what it leaves where it does not complete. Every method throws `run_not_found`,
+ * `not_a_run` for a workflow of your own, and `server_unreachable` where the server stops answering.
  */
 export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   readonly runId: string;
@@ -54,10 +58,13 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   readonly #reader: RunReader;
   readonly #stores: RunStores;
 
-  /** `stores`: what else has parts of the run. */
-  constructor(client: Client, runId: string, stores: RunStores = {}) {
+  #isRun: boolean;
+
+  /** `stores`: what else has parts of the run. `isRun`: it is known that the workflow of that id is a run of an agent. */
+  constructor(client: Client, runId: string, { isRun = false, ...stores }: RunStores & { isRun?: boolean } = {}) {
     this.#client = client;
-    this.runId = runId;
+    this.runId = checkRunId(runId);
+    this.#isRun = isRun;
     this.#stores = stores;
     this.#reader = new RunReader(client, runId);
   }
@@ -67,13 +74,21 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, or the reason of the signal.
    */
   async result(options: WaitOptions & { steps?: boolean } = {}): Promise<RunResult<Output, Unfinished>> {
-    const fields = await this.#wait(options, () => runOutcome(this.#client, this.runId));
-    return new RunResult(await this.#whole(fields, options.steps === true)) as RunResult<Output, Unfinished>;
+    requireKnown('"result"', options, ['steps', 'timeout', 'signal']);
+    return this.#reach(async () => {
+      const fields = await this.#wait(options, async () => {
+        // The result of any workflow could be waited for. What was started here is known to be a run.
+        if (!this.#isRun) await this.#reader.chain.newest();
+        this.#isRun = true;
+        return runOutcome(this.#client, this.runId);
+      });
+      return new RunResult(await this.#whole(fields, options.steps === true)) as RunResult<Output, Unfinished>;
+    });
   }
 
   /** Where the run is: status, step, usage. */
   async status(): Promise<StatusView> {
-    return this.#reader.status();
+    return this.#reach(() => this.#reader.status());
   }
 
   /**
@@ -81,12 +96,12 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * Throws `history_removed` where the server has removed those events.
    */
   async context({ from = 0 }: { from?: number } = {}): Promise<ContextPage> {
-    return this.#reader.context(from);
+    return this.#reach(() => this.#reader.context(from));
   }
 
   /** The steps recorded so far. Where the server has removed the beginning of the run, those that are left: `step` says which. */
   async steps(): Promise<StepResult[]> {
-    return this.#reader.steps();
+    return this.#reach(() => this.#reader.steps());
   }
 
   /**
@@ -94,7 +109,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * skipped or repeated. Throws `history_removed` where the server has removed the events at that offset.
    */
   events(options: FollowOptions = {}): AsyncGenerator<Event> {
-    return this.#reader.events(options);
+    return reachingEach(this.#client, this.#reader.events(options));
   }
 
   /**
@@ -102,7 +117,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * missing. What the server has removed comes from `archive`; by default the client's. Throws `run_not_found`.
    */
   export(options: ExportOptions = {}): AsyncGenerator<ExportLine> {
-    return exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...options });
+    return reachingEach(this.#client, exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...options }));
   }
 
   /**
@@ -111,12 +126,12 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * error. Throws `run_open`.
    */
   async delete(stores: RunStores = {}): Promise<DeleteOutcome> {
-    return deleteRun(this.#client, this.runId, { ...this.#stores, ...stores });
+    return this.#reach(() => deleteRun(this.#client, this.runId, { ...this.#stores, ...stores }));
   }
 
   /** What waits for a decision, and the decisions that hold for further calls. */
   async approvals(): Promise<RunApprovals> {
-    return this.#reader.approvals();
+    return this.#reach(() => this.#reader.approvals());
   }
 
   /**
@@ -127,25 +142,25 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   async approve(callId: string, options: ApproveOptions = {}): Promise<DecisionReceipt> {
     const { arguments: edited, remember } = options;
     const content = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
-    return decideCall(this.#decided, { type: 'approve', callId, content, options });
+    return this.#reach(() => decideCall(this.#decided, { type: 'approve', callId, content, options }));
   }
 
   /** Denies a call that waits for a decision: the model reads why. Throws as `approve`. */
   async reject(callId: string, options: RejectOptions = {}): Promise<DecisionReceipt> {
     const { reason, remember } = options;
     const content = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
-    return decideCall(this.#decided, { type: 'reject', callId, content, options });
+    return this.#reach(() => decideCall(this.#decided, { type: 'reject', callId, content, options }));
   }
 
   /** Answers a call that waits, in the tool's stead: a question to a person, or any other call. Throws as `approve`. */
   async respond(callId: string, content: JsonValue, options: DecisionOptions = {}): Promise<DecisionReceipt> {
-    return decideCall(this.#decided, { type: 'respond', callId, content: { content }, options });
+    return this.#reach(() => decideCall(this.#decided, { type: 'respond', callId, content: { content }, options }));
   }
 
   /** Lets a remembered decision hold for no further calls. Throws `run_ended`, `wait_timeout`. */
   async revoke(decisionId: string, options: UpdateOptions = {}): Promise<RevokeReceipt> {
     const argument: RevokeInput = { decision: decisionId };
-    return updateRun<RevokeReceipt>(this.#client, this.runId, { name: UPDATES.revoke, argument }, options);
+    return this.#reach(() => updateRun<RevokeReceipt>(this.#client, this.runId, { name: UPDATES.revoke, argument }, options));
   }
 
   /**
@@ -153,7 +168,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * limit that would be lower or that the run does not have, `wait_timeout`.
    */
   async raise(limits: NewLimits, options: RaiseOptions = {}): Promise<RaiseReceipt> {
-    return raiseLimits(this.#client, this.runId, limits, options);
+    return this.#reach(() => raiseLimits(this.#client, this.runId, limits, options));
   }
 
   /**
@@ -162,17 +177,17 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * `invalid_input`, `wait_timeout`.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
-    return sendMessage(this.#client, this.runId, content, options);
+    return this.#reach(() => sendMessage(this.#client, this.runId, content, options));
   }
 
   /** After the current step the run begins nothing new, until it is resumed. Waiting costs nothing. */
   async pause(options: UpdateOptions = {}): Promise<PauseReceipt> {
-    return updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.pause }, options);
+    return this.#reach(() => updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.pause }, options));
   }
 
   /** Lets a paused run go on. */
   async resume(options: UpdateOptions = {}): Promise<PauseReceipt> {
-    return updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.resume }, options);
+    return this.#reach(() => updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.resume }, options));
   }
 
   /**
@@ -180,9 +195,11 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * kept in the run's history and result, with who cancelled it (`by`). Returns `already_ended` where there is nothing left to cancel.
    */
   async cancel(reason: string, { by }: CancelOptions = {}): Promise<'requested' | 'already_ended'> {
-    // Asked first: some servers accept a request to cancel what has closed, and do nothing.
-    if ((await this.#reader.chain.newest()).closed) return 'already_ended';
-    return requestCancel(this.#client, this.runId, by === undefined ? reason : `${reason} (${by})`);
+    return this.#reach(async () => {
+      // Asked first: some servers accept a request to cancel what has closed, and do nothing.
+      if ((await this.#reader.chain.newest()).closed) return 'already_ended';
+      return requestCancel(this.#client, this.runId, by === undefined ? reason : `${reason} (${by})`);
+    });
   }
 
   get #decided(): DecidedRun {
@@ -201,6 +218,10 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   async #missing(): Promise<Missing[]> {
     const { missing } = await this.#reader.chain.newest().catch(() => ({ missing: [] }));
     return missing;
+  }
+
+  #reach<Value>(work: () => Promise<Value>): Promise<Value> {
+    return reaching(this.#client, work);
   }
 
   async #wait<Value>(options: WaitOptions, work: () => Promise<Value>): Promise<Value> {

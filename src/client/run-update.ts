@@ -1,9 +1,13 @@
 import { type Client, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
+import { requireKnown } from '../define/option-checks.ts';
+import { type Duration, timerMilliseconds } from '../domain/duration.ts';
 import { errorMessage, isErrorCode, LonghaulError } from '../domain/error.ts';
 import { UPDATES } from '../protocol.ts';
 import { GRPC, grpcCode } from './grpc-code.ts';
+import { requireRun } from './foreign-workflow.ts';
+import { serverAway } from './reach.ts';
 import { runNotFound } from './run-outcome.ts';
 import { untilWorkedOn } from './run-progress.ts';
 import { laneOf, type UpdateLane } from './update-lane.ts';
@@ -11,7 +15,7 @@ import { pause, spread } from './waiting.ts';
 import { withoutMemos } from './without-memos.ts';
 
 /** How long an Update is tried, where the caller says nothing. */
-const DEFAULT_PATIENCE_MS = 30_000;
+const DEFAULT_PATIENCE: Duration = '30s';
 
 /** Between two attempts: at first, after congestion, and at last. */
 const PAUSES_MS = { shortest: 25, congested: 400, longest: 2_000 };
@@ -21,8 +25,8 @@ const PASSING_REFUSALS = new Set<string | null | undefined>(['busy', 'queue_full
 
 /** How an Update is sent. */
 export interface UpdateOptions {
-  /** Milliseconds after which it is given up. Default 30,000. */
-  timeoutMs?: number;
+  /** How long it is tried before it is given up. Default 30 seconds. */
+  timeout?: Duration;
 }
 
 /** One Update to a run. */
@@ -41,7 +45,8 @@ export interface RunUpdate {
  * the arguments, so that trying again is safe. Throws `run_not_found`, `run_ended`, the refusal of the run, `wait_timeout`.
  */
 export async function updateRun<Answer>(client: Client, runId: string, update: RunUpdate, options: UpdateOptions = {}): Promise<Answer> {
-  const deadline = Date.now() + (options.timeoutMs ?? DEFAULT_PATIENCE_MS);
+  requireKnown(`"${update.name}"`, options, ['timeout']);
+  const deadline = Date.now() + timerMilliseconds(options.timeout ?? DEFAULT_PATIENCE, `"${update.name}": "timeout"`);
   const lane = laneOf(client, runId, update.name === UPDATES.send ? 'messages' : 'others');
   const taken = await lane.inTurn(deadline, async () => ({ answer: await tryUpdate<Answer>(client, runId, update, { deadline, lane }) }));
   if (taken === undefined) throw gaveUp(runId, update, new Error('what this client had sent before was not taken'));
@@ -71,10 +76,11 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
       return answer;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw await goneError(client, runId);
+      if (isUnknownUpdate(error)) await requireRunOf(client, runId);
       if (!isPassing(error)) throw refusal(error);
       // That the time is over says less than what it was spent on.
       if (hindrance === undefined || error instanceof WorkflowUpdateFailedError) hindrance = error;
-      if (Date.now() + wait > deadline) throw gaveUp(runId, update, hindrance);
+      if (Date.now() + wait > deadline) throw isAway(hindrance) ? awayError(client, update, hindrance) : gaveUp(runId, update, hindrance);
       if (isCongestion(error)) {
         lane.congested(Date.now());
         wait = Math.max(wait, PAUSES_MS.congested);
@@ -96,6 +102,23 @@ function isCongestion(error: unknown): boolean {
 /** A run that goes on in its next execution takes nothing for a moment, however little is said: that does not count. */
 function isShed(error: unknown): boolean {
   return grpcCode(error) === GRPC.resourceExhausted && !errorText(error).includes('workflow is closing');
+}
+
+/** Nobody answers at all, as against a run that does not. */
+function isAway(error: unknown): boolean {
+  return grpcCode(error) === GRPC.unavailable && !isCongestion(error);
+}
+
+/** The workflow takes no such Update: it is none of ours, or of an older release. */
+function isUnknownUpdate(error: unknown): boolean {
+  if (!(error instanceof WorkflowUpdateFailedError)) return false;
+  const { cause } = error;
+  return !(cause instanceof ApplicationFailure && isErrorCode(cause.type));
+}
+
+async function requireRunOf(client: Client, runId: string): Promise<void> {
+  const { type } = await withoutMemos(client).workflow.getHandle(runId).describe();
+  requireRun(client, runId, type);
 }
 
 function isPassing(error: unknown): boolean {
@@ -128,6 +151,11 @@ async function goneError(client: Client, runId: string): Promise<LonghaulError> 
     if (error instanceof WorkflowNotFoundError) return runNotFound(client, runId);
     throw error;
   }
+}
+
+function awayError(client: Client, { id }: RunUpdate, error: unknown): LonghaulError {
+  const taken = id === undefined ? '' : `. It may have been taken: send it again with the same id, "${id}"`;
+  return serverAway(client, `${errorText(error)}${taken}`, error);
 }
 
 function gaveUp(runId: string, { name, id }: RunUpdate, cause: unknown): LonghaulError {

@@ -1,4 +1,5 @@
 import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import { bounded } from './call-bound.ts';
 import { GRPC } from './grpc-code.ts';
 
 /** How calls on a connection are tried again, as a Temporal Connection takes it. */
@@ -17,5 +18,8 @@ const updates = makeGrpcRetryInterceptor({
 /**
  * What a connection of Longhaul tries again by itself: everything as the SDK does, but for Updates that the server sheds.
  * Whoever sends those sees to it, since all Updates to a run have to slow down then, and the SDK knows of one alone.
+ * No call is waited for without end.
  */
-export const SHED_RETRY: Interceptor[] = [(call, next) => (call.method_definition.path.endsWith(UPDATE) ? updates : usual)(call, next)];
+export const SHED_RETRY: Interceptor[] = [
+  (call, next) => (call.method_definition.path.endsWith(UPDATE) ? updates : usual)(bounded(call), next),
+];

@@ -13,6 +13,7 @@ import { memberOf } from '../domain/thrown.ts';
 import { summaryText } from '../domain/summary-text.ts';
 import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../protocol.ts';
 import { GRPC, grpcCode } from './grpc-code.ts';
+import { checkRunId } from './run-id.ts';
 import { runInput } from './run-input.ts';
 import { circumstances, type StartCircumstances } from './start-circumstances.ts';
 
@@ -52,7 +53,7 @@ export async function startRun(
   const input = runInput(agent, options);
   const around = circumstances(options);
   const name = input.agent;
-  const runId = options.runId ?? `${name}-${randomUUID()}`;
+  const runId = options.runId === undefined ? `${name}-${randomUUID()}` : checkRunId(options.runId);
   try {
     await client.workflow.start<(input: RunInput) => Promise<unknown>>(AGENT_RUN, {
       workflowId: runId,

@@ -1,27 +1,33 @@
+import { type Duration, timerMilliseconds } from '../domain/duration.ts';
 import { LonghaulError } from '../domain/error.ts';
 import { type Missing, missingText } from '../domain/missing.ts';
 
 /** Bounds of everything that waits. Neither touches the run: it goes on. */
 export interface WaitOptions {
-  /** Milliseconds. */
-  timeoutMs?: number;
+  /** Default: for as long as it takes. */
+  timeout?: Duration;
   signal?: AbortSignal;
 }
 
 /** One signal for the caller's own and the time limit; undefined where there is neither. */
-export function waitSignal({ timeoutMs, signal }: WaitOptions): AbortSignal | undefined {
-  const signals = [signal, timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)].filter((one) => one !== undefined);
+export function waitSignal({ timeout, signal }: WaitOptions): AbortSignal | undefined {
+  const timeUp = timeout === undefined ? undefined : AbortSignal.timeout(timerMilliseconds(timeout, 'result: "timeout"'));
+  const signals = [signal, timeUp].filter((one) => one !== undefined);
   return signals.length === 0 ? undefined : AbortSignal.any(signals);
 }
 
 /** The error for a wait that ended before what it waited for: the caller's own reason, or `wait_timeout` with what no worker has had so far. */
-export function waitEnded(runId: string, { timeoutMs, signal }: WaitOptions, missing: readonly Missing[] = []): unknown {
+export function waitEnded(runId: string, { timeout, signal }: WaitOptions, missing: readonly Missing[] = []): unknown {
   if (signal?.aborted) return signal.reason;
   const why = missing.map((one) => ` ${missingText(one)}`).join('');
   return new LonghaulError(
     'wait_timeout',
-    `Run "${runId}" has not ended within ${timeoutMs} ms. It goes on: wait again, or cancel it.${why}`,
+    `Run "${runId}" has not ended within ${timeoutText(timeout)}. It goes on: wait again, or cancel it.${why}`,
   );
+}
+
+function timeoutText(timeout: Duration | undefined): string {
+  return typeof timeout === 'number' ? `${timeout} ms` : String(timeout);
 }
 
 /** Waits, or rejects with the reason of the signal. */

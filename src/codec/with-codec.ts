@@ -2,6 +2,7 @@ import type { DataConverter, PayloadCodec } from '@temporalio/common';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UsageError } from '../domain/error.ts';
+import { didYouMean } from '../domain/nearest-name.ts';
 import type { CodecOptions } from './codec-options.ts';
 import { CompressionCodec } from './compression-codec.ts';
 import { EncryptionCodec } from './encryption-codec.ts';
@@ -12,8 +13,14 @@ import { MarkingCodec } from './marking-codec.ts';
 /** The module that a client, a worker and a workflow bundle load where failures are encoded: the source or the built form. */
 export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL(`./failure-converter${extname(import.meta.url)}`, import.meta.url));
 
+const OPTIONS = ['compression', 'encryption'];
+
 /** The codecs of the options, in the order of encoding. Throws a UsageError for options and keys that cannot be used. */
 export function createCodecs(codec: CodecOptions = {}): readonly [CompressionCodec, EncryptionCodec] {
+  const unknown = Object.keys(codec).find((name) => !OPTIONS.includes(name));
+  if (unknown !== undefined) {
+    throw new UsageError(`codec has an unknown option "${unknown}" (known: ${OPTIONS.join(', ')})${didYouMean(unknown, OPTIONS)}`);
+  }
   return [new CompressionCodec(codec.compression), new EncryptionCodec(keyring(codec.encryption))];
 }
 

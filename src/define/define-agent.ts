@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { milliseconds } from '../domain/duration.ts';
+import { timerMilliseconds } from '../domain/duration.ts';
 import { type ModelName, modelName } from '../domain/model-name.ts';
 import { UsageError } from '../domain/error.ts';
 import type { JsonObject } from '../domain/json.ts';
@@ -89,7 +89,7 @@ export function defineAgent<
     limits: agentLimits(owner, options, toolNames),
     ...(approvals === undefined ? {} : { approvals }),
     parallel: options.parallel ?? true,
-    modelTimeoutMs: milliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
+    modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
     modelMaxAttempts: wholeNumber(`${owner}: "modelMaxAttempts"`, options.modelMaxAttempts ?? 8, 1),
   };
 }

@@ -1,4 +1,4 @@
-import { type Duration, milliseconds } from '../domain/duration.ts';
+import { type Duration, timerMilliseconds } from '../domain/duration.ts';
 import { UsageError } from '../domain/error.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { type ApprovalOption, toolApproval } from './approval-options.ts';
@@ -84,7 +84,7 @@ export function mcpServer(options: McpServerOptions): McpServerDefinition {
     effectOf: checkEffect(owner, options.effect),
     ...resultBudget(owner, options),
     ...(prefix === undefined ? {} : { prefix }),
-    idleTimeoutMs: milliseconds(options.idleTimeout ?? '5m', `${owner}: "idleTimeout"`),
+    idleTimeoutMs: timerMilliseconds(options.idleTimeout ?? '5m', `${owner}: "idleTimeout"`),
   };
 }
 

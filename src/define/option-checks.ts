@@ -1,9 +1,11 @@
 import { UsageError } from '../domain/error.ts';
+import { didYouMean } from '../domain/nearest-name.ts';
 
 /** Throws a UsageError for an option that is not known: a misspelt option would be ignored in silence. */
 export function requireKnown(owner: string, options: object, known: readonly string[]): void {
   for (const key of Object.keys(options)) {
-    if (!known.includes(key)) throw new UsageError(`${owner} has an unknown option "${key}" (known: ${known.join(', ')})`);
+    if (known.includes(key)) continue;
+    throw new UsageError(`${owner} has an unknown option "${key}" (known: ${known.join(', ')})${didYouMean(key, known)}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Duration, milliseconds } from '../domain/duration.ts';
+import { type Duration, timerMilliseconds } from '../domain/duration.ts';
 import { UsageError } from '../domain/error.ts';
 import type { SecretReference } from '../domain/secret-reference.ts';
 import { requireKnown } from './option-checks.ts';
@@ -59,8 +59,8 @@ export function resource<Value>(options: ResourceOptions<Value>): ResourceDefini
     ...(close === undefined ? {} : { close }),
     ...(health === undefined ? {} : { health }),
     lazy,
-    healthEveryMs: milliseconds(healthEvery, 'a resource: "healthEvery"'),
-    timeoutMs: milliseconds(timeout, 'a resource: "timeout"'),
+    healthEveryMs: timerMilliseconds(healthEvery, 'a resource: "healthEvery"'),
+    timeoutMs: timerMilliseconds(timeout, 'a resource: "timeout"'),
   });
 }
 

@@ -1,4 +1,4 @@
-import { type Duration, milliseconds } from '../domain/duration.ts';
+import { type Duration, milliseconds, timerMilliseconds } from '../domain/duration.ts';
 import { UsageError } from '../domain/error.ts';
 import { type Backoff, DEFAULT_POLICY, MAX_LOCAL_TIMEOUT_MS, type ToolPolicy } from '../domain/tool-policy.ts';
 import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
@@ -91,7 +91,7 @@ export function toolPolicy<Deps, Needed>(owner: string, options: ToolPolicyOptio
   }
   const isLocal = tier === 'local';
   if (isLocal) requireLocal(owner, options);
-  const timeoutMs = milliseconds(
+  const timeoutMs = timerMilliseconds(
     options.timeout ?? (isLocal ? DEFAULT_POLICY.localTimeoutMs : DEFAULT_POLICY.timeoutMs),
     `${owner}: "timeout"`,
   );
@@ -116,7 +116,7 @@ function bounds<Deps, Needed>(owner: string, options: ToolPolicyOptions<Deps, Ne
   const { modelRetries, heartbeatTimeout, concurrency, taskQueue } = options;
   return {
     ...(modelRetries === undefined ? {} : { modelRetries: wholeNumber(`${owner}: "modelRetries"`, modelRetries, 0) }),
-    ...(heartbeatTimeout === undefined ? {} : { heartbeatTimeoutMs: milliseconds(heartbeatTimeout, `${owner}: "heartbeatTimeout"`) }),
+    ...(heartbeatTimeout === undefined ? {} : { heartbeatTimeoutMs: timerMilliseconds(heartbeatTimeout, `${owner}: "heartbeatTimeout"`) }),
     ...(concurrency === undefined ? {} : { concurrency: wholeNumber(`${owner}: "concurrency"`, concurrency, 1) }),
     ...(taskQueue === undefined ? {} : { taskQueue: nonEmpty(`${owner}: "taskQueue"`, taskQueue) }),
   };

@@ -22,6 +22,12 @@ const REFUSAL_BYTES = 500;
 /** What has come of a decision whose sender waits for it. */
 export type Verdict = { type: 'decided'; decision: Decision } | { type: 'refused'; code: RefusedRequest['code']; message: string };
 
+/** A decision whose outcome is waited for, by so many. */
+interface Awaited {
+  waiting: number;
+  verdict: Verdict | undefined;
+}
+
 /** What was said to a run from outside, and goes on with it. */
 export interface CarriedInbox {
   /** Accepted and not yet taken in, in order. */
@@ -58,7 +64,7 @@ export class Inbox {
   #raises: LimitRaise[];
   #refused: RefusedRequest[];
   readonly #seen: Set<string>;
-  readonly #verdicts = new Map<string, Verdict>();
+  readonly #awaited = new Map<string, Awaited>();
 
   constructor(carried: CarriedInbox = { messages: [], seen: [], paused: false }) {
     this.#messages = carried.messages;
@@ -169,13 +175,34 @@ export class Inbox {
     return refused;
   }
 
-  /** Says what has come of a decision, to the handler that waits for it. */
+  /** Somebody waits for what comes of a decision, until `forgetVerdict`. */
+  awaitVerdict(id: string): void {
+    const awaited = this.#awaited.get(id);
+    if (awaited === undefined) this.#awaited.set(id, { waiting: 1, verdict: undefined });
+    else awaited.waiting += 1;
+  }
+
+  /** Says what has come of a decision, to those who wait for it. The record has it for everybody else. */
   settle(id: string, verdict: Verdict): void {
-    this.#verdicts.set(id, verdict);
+    const awaited = this.#awaited.get(id);
+    if (awaited !== undefined) awaited.verdict = verdict;
   }
 
   verdictOn(id: string): Verdict | undefined {
-    return this.#verdicts.get(id);
+    return this.#awaited.get(id)?.verdict;
+  }
+
+  /** One who has waited knows. What nobody waits for any more is forgotten: it holds arguments and answers. */
+  forgetVerdict(id: string): void {
+    const awaited = this.#awaited.get(id);
+    if (awaited === undefined) return;
+    awaited.waiting -= 1;
+    if (awaited.waiting === 0) this.#awaited.delete(id);
+  }
+
+  /** Decisions whose outcome somebody waits for. */
+  get awaitedVerdicts(): number {
+    return this.#awaited.size;
   }
 
   carried(): CarriedInbox {

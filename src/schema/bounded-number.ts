@@ -1,3 +1,4 @@
+import { MAX_DURATION_MS } from '../domain/duration.ts';
 import type { JsonObject } from '../domain/json.ts';
 
 /** A whole number that can be counted on from: adding 1 to a larger one changes nothing. */
@@ -14,9 +15,6 @@ export const AMOUNT: JsonObject = { type: 'number', minimum: 0, maximum: Number.
 
 /** Attempts of an activity: Temporal keeps them in 32 bits. */
 export const ATTEMPTS: JsonObject = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 };
-
-/** The longest time that Temporal keeps, 10,000 years, in milliseconds: a longer one would fail the workflow task for ever. */
-export const MAX_DURATION_MS = 315_576_000_000_000;
 
 /** Milliseconds that something may take. */
 export const DURATION: JsonObject = { type: 'number', exclusiveMinimum: 0, maximum: MAX_DURATION_MS };

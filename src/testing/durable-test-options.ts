@@ -1,3 +1,4 @@
+import type { Duration } from '../domain/duration.ts';
 import type { CreateWorkerOptions } from '../../worker/create-worker.ts';
 import type { TestOptions } from './tested-run.ts';
 
@@ -9,8 +10,8 @@ export interface ServerOptions {
   /** `host:port` of a Temporal server. Default: `TEMPORAL_ADDRESS`, else a server that is started for this test. */
   address?: string;
   namespace?: string;
-  /** Milliseconds between two heartbeats: three missed ones, and a call is taken for lost. Default 1,000 where faults lose calls, else 5,000. */
-  heartbeatMs?: number;
+  /** The time between two heartbeats: three missed ones, and a call is taken for lost. Default 1 second where faults lose calls, else 5. */
+  heartbeatEvery?: Duration;
   /** Options of the Temporal Worker. */
   worker?: NonNullable<CreateWorkerOptions['worker']>;
 }

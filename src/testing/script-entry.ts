@@ -1,3 +1,4 @@
+import { type Duration, milliseconds } from '../domain/duration.ts';
 import type { ErrorCode } from '../domain/error.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { UsageStats } from '../domain/usage.ts';
@@ -64,8 +65,9 @@ export function structured(value: JsonValue, details: Pick<ScriptedDetails, 'usa
 }
 
 /** The model call fails. The code decides whether it is tried again: a retry takes the next entry of the script. */
-export function failWith(code: ErrorCode, message?: string, details: { retryAfterMs?: number } = {}): ScriptEntry {
-  return { type: 'failure', code, message: message ?? `The scripted model failed with "${code}"`, retryAfterMs: details.retryAfterMs };
+export function failWith(code: ErrorCode, message?: string, { retryAfter }: { retryAfter?: Duration } = {}): ScriptEntry {
+  const retryAfterMs = retryAfter === undefined ? undefined : milliseconds(retryAfter, 'failWith: "retryAfter"');
+  return { type: 'failure', code, message: message ?? `The scripted model failed with "${code}"`, retryAfterMs };
 }
 
 /** The model never finishes: it says `text`, then waits until the call is aborted. */

@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Info } from '@temporalio/activity';
 import { ActivityCancellationDetails } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
-import { DefaultLogger } from '@temporalio/worker';
+import { DefaultLogger, type LogEntry } from '@temporalio/worker';
 import { AbortRegistry } from '../../activities/abort-registry.ts';
 import { ToolTurns } from '../../activities/tool-turns.ts';
 import { AgentRegistry } from '../../activities/agent-registry.ts';
@@ -46,6 +46,8 @@ export interface World {
   asked: [query: string, argument: unknown][];
   /** The details of all heartbeats. */
   beats: unknown[];
+  /** What was logged, without the debugging lines of the SDK. */
+  logged: LogEntry[];
   run<Input, Output>(activity: (input: Input) => Promise<Output>, input: Input): Promise<Output>;
   /** As the server does it: by a heartbeat. */
   cancel(): void;
@@ -67,6 +69,7 @@ export function activityWorld(options: WorldOptions = {}): World {
   } = options;
   const asked: World['asked'] = [];
   const beats: unknown[] = [];
+  const logged: LogEntry[] = [];
   const query = async (name: string, argument: unknown): Promise<unknown> => {
     asked.push([name, argument]);
     const answer = { [QUERIES.transcript]: transcript(events), ...answers }[name];
@@ -80,17 +83,22 @@ export function activityWorld(options: WorldOptions = {}): World {
   const workflowExecution = { workflowId: 'run-1', runId: 'execution-1' };
   const environment = new MockActivityEnvironment(
     { workflowExecution, heartbeatDetails, ...info },
-    { client, logger: new DefaultLogger('ERROR') },
+    { client, logger: new DefaultLogger('DEBUG', (entry) => (isOfSdk(entry) ? undefined : logged.push(entry))) },
   );
   environment.on('heartbeat', (details: unknown) => beats.push(structuredClone(details)));
   return {
     runtime: { ...runtimeOf(agents, model, resources), ...changes },
     asked,
     beats,
+    logged,
     run: (activity, input) => environment.run(activity, input),
     cancel: () => environment.cancel(),
     shutDown: () => environment.cancel('WORKER_SHUTDOWN', SHUT_DOWN),
   };
+}
+
+function isOfSdk({ level, meta }: LogEntry): boolean {
+  return level === 'DEBUG' && meta?.['sdkComponent'] !== 'activity';
 }
 
 const SHUT_DOWN = new ActivityCancellationDetails({ workerShutdown: true });

@@ -126,6 +126,17 @@ describe('asking what became of a call', () => {
     expect(await ask(() => ({ happened: false }))).toEqual({ happened: false, tool: 'act' });
   });
 
+  test.each<[string, object]>([
+    ['it hangs', { verify: hangs }],
+    ['its result is checked without end', { verify: () => ({ happened: true, result: 1 }), result: z.number().refine(hangs) }],
+  ])('ends in time where %s', async (_, options) => {
+    const world = attemptOf({ effect: 'once', ...options });
+    await expect(world.run(verifyCallActivity(world.runtime), { ...input, timeoutMs: 30 })).rejects.toMatchObject({
+      type: 'verification_failed',
+      message: "Tool 'act' timed out after 30ms",
+    });
+  });
+
   test.each([undefined, null, {}, { happened: 'no' }])('is tried again where the answer is %j, which says neither', async (answer) => {
     await expect(ask(() => answer as never)).rejects.toMatchObject({
       type: 'verification_failed',

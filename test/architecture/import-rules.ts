@@ -58,6 +58,9 @@ const ZONES: readonly Zone[] = [
   // Where content goes that is too large for a history.
   { files: 'src/payload-store/', may: ['src/domain/'], packages: ['node:*', '@temporalio/common'] },
 
+  // What a worker logs, and how.
+  { files: 'src/log/', may: ['src/domain/'], packages: ['node:*'] },
+
   // Where the values of secrets are.
   { files: 'src/secrets/', may: ['src/domain/'], packages: ['node:*'] },
 
@@ -84,6 +87,7 @@ const ZONES: readonly Zone[] = [
       'src/payload-store/',
       'src/codec/',
       'src/dev-server/',
+      'src/log/',
     ],
     mayTypes: ['worker/'],
     mayLazily: ['worker/', 'activities/models/'],
@@ -135,7 +139,7 @@ const ZONES: readonly Zone[] = [
   // The kit for tests: what is loaded with it is light, and what runs agents is loaded by a test that does.
   {
     files: 'src/testing/memory/',
-    may: [...PURE, 'src/define/', 'src/testing/', 'src/client/run-input.ts', 'activities/'],
+    may: [...PURE, 'src/define/', 'src/testing/', 'src/log/', 'src/client/run-input.ts', 'activities/'],
     packages: ['node:*', '@temporalio/common', '@temporalio/testing', '@temporalio/worker'],
     packageTypes: ['@temporalio/client'],
   },

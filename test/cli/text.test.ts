@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { logLine } from '../../src/cli/log-line.ts';
-import { Output, printable, showsColour } from '../../src/cli/output.ts';
+import { printable } from '../../src/domain/printable.ts';
+import { Output, showsColour } from '../../src/cli/output.ts';
 import type { RunView } from '../../src/cli/run-view.ts';
 import { runLines } from '../../src/cli/show.ts';
 import { listLines } from '../../src/cli/list.ts';
@@ -191,11 +191,4 @@ test('colours are for terminals alone, and not for those who do not want them', 
   expect(showsColour({ stdout: onTerminal, env: { TERM: 'dumb' } })).toBe(false);
   expect(new Output({ stdout: onTerminal, stderr: onTerminal, env: {} }, false).look('red', 'x')).toBe('\u001b[31mx\u001b[39m');
   expect(new Output({ stdout: onTerminal, stderr: onTerminal, env: {} }, true).look('red', 'x')).toBe('x');
-});
-
-test('an entry of the log is one line with the activity, the run, what a tool added, and the message', () => {
-  const meta = { activityType: 'search', workflowId: 'clerk-1', attempt: 2, taskToken: 'abc', order: 42, error: new Error('no\n  answer') };
-  expect(logLine({ level: 'WARN', message: 'Activity failed', timestampNanos: BigInt(Date.parse(AT)) * 1_000_000n, meta })).toBe(
-    `${AT} WARN Activity failed · search · run clerk-1 · attempt 2 · {"order":42} · no answer`,
-  );
 });

@@ -59,7 +59,7 @@ test('decisions go two at a time, and neither they nor other runs wait behind me
 test('a message that waits behind one that is not taken is given up at its own deadline, and never sent', async () => {
   const { client, sent } = fakeClient();
   const first = updateRun(client, 'run', { name: UPDATES.send, argument: 'first' });
-  await expect(updateRun(client, 'run', { name: UPDATES.send, argument: 'second' }, { timeoutMs: 20 })).rejects.toMatchObject({
+  await expect(updateRun(client, 'run', { name: UPDATES.send, argument: 'second' }, { timeout: 20 })).rejects.toMatchObject({
     code: 'wait_timeout',
     message: expect.stringContaining('what this client had sent before was not taken') as string,
   });

@@ -30,7 +30,7 @@ const worker = await createWorker({
   connection: await NativeConnection.connect({ address: setting.address }),
   namespace: setting.namespace,
   taskQueue: setting.taskQueue,
-  heartbeatMs: setting.heartbeatMs,
+  heartbeatEvery: setting.heartbeatMs,
   continueAsNew: { events: setting.eventsOfExecution },
   notify: ({ runId, callId, digest }) => void tell({ type: 'waiting', runId, callId, digest }),
   authorize: ({ by }) => ({ as: by ?? 'nobody' }),

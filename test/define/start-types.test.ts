@@ -62,7 +62,7 @@ describe('a start takes the deps of its agent as they are given', () => {
       await client.start(plain, { input: 'Q', deps: { any: ['JSON'] } });
       await client.start(greeter, { input: 'Q' });
       await client.run(greeter, { input: 'Q', deps: {} });
-      await client.run(greeter, { input: 'Q', deps: { name: 'ada' }, steps: true, timeoutMs: 5 });
+      await client.run(greeter, { input: 'Q', deps: { name: 'ada' }, steps: true, timeout: 5 });
       await client.start('greeter', { input: 'Q', deps: { whatever: 1 } });
       await inMemory(greeter, { input: 'Q', model });
       await durable(greeter, { input: 'Q', model, deps: {} });

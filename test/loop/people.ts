@@ -66,6 +66,14 @@ export const pauses: Person = (run) => update(run, 'pause', {});
 export const resumes: Person = (run) => update(run, 'resume', {});
 
 /** Several say something at once: the run hears all of it together. */
+/** The same, by somebody who waits for what comes of the decision of that id, and goes on waiting. */
+export function heard(id: string, person: Person): Person {
+  return (run) => {
+    run.inbox.awaitVerdict(id);
+    return person(run);
+  };
+}
+
 export function together(...people: Person[]): Person {
   return (run) => {
     for (const person of people) person(run);

@@ -3,7 +3,7 @@ import type { Decision, PendingApproval } from '../../src/domain/approval.ts';
 import type { Authorization } from '../../src/loop/ports.ts';
 import { askingAgent, asks } from './asking.ts';
 import { call, called, type FakeRun, returned, runFake, said } from './fake-ports.ts';
-import { about, approves, refusal, rejects, responds, sends, signal, together, update } from './people.ts';
+import { about, approves, heard, refusal, rejects, responds, sends, signal, together, update } from './people.ts';
 import { story } from './story.ts';
 
 const once = [called(call('c1', 'paid')), said('done')];
@@ -198,13 +198,22 @@ describe('where the worker checks who decides', () => {
   };
 
   it('a decision is recorded with who it is verified to be by', async () => {
-    const run = await runFake({ snapshot, model: once, ports: { authorize }, people: [approves('c1')] });
+    const run = await runFake({ snapshot, model: once, ports: { authorize }, people: [heard('decision on c1', approves('c1'))] });
     expect(run.events[2]).toMatchObject({ author: 'ann@example.org', decision: { by: 'ann', verifiedBy: 'ann@example.org' } });
     expect(asked.at(-1)).toMatchObject([
       { type: 'approve', callId: 'c1' },
       { callId: 'c1', toolName: 'paid' },
     ]);
     expect(run.inbox.verdictOn('decision on c1')).toMatchObject({ type: 'decided' });
+    run.inbox.forgetVerdict('decision on c1');
+    expect(run.inbox.verdictOn('decision on c1')).toBeUndefined();
+  });
+
+  it('what nobody waits for is kept in the record alone', async () => {
+    const run = await runFake({ snapshot, model: once, ports: { authorize }, people: [approves('c1')] });
+    expect(run.result.status).toBe('completed');
+    expect(run.inbox.awaitedVerdicts).toBe(0);
+    expect(run.inbox.verdictOn('decision on c1')).toBeUndefined();
   });
 
   it('one that may not is refused in the record, and the call waits on', async () => {
@@ -212,7 +221,11 @@ describe('where the worker checks who decides', () => {
       snapshot,
       model: once,
       ports: { authorize },
-      people: [approves('c1', { by: 'bob', id: 'b1' }), (one) => expect(one.state.status).toBe('pending_confirmation'), rejects('c1')],
+      people: [
+        heard('b1', approves('c1', { by: 'bob', id: 'b1' })),
+        (one) => expect(one.state.status).toBe('pending_confirmation'),
+        rejects('c1'),
+      ],
     });
     expect(story(run).slice(2)).toEqual([
       'refused approve: not_authorized',
@@ -232,7 +245,7 @@ describe('where the worker checks who decides', () => {
       snapshot,
       model: once,
       ports: { authorize },
-      people: [together(rejects('c1', { by: 'bob', id: 'b1' }), approves('c1'), rejects('c1', { id: 'a2' }))],
+      people: [heard('a2', together(rejects('c1', { by: 'bob', id: 'b1' }), approves('c1'), rejects('c1', { id: 'a2' })))],
     });
     expect(story(run).slice(2, 5)).toEqual([
       'refused reject: not_authorized',
@@ -254,15 +267,17 @@ describe('where the worker checks who decides', () => {
         },
       },
       people: [
-        (one) => {
+        heard('decision on c1', (one) => {
           const decision = about(one, 'c1');
           again = () => expect(update(one, 'approve', decision)).toMatchObject({ status: 'repeated' });
           update(one, 'approve', decision);
-        },
+        }),
       ],
     });
     expect(story(run).slice(2)).toEqual(['approve c1 by ann@example.org', 'c1 gave "paid ran"', 'assistant: done']);
     expect(run.inbox.verdictOn('decision on c1')).toMatchObject({ type: 'decided' });
+    run.inbox.forgetVerdict('decision on c1');
+    expect(run.inbox.verdictOn('decision on c1')).toBeUndefined();
   });
 
   it('one that comes while another is checked is checked next, without anything else having to come', async () => {

@@ -31,13 +31,13 @@ async function play(client: LonghaulClient, server: { address: string }, name: s
   const continueAsNew = continueAt === undefined ? {} : { continueAsNew: { events: continueAt } };
   const providers = { scripted };
   const worker = await createWorker({
-    ...server,
+    address: server.address,
     taskQueue: name,
     agents,
     providers,
     workflowsPath,
     resources: { notebook },
-    shutdownGraceMs: 100,
+    shutdownGrace: 100,
     ...continueAsNew,
     ...options,
   });
@@ -96,7 +96,7 @@ async function firstRunId(client: LonghaulClient, name: string): Promise<string 
 const named = process.argv.slice(2);
 const names = named.length > 0 ? named : Object.keys(scenarios).filter((name) => !existsSync(fileOf(name)));
 const server = await startDevServer({ say: (line) => console.error(line) });
-const client = await connect(server);
+const client = await connect({ address: server.address });
 for (const name of names) {
   const scenario = scenarios[name];
   if (scenario === undefined) throw new Error(`There is no scenario "${name}": there are ${Object.keys(scenarios).join(', ')}`);

@@ -33,7 +33,8 @@ describe('what is not a history of this code', () => {
     const text = JSON.stringify(recordedHistories()[0]?.history).replaceAll('"agentRun"', '"anotherRun"');
     expect(await replayer.replay('r', JSON.parse(text))).toEqual({
       type: 'failed',
-      message: 'The code has no workflow of type "anotherRun"',
+      message:
+        'The code has no workflow of type "anotherRun": it is no run of an agent. Name the module that has it with --workflows (workflowsPath)',
       step: null,
     });
   });

@@ -170,6 +170,7 @@ export const scenarios: Record<string, Scenario> = {
     },
   },
   'two-agents-in-a-workflow': { agent: 'researcher', script: [say('facts'), say('text')], workflowType: 'report' },
+  'refused-inline-and-run': { agent: 'researcher', script: [say('facts')], workflowType: 'inlineAgain' },
   'two-agents-inline': { agent: 'researcher', script: [say('facts'), say('text')], workflowType: 'inlineReport' },
   'continued-after-every-step': {
     agent: 'assistant',

@@ -16,7 +16,7 @@ test('a provider that never answers sees its connection closed within a second o
   await using testbed = await Testbed.open();
   const silent = await startFakeOpenAI(() => undefined);
   const fake = openai({ baseURL: silent.url, apiKey: 'test' });
-  await testbed.work({ agents: [agent], providers: { fake }, heartbeatMs: 60_000 });
+  await testbed.work({ agents: [agent], providers: { fake }, heartbeatEvery: 60_000 });
   const handle = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => silent.requests.length === 1, 'the request');
   const asked = Date.now();
@@ -31,13 +31,13 @@ test('a provider that never answers sees its connection closed within a second o
 test('a message that interrupts closes the connection at once, and the next request has the message', async () => {
   await using testbed = await Testbed.open();
   const fake = await startFakeOpenAI(() => undefined);
-  await testbed.work({ agents: [agent], providers: { fake: openai({ baseURL: fake.url, apiKey: 'test' }) }, heartbeatMs: 60_000 });
+  await testbed.work({ agents: [agent], providers: { fake: openai({ baseURL: fake.url, apiKey: 'test' }) }, heartbeatEvery: 60_000 });
   const handle = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => fake.requests.length === 1, 'the request');
   fake.script(says('as you like'));
   await handle.send('rather this', { mode: 'interrupt' });
   await fake.requests[0]?.closed;
-  expect(await handle.result({ timeoutMs: 10_000 })).toMatchObject({ status: 'completed', output: 'as you like', stepsUsed: 1 });
+  expect(await handle.result({ timeout: 10_000 })).toMatchObject({ status: 'completed', output: 'as you like', stepsUsed: 1 });
   expect(fake.requests[1]?.text).toContain('rather this');
   // Nothing had arrived, and the request had been sent: it counts.
   const { events } = await handle.context();
@@ -50,7 +50,11 @@ test('where workflow and model call are in different processes, a heartbeat carr
   await using testbed = await Testbed.open();
   const heartbeatMs = 700;
   const silent = await startFakeOpenAI(() => undefined);
-  const plugin = new LonghaulPlugin({ agents: [agent], providers: { fake: openai({ baseURL: silent.url, apiKey: 'test' }) }, heartbeatMs });
+  const plugin = new LonghaulPlugin({
+    agents: [agent],
+    providers: { fake: openai({ baseURL: silent.url, apiKey: 'test' }) },
+    heartbeatEvery: heartbeatMs,
+  });
   const workflowBundle = { codePath: inject('workflowBundlePath') };
   const connection = await NativeConnection.connect({ address: testbed.address });
   const configured = plugin.configureWorker({ connection, taskQueue: testbed.taskQueue, workflowBundle });
@@ -76,7 +80,7 @@ test('an aborted call of a worker that shuts down is handed to another worker, n
   await using testbed = await Testbed.open();
   const fake = await startFakeOpenAI(() => undefined);
   const providers = { fake: openai({ baseURL: fake.url, apiKey: 'test' }) };
-  await testbed.work({ agents: [agent], providers, shutdownGraceMs: 100 });
+  await testbed.work({ agents: [agent], providers, shutdownGrace: 100 });
   const handle = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => fake.requests.length === 1, 'the request');
   await testbed.stopWorkers();

@@ -158,7 +158,7 @@ describe.each(Object.entries(POINTS))('a run that is cancelled %s', (_, point) =
     await point.reach(subject);
     await cancel(subject);
 
-    const result = await run.result({ steps: true, timeoutMs: 20_000 });
+    const result = await run.result({ steps: true, timeout: 20_000 });
     const asked = scripted.requests.length;
     expect(result).toMatchObject({ status: 'cancelled', stopReason: 'cancelled', success: false });
     expect(result.cancelReason).toBe(REASONS[way]);

@@ -9,7 +9,7 @@ import { executionStatus, Testbed, until } from './testbed.ts';
 test('cancelling aborts the model call at once, keeps what had arrived and closes as Canceled with the reason', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('search', { query: 'a' }), hang('half an ans')]);
-  await testbed.work({ agents: [assistant], providers: { scripted }, heartbeatMs: 60_000 });
+  await testbed.work({ agents: [assistant], providers: { scripted }, heartbeatEvery: 60_000 });
   const handle = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => scripted.requests.length === 2, 'the second model call');
 
@@ -47,7 +47,7 @@ test('cancelling during tools tells them by their signal, answers every call and
   });
   const agent = defineAgent({ name: 'waiter', model: 'scripted/m', tools: [wait] });
   const scripted = scriptedModel([together(say('waiting'), callTool('wait', {}, 'c1'), callTool('wait', {}, 'c2'))]);
-  await testbed.work({ agents: [agent], providers: { scripted }, heartbeatMs: 60_000 });
+  await testbed.work({ agents: [agent], providers: { scripted }, heartbeatEvery: 60_000 });
   const handle = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => begun === 2, 'both tools');
   await handle.cancel('enough');
@@ -77,7 +77,7 @@ test('a tool that ignores its signal does not hold up the end of the run', async
   const handle = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => begun, 'the tool');
   await handle.cancel('enough');
-  expect(await handle.result({ timeoutMs: 5_000 })).toMatchObject({ status: 'cancelled', stepsUsed: 1 });
+  expect(await handle.result({ timeout: 5_000 })).toMatchObject({ status: 'cancelled', stepsUsed: 1 });
   release();
 });
 

@@ -151,7 +151,7 @@ test('a run that is cancelled among its calls is read back as it ended', async (
   await using testbed = await Testbed.open();
   const script = [callTool('search', { query: 'a' }, 'c1'), callTool('search', { query: 'b' }, 'c2'), hang('half')];
   const scripted = scriptedModel(script);
-  await testbed.work({ agents: [assistant], providers: { scripted }, continueAsNew: EVERY_STEP, heartbeatMs: 200 });
+  await testbed.work({ agents: [assistant], providers: { scripted }, continueAsNew: EVERY_STEP, heartbeatEvery: 200 });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => scripted.requests.length === 3, 'the third model call');
   expect(await run.cancel('enough')).toBe('requested');
@@ -179,7 +179,7 @@ test('calls that were cancelled are read back as such, the finished ones beside 
   const script = [
     together(callTool('search', { query: 'a' }, 'c1'), callTool('wait', {}, 'c2'), callTool('nope', {}, 'c3'), callTool('wait', {}, 'c4')),
   ];
-  await testbed.work({ agents: [waiter], providers: { scripted: scriptedModel(script) }, heartbeatMs: 200 });
+  await testbed.work({ agents: [waiter], providers: { scripted: scriptedModel(script) }, heartbeatEvery: 200 });
   const run = await testbed.client.start(waiter, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => waiting === 2, 'the calls');
   await run.send('one more thing', { id: 'm1' });

@@ -108,7 +108,7 @@ test('a wait ends at its time limit or with its signal, and the run goes on', as
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([hang()]) } });
   const handle = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
-  await expect(handle.result({ timeoutMs: 300 })).rejects.toMatchObject({ code: 'wait_timeout' });
+  await expect(handle.result({ timeout: 300 })).rejects.toMatchObject({ code: 'wait_timeout' });
   const reason = new Error('the caller left');
   await expect(handle.result({ signal: AbortSignal.timeout(200) })).rejects.toMatchObject({ name: 'TimeoutError' });
   await expect(handle.result({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);

@@ -53,7 +53,7 @@ export const keeper = defineAgent({
 /** A run of two tools, a failed attempt and an answer. */
 export const DISCREET_SCRIPT: readonly ScriptEntry[] = [
   together(say(SECRETS.thought), callTool('look_up', { query: SECRETS.toolArguments }), callTool('fail', {})),
-  failWith('model_server_error', SECRETS.modelFailure, { retryAfterMs: 1 }),
+  failWith('model_server_error', SECRETS.modelFailure, { retryAfter: 1 }),
   say(SECRETS.answer),
 ];
 

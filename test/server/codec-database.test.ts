@@ -62,7 +62,7 @@ async function threeRuns(address: string, codec: CodecOptions | undefined): Prom
     agents: [keeper],
     providers: { scripted },
     worker: { workflowBundle },
-    heartbeatMs: 300,
+    heartbeatEvery: 300,
   });
   const running = worker.run();
   const client = await connect(options);

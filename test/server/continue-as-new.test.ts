@@ -141,7 +141,7 @@ test('a cancellation ends the run at whatever moment of its switches it comes', 
       const run = await testbed.client.start(restless, { input: 'Q', taskQueue: testbed.taskQueue });
       await pause(500 + 200 * index);
       await run.cancel(`after a while ${index}`);
-      const { status, cancelReason } = await run.result({ timeoutMs: 20_000 });
+      const { status, cancelReason } = await run.result({ timeout: 20_000 });
       return `${status}: ${cancelReason}`;
     }),
   );

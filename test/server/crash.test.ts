@@ -107,7 +107,7 @@ async function runWith(crash: Crash): Promise<Observed> {
     await until(() => worker?.signalCode === 'SIGKILL', 'the worker to be killed');
     worker = await start();
   }
-  const result = await handle.result({ steps: true, timeoutMs: 40_000 });
+  const result = await handle.result({ steps: true, timeout: 40_000 });
   const { events } = await handle.context();
   await killProcess(worker);
   await Promise.all([model.close(), tools.close()]);

@@ -63,7 +63,7 @@ test('a deleted run is gone with all its executions, its spilled results and its
 test('a run that goes on is not deleted, and the error says to cancel it first', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang()]);
-  await testbed.work({ agents: [traveller], providers: { scripted }, heartbeatMs: 200 });
+  await testbed.work({ agents: [traveller], providers: { scripted }, heartbeatEvery: 200 });
   const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => scripted.requests.length === 1, 'the model call');
   await expect(run.delete()).rejects.toMatchObject({ code: 'run_open', message: expect.stringContaining('cancel it first') as string });

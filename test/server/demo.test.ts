@@ -53,7 +53,7 @@ test('with a key it asks that model, on a server that runs already, where Ctrl-C
   expect({ text, exitCode }).toMatchObject({ exitCode: 130 });
   expect(text).toContain(`OPENAI_API_KEY is set: using the model "some-model" at ${model.baseURL}`);
   const client = await connectClient({ address: inject('temporalAddress'), namespace: inject('temporalNamespace') });
-  const result = await client.handle(found(text, /Run "(kipchoge-[^"]+)"/)).result({ timeoutMs: 5_000 });
+  const result = await client.handle(found(text, /Run "(kipchoge-[^"]+)"/)).result({ timeout: 5_000 });
   await client.close();
   expect(result.status).toBe('cancelled');
   expect(result.cancelReason).toBe('the demo was ended');

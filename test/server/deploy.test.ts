@@ -79,7 +79,7 @@ async function untilHeld({ asked }: Surroundings, runs: number): Promise<void> {
 
 /** Waits for all runs, and says how each ended. */
 async function endings(runs: RunHandle<unknown>[]): Promise<string[]> {
-  const results = await Promise.all(runs.map(async (run) => run.result({ timeoutMs: 40_000 })));
+  const results = await Promise.all(runs.map(async (run) => run.result({ timeout: 40_000 })));
   return results.map(({ status, stepsUsed }) => `${status} after ${stepsUsed} steps`);
 }
 

@@ -44,7 +44,7 @@ const script = () => scriptedModel([callTool('look'), callTool('look'), say('Don
 describe.concurrent('a run on the server of a test', () => {
   test('ends the same when its worker is cut off for a while', async () => {
     const faults = [disconnect({ afterStep: 1, for: '300ms' }), slowQueries(5)];
-    const cut = await durableTest(agent, { input: 'Go', model: script(), ...onServer, heartbeatMs: 5_000, faults });
+    const cut = await durableTest(agent, { input: 'Go', model: script(), ...onServer, heartbeatEvery: 5_000, faults });
     expect(cut.requests).toHaveLength(3);
     assertSameRun(cut, await testAgent(agent, { input: 'Go', model: script() }));
   });

@@ -80,7 +80,7 @@ describe('an archive that always fails', () => {
   test('does not keep a cancelled run from closing as Canceled, with its result', async () => {
     await using testbed = await Testbed.open();
     const scripted = scriptedModel(JOURNEY);
-    await testbed.work({ agents: [traveller], providers: { scripted }, archive: archiveThat(gone), archiveTimeoutMs: 2_000 });
+    await testbed.work({ agents: [traveller], providers: { scripted }, archive: archiveThat(gone), archiveTimeout: 2_000 });
     const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
     await run.pause();
     await run.cancel('enough');
@@ -100,7 +100,7 @@ test('an archive that never answers is given up like one that fails, and keeps n
     agents: [traveller],
     providers: { scripted: scriptedModel(JOURNEY) },
     archive: archiveThat(hangs),
-    archiveTimeoutMs: 2_000,
+    archiveTimeout: 2_000,
   });
   const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
   const message = expect.stringContaining('it took more than 0.4 s') as string;
@@ -139,7 +139,7 @@ test('an archive that fails for a while shows why meanwhile, is asked again, and
     if (isDown) gone();
   });
   const scripted = scriptedModel(JOURNEY);
-  await testbed.work({ agents: [traveller], providers: { scripted }, archive, archiveTimeoutMs: 120_000 });
+  await testbed.work({ agents: [traveller], providers: { scripted }, archive, archiveTimeout: 120_000 });
   const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(async () => ((await calling(run, 'archiveEvents'))?.attempt ?? 0) > 3, 'three failed attempts', 30);
   const { archiving, notArchived } = await run.status();

@@ -28,7 +28,7 @@ export async function fiveClients(messagesOfEach: number): Promise<Read> {
   const sent = Array.from({ length: CLIENTS }, (_, client) => Array.from({ length: messagesOfEach }, (__, index) => `c${client}-${index}`));
   await Promise.all(
     sent.map(async (own) => {
-      for (const name of own) expect(await run.send(name, { id: name, timeoutMs: 60_000 })).toMatchObject({ id: name });
+      for (const name of own) expect(await run.send(name, { id: name, timeout: 60_000 })).toMatchObject({ id: name });
     }),
   );
   const result = await run.result();

@@ -41,6 +41,19 @@ export async function inlineOutcome(key: string): Promise<{ status: string; runI
   return { status: end.result.status, runId: end.result.runId, output: end.result.output };
 }
 
+/** An agent inline that is refused, by its deadline and by its input, and then runs: under a key, or under its own name. */
+export async function inlineAgain({ key }: { key?: string } = {}): Promise<string[]> {
+  const options = { inline: true, ...(key === undefined ? {} : { key }) } as const;
+  const refused = async (input: string, limits: NonNullable<RunAgentOptions['limits']>): Promise<string> =>
+    runAgent('researcher', input, { ...options, limits }).then(
+      () => 'taken',
+      (error: { type?: string }) => String(error.type),
+    );
+  const refusals = [await refused('Q', { deadline: 'soon' as '1s' }), await refused('Q', { totalTokens: -1 })];
+  const end = await runAgent('researcher', 'Q', options);
+  return [...refusals, end.type === 'finished' ? end.result.runId : end.type];
+}
+
 /** One agent as a child and once more inline, both with limits of this start. */
 export async function limitedTwice(limits: NonNullable<RunAgentOptions['limits']>): Promise<(string | undefined)[]> {
   const child = await runAgent('assistant', 'Q', { limits });

@@ -168,7 +168,7 @@ test('a local call whose worker dies in the middle runs again with the same key,
   await until(() => first.signalCode === 'SIGKILL', 'the worker to be killed');
   worker = undefined;
   const second = await startWorkerProcess(environment);
-  const { status, steps } = await handle.result({ steps: true, timeoutMs: 40_000 });
+  const { status, steps } = await handle.result({ steps: true, timeout: 40_000 });
   await killProcess(second);
   await Promise.all([model.close(), tools.close()]);
   expect(status).toBe('completed');

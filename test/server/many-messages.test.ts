@@ -32,7 +32,7 @@ test('Updates that pile up while a call goes on are refused as busy at 1,600, an
     for (let update = 0; update < 200; update += 1) await run.resume();
   });
   await Promise.all(clients);
-  await expect(run.send('too much', { timeoutMs: 300 })).rejects.toMatchObject({ message: expect.stringContaining('continued as new') });
+  await expect(run.send('too much', { timeout: 300 })).rejects.toMatchObject({ message: expect.stringContaining('continued as new') });
   const sent = run.send('patience', { id: 'm1' });
   gate.resolve(undefined);
   expect(await sent).toMatchObject({ id: 'm1', status: 'queued' });

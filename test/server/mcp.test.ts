@@ -121,7 +121,7 @@ test('a call that happens once is not made again when its server dies, and the m
   });
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('trigger-long-running-operation', { duration: 600, steps: 6000 }), say('told')]);
-  await testbed.work({ agents: [agent], providers: { scripted }, heartbeatMs: 200 });
+  await testbed.work({ agents: [agent], providers: { scripted }, heartbeatEvery: 200 });
   const run = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
 
   const workflow = testbed.client.temporal.workflow.getHandle(run.runId);

@@ -68,7 +68,7 @@ test('signals that arrive during switches are taken in their order, and one that
 test('a message is refused by its sender, by the run that does not take it, and after the end, each with the reason', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang('half')]);
-  await testbed.work({ agents: [assistant], providers: { scripted }, heartbeatMs: 200 });
+  await testbed.work({ agents: [assistant], providers: { scripted }, heartbeatEvery: 200 });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
   await expect(run.send('', { id: 'x'.repeat(65) })).rejects.toMatchObject({
     code: 'invalid_input',
@@ -84,7 +84,7 @@ test('a message is refused by its sender, by the run that does not take it, and 
   await expect(raw.executeUpdate('send', { args: [large] })).rejects.toMatchObject({ cause: { type: 'payload_too_large' } });
   expect(await run.send('x'.repeat(99_998), { id: 'm3' })).toMatchObject({ status: 'queued' });
   expect(await run.send('x'.repeat(99_997), { id: 'm4' })).toMatchObject({ status: 'queued' });
-  await expect(run.send('one more', { id: 'm5', timeoutMs: 500 })).rejects.toMatchObject({
+  await expect(run.send('one more', { id: 'm5', timeout: 500 })).rejects.toMatchObject({
     code: 'wait_timeout',
     message: expect.stringContaining('queue'),
   });

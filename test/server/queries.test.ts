@@ -28,7 +28,7 @@ interface Ground {
 }
 
 test.each([
-  ['an Update', async (run: RunHandle<unknown>) => void (await run.send('late', { id: 'm1', timeoutMs: 20_000 }))],
+  ['an Update', async (run: RunHandle<unknown>) => void (await run.send('late', { id: 'm1', timeout: 20_000 }))],
   [
     'a Signal',
     (run: RunHandle<unknown>, testbed: Testbed) => signal(testbed, run, SIGNALS.send, { id: 'm1', content: 'late', mode: 'queue' }),
@@ -50,7 +50,7 @@ test.each([
     await tell(run, testbed);
 
     for (const id of ['d2', 'd3']) await run.approve((await waiting()).callId, { id });
-    expect(await run.result({ timeoutMs: 30_000 })).toMatchObject({ status: 'completed', output: 'all done' });
+    expect(await run.result({ timeout: 30_000 })).toMatchObject({ status: 'completed', output: 'all done' });
     const live = await Array.fromAsync(run.events());
     await kill();
     const history = await historyOf(testbed, run);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { callTool, hang, say, scriptedModel, failWith } from '../../src/testing/index.ts';
 import { defineAgent } from '../../src/index.ts';
+import { callCli } from '../cli/call-cli.ts';
 import { search } from './agents.ts';
 import { executionStatus, Testbed, until } from './testbed.ts';
 
@@ -20,6 +21,27 @@ test('a workflow of the user runs two agents, one on the result of the other', a
   const report = await workflow.execute('report', { args: ['the Moon'], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue });
   expect(report).toEqual({ text: 'a text about facts', statuses: ['completed', 'completed'], tokens: 30 });
   expect(JSON.stringify(writing.requests[0]?.conversation)).toContain('Write about: facts');
+
+  // It is no run itself, and says which runs it has started.
+  const id = testbed.taskQueue;
+  const server = ['--address', testbed.address];
+  const shown = await callCli(['show', id, '--json', ...server]);
+  expect(shown.exitCode).toBe(0);
+  const { childRuns, ...view } = JSON.parse(shown.stdout) as { childRuns: { runId: string }[] };
+  expect(view).toMatchObject({ workflowId: id, workflowType: 'report', status: 'COMPLETED' });
+  expect(childRuns).toMatchObject([
+    { agentName: 'researcher', status: 'completed' },
+    { agentName: 'writer', status: 'completed' },
+  ]);
+  const { stdout } = await callCli(['show', id, ...server]);
+  expect(stdout).toContain(`longhaul show ${childRuns[0]?.runId} --address`);
+  for (const command of ['result', 'events', 'cancel']) {
+    const { exitCode, stderr } = await callCli([command, id, ...server]);
+    expect({ command, exitCode, stderr }).toMatchObject({ exitCode: 6, stderr: expect.stringContaining('is a workflow of type "report"') });
+  }
+  await expect(testbed.client.handle(id).send('Hello', { timeout: 2_000 })).rejects.toMatchObject({
+    code: expect.stringMatching('not_a_run|run_ended'),
+  });
 });
 
 test('an agent that fails or is cancelled by itself is a result for the workflow that runs it', async () => {
@@ -93,10 +115,19 @@ test('inline agents past the threshold are carried by their host, and end as the
   }
 });
 
+test.each([['facts'], [undefined]])('an inline agent whose input was refused leaves its key %j to the next', async (key) => {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [researcher], providers: { scripted: scriptedModel([say('facts')]) } });
+  const args = [key === undefined ? {} : { key }];
+  const { workflow } = testbed.client.temporal;
+  const seen = await workflow.execute('inlineAgain', { args, taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue });
+  expect(seen).toEqual(['invalid_input', 'invalid_input', `${testbed.taskQueue}/${key ?? 'researcher'}`]);
+});
+
 test('an inline agent is asked and cancelled through its host', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang('half')]);
-  await testbed.work({ agents: [researcher], providers: { scripted }, heartbeatMs: 200 });
+  await testbed.work({ agents: [researcher], providers: { scripted }, heartbeatEvery: 200 });
   const { workflow } = testbed.client.temporal;
   const host = await workflow.start('inlineOutcome', { args: ['facts'], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue });
   await until(() => scripted.requests.length === 1, 'the agent to think');

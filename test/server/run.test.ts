@@ -64,7 +64,7 @@ test('a model that fails for good ends the run as Failed, and the steps before a
 
 test('a passing failure of the model is tried again, and shows in history alone', async () => {
   await using testbed = await Testbed.open();
-  const scripted = scriptedModel([failWith('model_rate_limited', 'slow down', { retryAfterMs: 10 }), say('ok')]);
+  const scripted = scriptedModel([failWith('model_rate_limited', 'slow down', { retryAfter: 10 }), say('ok')]);
   await testbed.work({ agents: [assistant], providers: { scripted } });
   const result = await testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
   expect(result).toMatchObject({ status: 'completed', output: 'ok', stepsUsed: 1 });

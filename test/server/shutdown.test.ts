@@ -32,7 +32,7 @@ test('SIGTERM lets the call in flight finish, takes nothing new, and another wor
   await once(first, 'exit');
   expect(first.exitCode).toBe(0);
 
-  expect(await handle.result({ timeoutMs: 30_000 })).toMatchObject({ status: 'completed', stepsUsed: 4 });
+  expect(await handle.result({ timeout: 30_000 })).toMatchObject({ status: 'completed', stepsUsed: 4 });
   expect(asked).toBe(4);
   await killProcess(second);
   await Promise.all([model.close(), tools.close()]);

@@ -52,7 +52,7 @@ async function provider(...handlers: Handler[]): Promise<Provider> {
     },
   };
   // A heartbeat by the timer comes too late for any of these tests, unless it says otherwise.
-  const options = { agents: [agent, hasty], providers: { fake: listening }, heartbeatMs: 60_000 };
+  const options = { agents: [agent, hasty], providers: { fake: listening }, heartbeatEvery: 60_000 };
   return { server, heard: () => heard, options, [Symbol.asyncDispose]: () => server.close() };
 }
 
@@ -101,7 +101,7 @@ test('the last failure of a call says what all its attempts cost', async () => {
 test('attempts that time out have told what they cost by heartbeat', async () => {
   await using testbed = await Testbed.open();
   await using fake = await provider(fallsSilent);
-  await testbed.work({ ...fake.options, heartbeatMs: 300 });
+  await testbed.work({ ...fake.options, heartbeatEvery: 300 });
   const result = await testbed.client.run(hasty, { input: 'Q', taskQueue: testbed.taskQueue });
   expect(result).toMatchObject({ status: 'error', usage: { estimated: { completionTokens: 6 } } });
   expect(await paid(testbed, result.runId)).toMatchObject([
@@ -112,7 +112,7 @@ test('attempts that time out have told what they cost by heartbeat', async () =>
 test('a worker that shuts down in the middle of an answer hands over what it cost', async () => {
   await using testbed = await Testbed.open();
   await using fake = await provider(fallsSilent);
-  await testbed.work({ ...fake.options, shutdownGraceMs: 100 });
+  await testbed.work({ ...fake.options, shutdownGrace: 100 });
   const run = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => fake.heard() === 1, 'half an answer');
   await testbed.stopWorkers();

@@ -56,7 +56,7 @@ test('input that does not fit and comes another way ends as a failed run, not a 
       taskQueue: testbed.taskQueue,
       workflowId: `${testbed.taskQueue}-${index}`,
     });
-    const result = await testbed.client.handle(workflowId).result({ timeoutMs: 5_000 });
+    const result = await testbed.client.handle(workflowId).result({ timeout: 5_000 });
     expect(result).toMatchObject({ status: 'error', errorCode: 'invalid_input' });
     expect(result.error).toMatch(/input|agent|deps/);
     expect(await executionStatus(testbed, workflowId)).toBe('FAILED');

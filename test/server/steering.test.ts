@@ -18,12 +18,12 @@ function said(requests: readonly ModelRequest[]): string[] {
 test('a message that interrupts aborts the model call in flight, keeps what had arrived and is read by the next', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang('half an ans'), say('the other answer')]);
-  await testbed.work({ agents: [assistant], providers: { scripted }, heartbeatMs: 60_000 });
+  await testbed.work({ agents: [assistant], providers: { scripted }, heartbeatEvery: 60_000 });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => scripted.requests.length === 1, 'the model call');
   expect(await run.send('rather this', { id: 'm1', mode: 'interrupt' })).toMatchObject({ status: 'queued', offset: 1, beforeStep: 1 });
   // A heartbeat, which would take a minute here, is not needed.
-  const result = await run.result({ steps: true, timeoutMs: 10_000 });
+  const result = await run.result({ steps: true, timeout: 10_000 });
   expect(result).toMatchObject({ status: 'completed', output: 'the other answer', stepsUsed: 1 });
   expect(said(scripted.requests)).toEqual(['Q', 'rather this']);
   const { events } = await run.context();

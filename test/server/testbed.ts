@@ -28,7 +28,7 @@ export class Testbed {
   /** Starts a worker on the task queue of this test. */
   async work(options: Omit<CreateWorkerOptions, 'address' | 'namespace' | 'taskQueue'>): Promise<LonghaulWorker> {
     const worker = await createWorker({
-      shutdownGraceMs: 500,
+      shutdownGrace: 500,
       ...options,
       worker: {
         // Workflows run in this thread, as in a replay: a thread of their own takes a third of a second of CPU for every worker.

@@ -150,7 +150,11 @@ test('what a long call tells of its progress is in the status of the run, and th
     },
   });
   const agent = defineAgent({ name: 'copier', model: 'scripted/m', tools: [copy] });
-  await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([callTool('copy_files'), say('done')]) }, heartbeatMs: 200 });
+  await testbed.work({
+    agents: [agent],
+    providers: { scripted: scriptedModel([callTool('copy_files'), say('done')]) },
+    heartbeatEvery: 200,
+  });
   const handle = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(async () => {
     const { running = [] } = await handle.status();

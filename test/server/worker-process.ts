@@ -40,8 +40,8 @@ const worker = await createWorker({
   taskQueue: TEST_TASK_QUEUE,
   agents: [agent],
   providers: { fake: openai({ baseURL: TEST_MODEL_URL, apiKey: 'test', api: 'chat' }) },
-  heartbeatMs: Number(TEST_HEARTBEAT_MS),
-  shutdownGraceMs: Number(TEST_GRACE_MS),
+  heartbeatEvery: Number(TEST_HEARTBEAT_MS),
+  shutdownGrace: Number(TEST_GRACE_MS),
   // A workflow task for a worker that is dead waits this long on that worker's own queue.
   worker: { stickyQueueScheduleToStartTimeout: Number(TEST_STICKY_MS), workflowBundle: { codePath: TEST_BUNDLE } },
 });

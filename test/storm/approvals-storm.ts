@@ -102,7 +102,7 @@ function decisionsOn(call: Omit<SentDecision, 'id' | 'type'>, place: number): Se
 async function decide(client: LonghaulClient | undefined, sent: SentDecision): Promise<Answer> {
   const { runId, callId, digest, type, id } = sent;
   const start = performance.now();
-  const options = { id, digest, by: id, timeoutMs: PATIENCE_MS };
+  const options = { id, digest, by: id, timeout: PATIENCE_MS };
   try {
     const run = client?.handle(runId);
     const receipt = await (type === 'approve' ? run?.approve(callId, options) : run?.reject(callId, options));
@@ -119,7 +119,7 @@ async function readDecided(client: LonghaulClient, runId: string): Promise<Decid
   let result: RunResult<unknown>;
   let events: Event[];
   try {
-    result = await run.result({ timeoutMs: PATIENCE_MS });
+    result = await run.result({ timeout: PATIENCE_MS });
     events = await Array.fromAsync(run.events());
   } catch (error) {
     return { runId, status: errorMessage(error), output: '', decisions: [] };

@@ -25,7 +25,7 @@ export async function fillExecution(clients: readonly LonghaulClient[], runId: s
       .map(async (run) => {
         while (filled.refusal === undefined && filled.accepted < MOST_UPDATES && Date.now() < untilMs) {
           try {
-            await run.resume({ timeoutMs: PATIENCE_MS });
+            await run.resume({ timeout: PATIENCE_MS });
             filled.accepted += 1;
           } catch (error) {
             filled.refusal ??= errorMessage(error);

@@ -104,7 +104,7 @@ async function talk(
 async function sendOne(run: RunHandle | undefined, text: string): Promise<Told> {
   const start = performance.now();
   try {
-    await run?.send(text, { id: text, timeoutMs: PATIENCE_MS });
+    await run?.send(text, { id: text, timeout: PATIENCE_MS });
     return { ms: performance.now() - start };
   } catch (error) {
     return { ms: performance.now() - start, error: `message "${text}": ${errorMessage(error)}` };
@@ -143,7 +143,7 @@ async function readRecord(stage: Stage, run: RunHandle, { sent, decided, errors,
   const updates = sent.flat().length + decided.verdicts.size + (filled?.accepted ?? 0);
   const leastExecutions = Math.ceil(updates / UPDATES_OF_AN_EXECUTION);
   try {
-    const result = await run.result({ timeoutMs: PATIENCE_MS });
+    const result = await run.result({ timeout: PATIENCE_MS });
     status = result.error === null ? result.status : `${result.status}: ${result.error}`;
     executions = (await run.status()).executions;
     events = await Array.fromAsync(run.events());

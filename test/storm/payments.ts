@@ -33,7 +33,7 @@ export async function decidePayments(
     await atOnce(waiting, AT_ONCE, async ({ callId, digest, number }) => {
       const type = number % REJECTED === 0 ? 'reject' : 'approve';
       decided.verdicts.set(number, type);
-      const options = { id: `decision-${number}`, digest, by: 'ann', timeoutMs: patienceMs };
+      const options = { id: `decision-${number}`, digest, by: 'ann', timeout: patienceMs };
       await Promise.all(
         runs.map(async (run) => {
           const start = performance.now();

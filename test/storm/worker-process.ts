@@ -18,7 +18,7 @@ const worker = await createWorker({
   namespace,
   taskQueue,
   // A worker that is killed is noticed soon, and so is its absence from the queue that is its own.
-  heartbeatMs: 1_000,
+  heartbeatEvery: 1_000,
   ...(eventsOfExecution === undefined ? {} : { continueAsNew: { events: eventsOfExecution } }),
   worker: {
     workflowBundle: { codePath: bundlePath },

@@ -86,7 +86,7 @@ describe('a scripted model', () => {
   });
 
   it('fails with the code and the wait that the script says', async () => {
-    const model = scriptedModel([failWith('model_rate_limited', 'slow down', { retryAfterMs: 50 })]);
+    const model = scriptedModel([failWith('model_rate_limited', 'slow down', { retryAfter: 50 })]);
     await expect(model.call(request, listening())).rejects.toMatchObject({
       code: 'model_rate_limited',
       message: 'slow down',

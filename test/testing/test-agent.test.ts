@@ -105,7 +105,7 @@ describe('a test of an agent fails', () => {
 describe('a run in memory', () => {
   test('waits for days in no time', async () => {
     const patient = defineTool({ ...toolOptions('patient'), approval: { deadline: '3d' } });
-    const model = scriptedModel([failWith('model_rate_limited', 'later', { retryAfterMs: 3_600_000 }), callTool('patient'), say('Done.')]);
+    const model = scriptedModel([failWith('model_rate_limited', 'later', { retryAfter: 3_600_000 }), callTool('patient'), say('Done.')]);
     const { result, steps } = await testAgent(agentWith([patient]), { input: 'Go', model });
     expect(result.success).toBe(true);
     expect(result.durationSeconds).toBeGreaterThan(3 * 24 * 3_600 + 3_600);

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { UsageError } from '../../src/domain/error.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
-import { LonghaulPlugin, type LonghaulPluginOptions } from '../../worker/index.ts';
+import { connect, LonghaulClient } from '../../src/client/index.ts';
+import { createWorker, LonghaulPlugin, type LonghaulPluginOptions } from '../../worker/index.ts';
 
 function pluginWith(options: object): LonghaulPlugin {
   return new LonghaulPlugin({ agents: [], providers: {}, ...options } satisfies LonghaulPluginOptions);
@@ -30,10 +31,14 @@ test.each(['authorize', 'notify'])('"%s" has to be a function', (name) => {
   expect(() => pluginWith({ [name]: { as: 'me' } })).toThrow(new UsageError(`the worker: "${name}" is {"as":"me"}: write a function`));
 });
 
-test.each([0, -1, 1.5, '5m'])('"archiveTimeoutMs" has to be a number of milliseconds: %j is refused', (archiveTimeoutMs) => {
-  expect(() => pluginWith({ archiveTimeoutMs })).toThrow(
-    new UsageError(`the worker: "archiveTimeoutMs" is ${archiveTimeoutMs}: write a whole number of at least 1`),
-  );
+test.each(['archiveTimeout', 'heartbeatEvery'])('"%s" has to be a duration that a timer can hold', (name) => {
+  for (const bad of [0, -1, Number.NaN, '5 minutes', {}]) {
+    expect(() => pluginWith({ [name]: bad })).toThrow(
+      `the worker: "${name}" is ${typeof bad === 'number' ? bad : JSON.stringify(bad)}: write milliseconds (at least 1), or a text`,
+    );
+  }
+  expect(() => pluginWith({ [name]: '25d' })).toThrow(`the worker: "${name}" is "25d": write at most 2147483647 milliseconds ("24d")`);
+  expect(pluginWith({ [name]: '5m' })).toBeInstanceOf(LonghaulPlugin);
 });
 
 describe('a tool that names a resource', () => {
@@ -58,4 +63,54 @@ describe('a tool that names a resource', () => {
   test('is taken by one that has it', () => {
     expect(pluginWith({ ...options, resources: { flags: {}, ledger: {} } })).toBeInstanceOf(LonghaulPlugin);
   });
+});
+
+describe('options that are none are refused with the nearest name', () => {
+  const parts = { agents: [], providers: {} };
+
+  test.each<[() => unknown, RegExp]>([
+    [() => pluginWith({ agent: [] }), /^the plugin has an unknown option "agent" \(known: agents, .*\)\. Did you mean "agents"\?$/],
+    [() => pluginWith({ heartbeatMs: 5_000 }), /Did you mean "heartbeatEvery"\?$/],
+    [() => pluginWith({ agents: undefined }), /^the plugin: "agents" is missing: write a list of what defineAgent returned$/],
+    [() => pluginWith({ agents: [{ name: 'clerk' }] }), /^the plugin: "agents" has something that is no agent/],
+    [() => pluginWith({ providers: { p: {} } }), /^the plugin: "providers\.p" is no model client/],
+    [() => pluginWith({ codec: { encrypt: 'environment' } }), /^codec has an unknown option "encrypt" .*\. Did you mean "encryption"\?$/],
+    [
+      () => pluginWith({ versioning: { deployment: 'a', buildId: 'b', behavior: 'PINNED' } }),
+      /^the plugin: "versioning" has an unknown option "deployment"/,
+    ],
+    [
+      () => createWorker({ ...parts, taskqueue: 'q' } as never),
+      /^the worker has an unknown option "taskqueue" .*\. Did you mean "taskQueue"\?$/,
+    ],
+    [() => createWorker({ ...parts, shutdownGraceMs: 5 } as never), /Did you mean "shutdownGrace"\?$/],
+    [() => createWorker({ ...parts, taskQueue: '' }), /^the worker: "taskQueue" is "": write a text$/],
+    [() => createWorker({ ...parts, logLevel: 'loud' as never }), /^the worker: "logLevel" is "loud": write "TRACE"/],
+    [() => connect({ adress: 'localhost:7233' } as never), /^connect has an unknown option "adress" .*\. Did you mean "address"\?$/],
+    [() => connect({ address: '' }), /^connect: "address" is "": write a text$/],
+    [
+      () => new LonghaulClient({} as never, { taskQeue: 'q' } as never),
+      /^the client has an unknown option "taskQeue" .*\. Did you mean "taskQueue"\?$/,
+    ],
+  ])('%s', async (make, message) => {
+    const failure = await Promise.resolve()
+      .then(make)
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(UsageError);
+    expect((failure as Error).message).toMatch(message);
+  });
+
+  test('and none is suggested where nothing is close', () => {
+    expect(() => pluginWith({ colour: 'red' })).toThrow(/unknown option "colour" \(known: [^)]*\)$/);
+  });
+});
+
+test('a plugin is for the workers of one namespace', () => {
+  const plugin = pluginWith({});
+  const worker = (namespace?: string) => ({ taskQueue: 'q', ...(namespace === undefined ? {} : { namespace }) });
+  plugin.configureWorker(worker());
+  plugin.configureWorker(worker('default'));
+  expect(() => plugin.configureWorker(worker('other'))).toThrow(
+    'this LonghaulPlugin serves the namespace "default" already, and a worker of "other" was given it too: make one plugin for each namespace',
+  );
 });

@@ -1,4 +1,3 @@
-import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { randomUUID } from 'node:crypto';
 import { connect } from '../../client/connect.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
@@ -12,6 +11,7 @@ import type { JsonObject } from '../../domain/json.ts';
 import type { StepResult } from '../../domain/step.ts';
 import { type DataView, QUERIES } from '../../protocol.ts';
 import { type DevServer, startDevServer } from '../../dev-server/index.ts';
+import { installLog } from '../../../worker/install-log.ts';
 import type { DurableTestOptions } from '../durable-test-options.ts';
 import { effectsLedger } from '../effects-ledger.ts';
 import { assertPlayed } from '../stage/assert-played.ts';
@@ -28,7 +28,8 @@ import { workerOptions } from './worker-options.ts';
 
 /** Runs an agent on a server, with everything around it that the test says. */
 export async function runDurably(agent: AnyAgent, options: DurableTestOptions): Promise<TestedRun<unknown>> {
-  installQuietRuntime();
+  // Failing attempts are what many tests are about. A process that has chosen what the SDK says keeps it.
+  installLog({}, { level: 'ERROR', format: 'text' });
   const ledger = options.ledger ?? effectsLedger();
   const stage = new Stage(`${agent.name}-${randomUUID()}`, agent, options);
   const parts = workerParts(stage, agent, options, ledger);
@@ -115,16 +116,4 @@ async function serverFor({ address, namespace }: DurableTestOptions): Promise<Pi
   if (address !== undefined) return { address, namespace: namespace ?? 'default', stop: async () => undefined };
   const server = await startDevServer();
   return namespace === undefined ? server : { ...server, namespace };
-}
-
-/** Failing attempts are what many tests are about. A process that has chosen what the SDK says keeps it. */
-function installQuietRuntime(): void {
-  try {
-    Runtime.install({
-      logger: new DefaultLogger('ERROR'),
-      telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' }, forward: {} } },
-    });
-  } catch {
-    // There is one.
-  }
 }

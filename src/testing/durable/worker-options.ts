@@ -14,11 +14,11 @@ export interface WorkerPlace {
   namespace: string;
   taskQueue: string;
   parts: WorkerParts;
-  options: Pick<DurableTestOptions, 'heartbeatMs' | 'worker'>;
+  options: Pick<DurableTestOptions, 'heartbeatEvery' | 'worker'>;
 }
 
-/** Milliseconds between two heartbeats where a test means to lose some: three missed ones are waited for. */
-const HEARTBEAT_MS = 1_000;
+/** Between two heartbeats where a test means to lose some: three missed ones are waited for. */
+const HEARTBEAT_EVERY = '1s';
 
 /** A workflow task for a worker that is dead waits so long (milliseconds) on that worker's own queue. */
 const STICKY_MS = 500;
@@ -30,7 +30,7 @@ export async function workerOptions(stage: Stage, { options, parts, ...place }: 
   const { plan } = stage;
   const isHarmed = plan.of('kill_worker').length + plan.of('disconnect').length > 0;
   const losesCompletions = isHarmed || plan.of('drop_completion').length > 0;
-  const heartbeatMs = options.heartbeatMs ?? (losesCompletions ? HEARTBEAT_MS : undefined);
+  const heartbeatEvery = options.heartbeatEvery ?? (losesCompletions ? HEARTBEAT_EVERY : undefined);
   const { interceptors, ...worker } = options.worker ?? {};
   return {
     isHarmed,
@@ -38,8 +38,8 @@ export async function workerOptions(stage: Stage, { options, parts, ...place }: 
       ...parts,
       ...place,
       // A process that dies gives nobody any grace.
-      shutdownGraceMs: isHarmed ? 0 : GRACE_MS,
-      ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
+      shutdownGrace: isHarmed ? 0 : GRACE_MS,
+      ...(heartbeatEvery === undefined ? {} : { heartbeatEvery }),
       worker: {
         ...(isHarmed ? { stickyQueueScheduleToStartTimeout: STICKY_MS } : {}),
         ...(worker.workflowBundle === undefined ? { workflowBundle: await workflowBundle() } : {}),

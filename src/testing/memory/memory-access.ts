@@ -32,7 +32,11 @@ export function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
 
 /** Whoever decides waits for whether they may. */
 async function verdict({ inbox }: MemoryRun, time: VirtualTime, id: string): Promise<void> {
+  // One that is sent again may be settled already: its receipt says so.
+  if (inbox.decisions.every((one) => one.id !== id)) return;
+  inbox.awaitVerdict(id);
   await time.until(() => inbox.closed || inbox.verdictOn(id) !== undefined);
   const found = inbox.verdictOn(id);
+  inbox.forgetVerdict(id);
   if (found?.type === 'refused') throw new LonghaulError(found.code as ErrorCode, found.message);
 }

@@ -1,4 +1,3 @@
-import { DefaultLogger } from '@temporalio/worker';
 import { randomUUID } from 'node:crypto';
 import type { RuntimeOptions } from '../../../activities/create-runtime.ts';
 import type { RunResultFields } from '../../domain/run-result.ts';
@@ -14,6 +13,7 @@ import { memoryClient } from './memory-client.ts';
 import { MemoryRun } from './memory-run.ts';
 import { MemoryWorker } from './memory-worker.ts';
 import type { ActivitySurroundings } from './scheduled-activity.ts';
+import { testLogger } from './test-logger.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 const NAMESPACE = 'default';
@@ -34,6 +34,7 @@ export class MemoryWorld {
   readonly #activities: MemoryActivities;
   readonly #attendant: Attendant;
   readonly #dead: MemoryWorker[] = [];
+  readonly #logger = testLogger();
   #worker: MemoryWorker;
 
   private constructor(stage: Stage, parts: WorldParts, worker: MemoryWorker) {
@@ -85,8 +86,7 @@ export class MemoryWorld {
       info: { workflowExecution, workflowNamespace: NAMESPACE, activityNamespace: NAMESPACE, namespace: NAMESPACE, taskQueue: 'memory' },
       environment: {
         client: memoryClient(() => this.run, slowMs),
-        // Failing attempts are what many tests are about.
-        logger: new DefaultLogger('ERROR'),
+        logger: this.#logger,
         interceptors: [stagedActivities(this.#stage)],
       },
     };

@@ -65,7 +65,7 @@ describe.each(APIS)('a connection that fails, over %s', (api) => {
   });
 
   test('no answer: the client gives up and closes the connection', async () => {
-    const failure = await askInVain(() => undefined, { options: { api, timeoutMs: 1_000 } });
+    const failure = await askInVain(() => undefined, { options: { api, timeout: 1_000 } });
     expect(failure.code).toBe('model_timeout');
     await server().requests[0]?.closed;
     expect(server().requests).toHaveLength(1);
@@ -79,7 +79,7 @@ describe.each(APIS)('a connection that fails, over %s', (api) => {
           await sleep(300);
         }
       },
-      { options: { api, timeoutMs: 750 } },
+      { options: { api, timeout: 750 } },
     );
     expect(failure).toMatchObject({ code: 'model_timeout', message: 'Provider of model "gpt-x": nothing arrived for 750 ms' });
     await server().requests[0]?.closed;
@@ -150,7 +150,7 @@ test('an answer of JSON that is reset half-way', async () => {
 });
 
 test('an error body that never ends is given up as well', async () => {
-  const failure = await askInVain((reply) => reply.unfinished(500, '{"error":'), { options: { timeoutMs: 60 } });
+  const failure = await askInVain((reply) => reply.unfinished(500, '{"error":'), { options: { timeout: 60 } });
   expect(failure.code).toBe('model_timeout');
 });
 

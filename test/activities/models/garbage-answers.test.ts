@@ -113,7 +113,7 @@ describe('answers that no API promises', () => {
           reply.raw(`${noise}${done ? '\n\ndata: [DONE]\n\n' : ''}`);
           reply.end();
         });
-        const client = openai({ api, baseURL: server.url, apiKey: 'sk-test-0123456789', timeoutMs: 5000 });
+        const client = openai({ api, baseURL: server.url, apiKey: 'sk-test-0123456789', timeout: 5000 });
         const result = await client.call(modelRequest(), { signal: new AbortController().signal }).catch((error: unknown) => error);
         const kind = kindOf(result);
         expect({ kind, result: String(result) }).not.toMatchObject({ kind: 'neither' });

@@ -125,9 +125,10 @@ describe('the options of openai()', () => {
     { baseURL: 'localhost:8000' },
     { baseURL: 'nonsense' },
     { baseURL: 'http://user:hunter2-password@127.0.0.1/v1' },
-    { timeoutMs: 0 },
-    { timeoutMs: 1.5 },
-    { timeoutMs: Infinity },
+    { timeout: 0 },
+    { timeout: '25d' as const },
+    { timeout: Infinity },
+    { timeoutMs: 5_000 },
   ])('%o is refused at once', (options) => {
     expect(() => openai(options)).toThrow(UsageError);
     expect(() => openai(options)).not.toThrow(/hunter2/);

@@ -44,16 +44,16 @@ export const ANSWERS = [
   }),
 
   scenario('a provider that limits the rate is asked again after the wait', plain, {
-    script: [failWith('model_rate_limited', 'slow down', { retryAfterMs: 20 }), say('Hello.')],
+    script: [failWith('model_rate_limited', 'slow down', { retryAfter: 20 }), say('Hello.')],
     story: ['agent: Hello.'],
   }),
   scenario('a burst of 429 is waited out', plain, { script: [say('Hello.')], faults: [rateLimit(3)], story: ['agent: Hello.'] }),
   scenario('a provider that fails is asked again', plain, {
-    script: [failWith('model_server_error', 'oops', { retryAfterMs: 10 }), say('Hello.')],
+    script: [failWith('model_server_error', 'oops', { retryAfter: 10 }), say('Hello.')],
     story: ['agent: Hello.'],
   }),
   scenario('a provider that goes on failing ends the run', agentWith([], { modelMaxAttempts: 2 }), {
-    script: [failWith('model_server_error', 'oops', { retryAfterMs: 10 }), failWith('model_server_error', 'still oops')],
+    script: [failWith('model_server_error', 'oops', { retryAfter: 10 }), failWith('model_server_error', 'still oops')],
     story: [],
     status: 'error',
   }),
@@ -63,7 +63,7 @@ export const ANSWERS = [
     status: 'error',
   }),
   scenario('an answer that is not what the provider promises is asked for again', plain, {
-    script: [failWith('model_bad_response', 'no JSON', { retryAfterMs: 10 }), say('Hello.')],
+    script: [failWith('model_bad_response', 'no JSON', { retryAfter: 10 }), say('Hello.')],
     story: ['agent: Hello.'],
   }),
   scenario('a model client that gives nothing has said nothing', plain, { script: [malformed(null)], story: ['agent: '] }),

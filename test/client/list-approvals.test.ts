@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { SeenApprovals } from '../../src/client/list-approvals.ts';
+
+test('an approval that waits comes once, and is forgotten once it has been in no list for a while', () => {
+  const seen = new SeenApprovals();
+  const [first, second] = [
+    { runId: 'r1', key: 'k1' },
+    { runId: 'r1', key: 'k2' },
+  ];
+  expect([seen.has(first, 0), seen.has(second, 0), seen.has(first, 1_000)]).toEqual([false, false, true]);
+  seen.forgetBefore(500);
+  expect(seen.size).toBe(1);
+  expect(seen.has(first, 2_000)).toBe(true);
+  expect(seen.has({ runId: 'r2', key: 'k1' }, 2_000)).toBe(false);
+});

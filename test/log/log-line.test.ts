@@ -1,0 +1,111 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { describe, expect, test } from 'vitest';
+import { chosenLog } from '../../src/log/log-choice.ts';
+import { type LogEntry, logJson, logLine } from '../../src/log/log-line.ts';
+import { logWriter } from '../../src/log/log-writer.ts';
+
+const AT = '2026-11-21T14:00:00.000Z';
+const timestampNanos = BigInt(Date.parse(AT)) * 1_000_000n;
+
+function entry(meta: LogEntry['meta'], { level = 'WARN', message = 'Activity failed' } = {}): LogEntry {
+  return { level, message, timestampNanos, ...(meta === undefined ? {} : { meta }) };
+}
+
+function withStack<Failure extends Error>(error: Failure, ...frames: string[]): Failure {
+  return Object.assign(error, { stack: [`${error.name}: ${error.message}`, ...frames.map((frame) => `    at ${frame}`)].join('\n') });
+}
+
+test('an entry is one line with the activity, the run, what a tool added, and the message; below it is the stack', () => {
+  const error = withStack(new Error('no\n  answer'), 'ask (/app/tools.ts:12:3)', 'node:internal/process/task_queues:103:5');
+  const meta = { activityType: 'search', workflowId: 'clerk-1', attempt: 2, taskToken: 'abc', order: 42, error };
+  expect(logLine(entry(meta))).toBe(
+    `${AT} WARN Activity failed · search · run clerk-1 · attempt 2 · {"order":42} · no answer\n    at ask (/app/tools.ts:12:3)`,
+  );
+});
+
+test('a stack ends where Longhaul has called the tool', () => {
+  const error = withStack(
+    new Error('down'),
+    'ask (/app/tools.ts:1:1)',
+    'execute (/app/node_modules/longhaul/dist/activities/execute-tool.js:9:9)',
+    'f (/x.ts:1:1)',
+  );
+  expect(logLine(entry({ error })).split('\n').slice(1)).toEqual(['    at ask (/app/tools.ts:1:1)']);
+});
+
+test('what caused an error has its stack there too', () => {
+  const cause = withStack(new TypeError('no\nport'), 'connect (/app/db.ts:7:1)');
+  const failure = withStack(ApplicationFailure.create({ message: 'down', cause }), 'ask (/app/tools.ts:12:3)');
+  expect(
+    logLine(entry({ error: failure }))
+      .split('\n')
+      .slice(1),
+  ).toEqual(['    at ask (/app/tools.ts:12:3)', '    caused by: no port', '    at connect (/app/db.ts:7:1)']);
+});
+
+test('no line of a log begins with what a tool chose, and none moves the cursor', () => {
+  const text = logLine(entry({ error: withStack(new Error('\u001b[2Jx'), 'f (/app/\u001b[31m.ts:1:1)') }, { message: `a\n${AT} ERROR b` }));
+  expect(text).not.toContain('\u001b');
+  expect(text.split('\n').map((line) => line.slice(0, 4))).toEqual(['2026', '    ']);
+});
+
+describe('as JSON', () => {
+  test('an entry is one line, with its fields, and an error with stack and cause', () => {
+    const error = withStack(new Error('down', { cause: new TypeError('no port') }), 'ask (/app/tools.ts:12:3)');
+    const text = logJson(entry({ activityType: 'search', taskToken: 'abc', size: 2n, error }));
+    expect(text).not.toContain('\n');
+    expect(JSON.parse(text)).toMatchObject({
+      time: AT,
+      level: 'WARN',
+      message: 'Activity failed',
+      activityType: 'search',
+      size: '2',
+      error: { name: 'Error', message: 'down', stack: expect.stringContaining('/app/tools.ts:12:3'), cause: { message: 'no port' } },
+    });
+    expect(text).not.toContain('abc');
+  });
+
+  test('what is no JSON is text', () => {
+    const cycle: Record<string, unknown> = {};
+    cycle['self'] = cycle;
+    expect(JSON.parse(logJson(entry({ cycle })))).toMatchObject({ message: 'Activity failed', cycle: expect.stringContaining('Circular') });
+  });
+});
+
+describe('what is written', () => {
+  const written = (level: Parameters<typeof logWriter>[0]['level'], entries: LogEntry[]): string[] => {
+    const lines: string[] = [];
+    const write = logWriter({ level, format: 'text' }, (text) => lines.push(text.split(' ').at(-1) ?? ''));
+    entries.forEach(write);
+    return lines;
+  };
+  const ofTool = (level: string): LogEntry => entry({ sdkComponent: 'activity' }, { level, message: `tool-${level}` });
+  const ofSdk = (level: string): LogEntry => entry({ sdkComponent: 'worker' }, { level, message: `sdk-${level}` });
+  const all = ['DEBUG', 'INFO', 'WARN', 'ERROR'].flatMap((level) => [ofTool(level), ofSdk(level)]);
+
+  test('is what tools log from the level on, and of the SDK what needs attention', () => {
+    expect(written('INFO', all)).toEqual(['tool-INFO', 'tool-WARN', 'sdk-WARN', 'tool-ERROR', 'sdk-ERROR']);
+    expect(written('DEBUG', all)).toEqual(['tool-DEBUG', 'tool-INFO', 'tool-WARN', 'sdk-WARN', 'tool-ERROR', 'sdk-ERROR']);
+    expect(written('ERROR', all)).toEqual(['tool-ERROR', 'sdk-ERROR']);
+    expect(written('OFF', all)).toEqual([]);
+  });
+
+  test('leaves the statistics of the bundler out, which come without a component', () => {
+    expect(written('TRACE', [entry(undefined, { level: 'INFO', message: 'asset workflow-bundle.js' })])).toEqual([]);
+  });
+});
+
+describe('the level is chosen', () => {
+  test('by the option, else by the environment, else it is INFO', () => {
+    expect(chosenLog({ logLevel: 'ERROR' }, { LONGHAUL_LOG_LEVEL: 'debug' })).toEqual({ level: 'ERROR', format: 'text' });
+    expect(chosenLog({}, { LONGHAUL_LOG_LEVEL: 'debug', LONGHAUL_LOG_FORMAT: 'json' })).toEqual({ level: 'DEBUG', format: 'json' });
+    expect(chosenLog({}, { LONGHAUL_LOG_LEVEL: '' })).toEqual({ level: 'INFO', format: 'text' });
+  });
+
+  test('from those that there are, and anything else is refused with the place where it was written', () => {
+    expect(() => chosenLog({}, { LONGHAUL_LOG_LEVEL: 'inof' })).toThrow(
+      'LONGHAUL_LOG_LEVEL is "inof": write "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF". Did you mean "INFO"?',
+    );
+    expect(() => chosenLog({ logFormat: 'xml' as never }, {})).toThrow('the worker: "logFormat" is "xml": write "text", "json"');
+  });
+});

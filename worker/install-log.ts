@@ -1,0 +1,48 @@
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { UsageError } from '../src/domain/error.ts';
+import { chosenLog, type LogChoice, type LogOptions } from '../src/log/log-choice.ts';
+import { logWriter } from '../src/log/log-writer.ts';
+
+/** What this process logs, where a worker has chosen that. */
+let installed: LogChoice | undefined;
+
+/**
+ * Makes Temporal's SDK write the log of this process to stderr as the options and the environment say. A process has one
+ * log: an application that has installed a Runtime keeps its own, and the first worker chooses for those that follow.
+ * Throws a UsageError for options that are no choice, and where they ask for something else than the log that there is.
+ */
+export function installLog(options: LogOptions, otherwise?: LogChoice): void {
+  const choice = chosenLog(options, process.env, otherwise);
+  if (installed === undefined && install(choice)) installed = choice;
+  requireSame(options, choice);
+}
+
+/** False where the application has a Runtime, or had one that the SDK would make again. */
+function install({ level, format }: LogChoice): boolean {
+  if (Runtime._instance !== undefined || Object.keys(Runtime.defaultOptions).length > 0) return false;
+  Runtime.install({
+    logger: new DefaultLogger(
+      level === 'OFF' ? 'ERROR' : level,
+      logWriter({ level, format }, (text) => process.stderr.write(`${text}\n`)),
+    ),
+    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
+  });
+  return true;
+}
+
+function requireSame({ logLevel, logFormat }: LogOptions, choice: LogChoice): void {
+  if (logLevel === undefined && logFormat === undefined) return;
+  if (installed === undefined) {
+    throw new UsageError(
+      'the worker: "logLevel" and "logFormat" say how a log is written that this process has already: a Runtime of Temporal was installed, or a connection made, before. Leave both out, or give the Runtime a logger',
+    );
+  }
+  if (choice.level === installed.level && choice.format === installed.format) return;
+  throw new UsageError(
+    `the worker: "logLevel" and "logFormat" ask for ${shown(choice)}, and another worker of this process has chosen ${shown(installed)}: a process has one log`,
+  );
+}
+
+function shown({ level, format }: LogChoice): string {
+  return `${level} as ${format}`;
+}
