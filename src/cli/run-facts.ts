@@ -4,7 +4,7 @@ import type { AggregatedUsage } from '../domain/usage.ts';
 import { dollars } from '../domain/dollars.ts';
 import { eventsText } from '../domain/not-archived.ts';
 import { printable } from '../domain/printable.ts';
-import { type Look, type Output } from './output.ts';
+import type { Look, Output } from './output.ts';
 import { pointInTime } from './point-in-time.ts';
 import type { RunView } from './run-view.ts';
 
