@@ -85,7 +85,9 @@ async function resolveInstructions(agent: AnyAgent, deps: unknown): Promise<stri
   try {
     return asList(await instructions(deps as never));
   } catch (error) {
-    throw new LonghaulError('instructions_failed', `The instructions of agent "${agent.name}" failed: ${errorMessage(error)}`, { cause: error });
+    throw new LonghaulError('instructions_failed', `The instructions of agent "${agent.name}" failed: ${errorMessage(error)}`, {
+      cause: error,
+    });
   }
 }
 

@@ -19,6 +19,7 @@ export function installLog(options: LogOptions, otherwise?: LogChoice): void {
 
 /** False where the application has a Runtime, or had one that the SDK would make again. */
 function install({ level, format }: LogChoice): boolean {
+  // oxlint-disable-next-line no-underscore-dangle -- the SDK has no other way to ask whether there is a Runtime
   if (Runtime._instance !== undefined || Object.keys(Runtime.defaultOptions).length > 0) return false;
   Runtime.install({
     logger: new DefaultLogger(

@@ -2,7 +2,7 @@ import type { ApprovalView, RememberedDecision } from '../domain/approval.ts';
 import type { ServerFlags } from './command.ts';
 import { decisionHints } from '../domain/decision-hints.ts';
 import { printableLine } from '../domain/printable.ts';
-import { type Output } from './output.ts';
+import type { Output } from './output.ts';
 import { pointInTime } from './point-in-time.ts';
 import { shellCommand } from '../domain/shell-command.ts';
 import { serverOptions } from './server-options.ts';

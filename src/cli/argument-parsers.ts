@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { type Duration, milliseconds } from '../domain/duration.ts';
+import { type Duration, MAX_TIMER_MS, milliseconds } from '../domain/duration.ts';
 import { errorMessage } from '../domain/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 
@@ -12,12 +12,19 @@ export function wholeNumber(least: number): (text: string) => number {
   };
 }
 
-/** Options that are a time: seconds on the command line, milliseconds from here on. */
+/** Options that are a time: seconds, or a time with its unit, on the command line, milliseconds from here on. */
 export function seconds(text: string): number {
-  const value = /^\d+(\.\d+)?$/.test(text) ? Math.round(Number(text) * 1000) : Number.NaN;
-  // The longest that a timer can run.
-  if (value <= 2_147_483_647) return value;
-  throw new InvalidArgumentError('Write a number of seconds.');
+  const value = /^\d+(\.\d+)?$/.test(text) ? Math.round(Number(text) * 1000) : withUnit(text);
+  if (value <= MAX_TIMER_MS) return value;
+  throw new InvalidArgumentError('Write a number of seconds, or a time with its unit, such as 5m.');
+}
+
+function withUnit(text: string): number {
+  try {
+    return milliseconds(text as Duration, '');
+  } catch {
+    return Number.NaN;
+  }
 }
 
 /** Options that are a time of more than nothing. */

@@ -2,7 +2,7 @@ import type { ListFilter, RunListEntry } from '../client/list-runs.ts';
 import type { RunStatus } from '../domain/run-status.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
 import { printable } from '../domain/printable.ts';
-import { type Output } from './output.ts';
+import type { Output } from './output.ts';
 import { tableLines } from './table-lines.ts';
 import { withClient } from './with-client.ts';
 

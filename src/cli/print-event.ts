@@ -6,7 +6,7 @@ import { outputText } from '../domain/output-text.ts';
 import { resultText } from '../domain/tool-text.ts';
 import { happeningText } from './happening-text.ts';
 import { printable } from '../domain/printable.ts';
-import { type Look } from './output.ts';
+import type { Look } from './output.ts';
 import { spentText, usageText } from './usage-text.ts';
 import { wrapText } from './wrap-text.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RunHandle } from '../client/run-handle.ts';
 import { ACTIVITIES, type RunningCall } from '../protocol.ts';
 import { printable } from '../domain/printable.ts';
-import { type Output } from './output.ts';
+import type { Output } from './output.ts';
 
 /** How often a run is asked for the progress of its calls, in milliseconds. */
 const EVERY_MS = 1_000;

@@ -1,6 +1,6 @@
 import type { ReplayVerdict } from '../../worker/replayer.ts';
 import { printable } from '../domain/printable.ts';
-import { type Output } from './output.ts';
+import type { Output } from './output.ts';
 import type { ReplayedRun } from './replayed-run.ts';
 
 /** What became of a run in a replay: the line of `--json`. */

@@ -4,7 +4,7 @@ import { errorCode } from '../domain/error.ts';
 import { approvalLines, rememberedLines } from './approval-lines.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
 import { printable } from '../domain/printable.ts';
-import { type Output } from './output.ts';
+import type { Output } from './output.ts';
 import { ownWorkflowLines } from './own-workflow-lines.ts';
 import { runningLines } from './progress-lines.ts';
 import { runFacts } from './run-facts.ts';

@@ -4,7 +4,7 @@ import { verifiedText } from '../domain/tool-text.ts';
 import { oneLine } from '../domain/text.ts';
 import { decisionText } from './decision-text.ts';
 import { printable, printableLine } from '../domain/printable.ts';
-import { type Output } from './output.ts';
+import type { Output } from './output.ts';
 
 /** Bytes of arguments or of a result that a line shows; `--json` has all. */
 const SHOWN_BYTES = 300;

@@ -4,7 +4,7 @@ import { outputText } from '../domain/output-text.ts';
 import { oneLine } from '../domain/text.ts';
 import { happeningText } from './happening-text.ts';
 import { printableLine } from '../domain/printable.ts';
-import { type Output } from './output.ts';
+import type { Output } from './output.ts';
 import type { StoryItem } from './run-story.ts';
 import { stepLines } from './step-lines.ts';
 

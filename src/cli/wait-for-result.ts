@@ -4,7 +4,7 @@ import type { CommandIo } from './command.ts';
 import { exitCodeOfRun } from './exit-codes.ts';
 import { Interruption } from './interruption.ts';
 import { printable } from '../domain/printable.ts';
-import { type Output } from './output.ts';
+import type { Output } from './output.ts';
 import { stepLines } from './step-lines.ts';
 import type { ConnectedClient } from './with-client.ts';
 

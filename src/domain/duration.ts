@@ -44,6 +44,11 @@ function isUnit(text: string): text is keyof typeof UNITS {
   return Object.hasOwn(UNITS, text);
 }
 
-function shown(duration: unknown): string {
-  return typeof duration === 'string' || typeof duration === 'object' ? JSON.stringify(duration) : String(duration);
+function shown(duration: Duration): string {
+  return typeof duration === 'number' ? String(duration) : inspected(duration);
+}
+
+/** Who writes JavaScript may give anything. */
+function inspected(value: unknown): string {
+  return typeof value === 'bigint' ? `${value}n` : JSON.stringify(value);
 }

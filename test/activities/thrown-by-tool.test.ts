@@ -16,7 +16,10 @@ const HERE = /at .*pay .*\(.*thrown-by-tool\.test\.ts:\d+:\d+\)/;
 type Execute = ToolOptions<z.ZodObject, Record<string, unknown>, unknown>['execute'];
 
 /** One attempt of a tool, as a worker runs it, of as many as Temporal allows. */
-function attemptOf(execute: Execute, { attempt = 1, tier = 'remote' as 'local' | 'remote' } = {}): World & { act: () => Promise<unknown> } {
+function attemptOf(
+  execute: Execute,
+  { attempt = 1, tier = 'remote' }: { attempt?: number; tier?: 'local' | 'remote' } = {},
+): World & { act: () => Promise<unknown> } {
   const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), tier, execute });
   const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
   const isLocal = tier === 'local';

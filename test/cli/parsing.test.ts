@@ -46,6 +46,8 @@ test.each([
   [['start', 'clerk', 'hi', '--if-exists', 'replace'], 'Allowed choices are refuse, return'],
   [['start', 'clerk', 'hi', '--wait-timeout', '0'], 'Write a number of seconds above 0'],
   [['result', 'r', '--wait-timeout', 'soon'], 'Write a number of seconds'],
+  [['result', 'r', '--wait-timeout', '25d'], 'Write a number of seconds'],
+  [['worker', '--agents', 'a.ts', '--log-level', 'loud'], 'Allowed choices are trace, debug, info, warn, error, off'],
   [['result', 'r', '--wait-timeout', '9e9'], 'Write a number of seconds'],
   [['events', 'r', '--from', '-1'], 'Write a whole number of at least 0'],
   [['list', '--status', 'done'], 'Allowed choices are completed'],

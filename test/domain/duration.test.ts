@@ -2,7 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { defineAgent, defineTool, resource } from '../../src/index.ts';
 import { type Duration, milliseconds, timerMilliseconds } from '../../src/domain/duration.ts';
 import { UsageError } from '../../src/domain/error.ts';
+import { seconds } from '../../src/cli/argument-parsers.ts';
 import { z } from 'zod';
+
+test('a time on the command line is seconds, or has its unit', () => {
+  expect(['90', '1.5', '5m', '250ms'].map(seconds)).toEqual([90_000, 1_500, 300_000, 250]);
+});
 
 describe('a duration', () => {
   test.each<[Duration, number]>([

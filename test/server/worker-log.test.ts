@@ -24,7 +24,7 @@ test('a worker of a team logs what its tools log and throw, each in a line of JS
   const exited = once(worker, 'exit');
   try {
     await once(worker.stdout, 'data');
-    const run = await testbed.client.start('payer', { input: 'Pay', taskQueue: testbed.taskQueue } as never);
+    const run = await testbed.client.start('payer', { input: 'Pay', taskQueue: testbed.taskQueue });
     expect(await run.result()).toMatchObject({ status: 'completed', output: 'It failed.' });
 
     // The Temporal UI shows the failure of the attempt before.
