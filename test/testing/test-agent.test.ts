@@ -161,7 +161,7 @@ describe('a run in memory', () => {
   });
 
   test('settings and tags of the start reach the model', async () => {
-    const agent = defineAgent({ name: 'warm', model: 'scripted/m', settings: { temperature: 1, maxOutputTokens: 50 } });
+    const warm = defineAgent({ name: 'warm', model: 'scripted/m', settings: { temperature: 1, maxOutputTokens: 50 } });
     const tags: unknown[] = [];
     const scripted = scriptedModel([say('hi')]);
     const model: ModelClient = {
@@ -171,7 +171,7 @@ describe('a run in memory', () => {
         return scripted.call(request, context);
       },
     };
-    const { requests } = await testAgent(agent, { input: 'Q', model, settings: { temperature: 0 }, tags: ['acme'], deadline: '1h' });
+    const { requests } = await testAgent(warm, { input: 'Q', model, settings: { temperature: 0 }, tags: ['acme'], deadline: '1h' });
     expect(requests[0]?.settings).toMatchObject({ temperature: 0, maxOutputTokens: 50 });
     expect(tags).toEqual([['acme']]);
   });
