@@ -17,7 +17,8 @@ export function notifyEndedActivity(runtime: ActivityRuntime): (input: NotifyEnd
       if (notifyEnded === undefined) {
         throw new LonghaulError('notification_failed', 'This worker has no "notifyEnded", and the run was begun by one that has');
       }
-      const fields = await queryRun<RunResultFields<unknown>>(input, QUERIES.result, null);
+      const fields = await queryRun<RunResultFields<unknown> | null>(input, QUERIES.result, null);
+      if (fields === null) throw new LonghaulError('notification_failed', `Run "${runIdOf(input)}" does not say how it has ended`);
       const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
       const resources = await resourcePool.use();
       const { agentName, status } = input;

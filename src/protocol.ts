@@ -5,7 +5,6 @@ import type { LimitChanges } from './domain/limits.ts';
 import type { RecordedResponse } from './domain/recorded-response.ts';
 import type { RunOverrides } from './domain/run-overrides.ts';
 import type { OfRun } from './domain/tool-messages.ts';
-import type { TerminalStatus } from './domain/run-status.ts';
 import type { Spent, UsageStats } from './domain/usage.ts';
 import type { Folded, WindowEvent } from './domain/window.ts';
 import type { RunCarry } from './loop/run-carry.ts';
@@ -40,6 +39,7 @@ export type {
   VerifyCallInput,
   VerifyCallOutput,
 } from './domain/tool-messages.ts';
+export type { NotifyEndedInput } from './domain/ended-message.ts';
 export type { ApprovalsPage, ContextPage, RunningCall, StatusView, StepsPage } from './domain/run-views.ts';
 
 /** The workflow type of a run. */
@@ -243,12 +243,6 @@ export interface NotifyWaitingInput extends OfRun {
   waiting: PendingApproval;
   at?: [offset: number, index: number];
   eventId?: string;
-}
-
-/** Input of `notifyEnded`. The result is asked for: it is in no input. */
-export interface NotifyEndedInput extends OfRun {
-  agentName: string;
-  status: TerminalStatus;
 }
 
 /** Input of `requestCancel`. */

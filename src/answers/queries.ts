@@ -41,7 +41,7 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
     description: 'The content of a decision whose author is being checked, for the activities of this run',
     answer: decisionContent,
   },
-  result: { description: 'How the run has ended, for the activities of this run', answer: result },
+  result: { description: 'How the run has ended, for the activities of this run', answer: ending },
   transcript: {
     description: 'The conversation, for the activities of this run',
     answer: ({ state }, ask: TranscriptQuestion | undefined) => transcriptPage(state, ask),
@@ -64,9 +64,9 @@ function snapshot(run: AskedRun): AgentSnapshot {
   throw ApplicationFailure.create({ type: 'not_ready', message: `Run "${run.runId}" has not resolved agent "${run.agentName}" yet` });
 }
 
-function result(run: AskedRun): RunResultFields {
-  if (run.result !== undefined) return run.result;
-  throw ApplicationFailure.create({ type: 'not_ready', message: `Run "${run.runId}" has not ended, or tells nobody of its end` });
+/** Null for a run that has not ended, or tells nobody of its end. */
+function ending({ result }: AskedRun): RunResultFields | null {
+  return result ?? null;
 }
 
 function dataView({ state, deps }: AskedRun): DataView {
