@@ -3,6 +3,7 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ExecutionReader } from '../../src/client/execution-reader.ts';
 import type { RecordedExecution } from '../../src/client/recorded-execution.ts';
 import type { HistoryEvent } from '../../src/client/run-history.ts';
+import { AGENT_RUN } from '../../src/protocol.ts';
 import { recordedHistories } from '../replay/histories.ts';
 
 const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
@@ -17,7 +18,8 @@ export interface RecordedChainLink {
 export async function recordedChains(): Promise<Map<string, RecordedChainLink[]>> {
   const chains = new Map<string, RecordedChainLink[]>();
   for (const { name, history } of recordedHistories()) {
-    if (name.startsWith('two-agents')) continue;
+    const [started] = historyFromJSON(history).events ?? [];
+    if (started?.workflowExecutionStartedEventAttributes?.workflowType?.name !== AGENT_RUN) continue;
     const [, run = name, execution = '1'] = /^(.*?)(?:-(\d+))?$/.exec(name) ?? [];
     const links = chains.get(run) ?? [];
     links[Number(execution) - 1] = await link(name, history);
