@@ -44,6 +44,9 @@ const ZONES: readonly Zone[] = [
     packages: ['zod', '@cfworker/json-schema'],
   },
 
+  // What says which Node is needed, before anything else does.
+  { files: 'src/require-node.ts', may: ['src/domain/'] },
+
   // What users write agents with.
   { files: 'src/define/', may: ['src/domain/', 'src/schema/', 'src/protocol.ts'], packages: ['zod'] },
   { files: 'src/index.ts', may: ['src/domain/', 'src/define/', 'src/schema/', 'src/protocol.ts'] },
@@ -67,7 +70,7 @@ const ZONES: readonly Zone[] = [
   // Around a run.
   {
     files: 'src/client/',
-    may: [...PURE, 'src/schema/', 'src/define/', 'src/payload-store/', 'src/archive/', 'src/codec/'],
+    may: [...PURE, 'src/require-node.ts', 'src/schema/', 'src/define/', 'src/payload-store/', 'src/archive/', 'src/codec/'],
     packages: ['zod', 'node:*', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
@@ -154,7 +157,7 @@ const ZONES: readonly Zone[] = [
   },
   {
     files: 'src/testing/',
-    may: ['src/domain/', 'src/model/real-models.ts'],
+    may: ['src/domain/', 'src/require-node.ts', 'src/model/real-models.ts'],
     mayTypes: ['src/define/', 'src/client/', 'src/secrets/', 'src/payload-store/', 'worker/'],
     mayLazily: ['src/dev-server/'],
     packages: ['node:*'],
