@@ -4,8 +4,9 @@ import type { AnyAgent, DepsOf, OutputOf } from '../src/define/agent-definition.
 import type { ContentPart } from '../src/domain/content.ts';
 import type { JsonObject } from '../src/domain/json.ts';
 import type { LimitOptions } from '../src/domain/limit-options.ts';
+import { outputText } from '../src/domain/output-text.ts';
 import { isRunResult, RunResult, type RunResultFields } from '../src/domain/run-result.ts';
-import { oneLine } from '../src/domain/text.ts';
+import { summaryText } from '../src/domain/summary-text.ts';
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/protocol.ts';
 import { checkRunInput } from '../src/schema/run-input-schema.ts';
 import { begin } from './perform.ts';
@@ -86,7 +87,7 @@ async function runChild<Agent extends AnyAgent>(
       workflowId,
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-      staticSummary: oneLine(`agent ${agent}`, 200),
+      staticSummary: summaryText(`${agent}: ${outputText(runInput.input)}`),
       ...(taskQueue === undefined ? {} : { taskQueue }),
     });
     return new RunResult(fields);

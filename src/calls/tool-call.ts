@@ -3,10 +3,11 @@ import { toolFailure, toolOutcome, verifiedOutcome, verifyFailure } from '../act
 import type { ToolSnapshot } from '../domain/agent-snapshot.ts';
 import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/tool-policy.ts';
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
+import { thoughtOf } from '../loop/thought.ts';
 import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
 import { type ActivityCall, type CallingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, wholeDataOf } from './activity-call.ts';
 import { hasLocalRoom } from './local-room.ts';
-import { toolSummary } from './summaries.ts';
+import { aboutCall, callSummary } from './summaries.ts';
 
 /**
  * The worker ends an attempt that takes too long by itself; the server waits this much longer (milliseconds), for an
@@ -27,7 +28,7 @@ export function toolCall(run: CallingRun, invocation: ToolInvocation): ActivityC
   return {
     name: call.name,
     tier: isLocal ? 'local' : 'remote',
-    options: { ...summaryOf(call), ...(isLocal ? localOptions(tool) : remoteOptions(run, tool)) },
+    options: { ...summaryOf(run, invocation), ...(isLocal ? localOptions(tool) : remoteOptions(run, tool)) },
     input: isLocal ? localInput(run, invocation) : remoteInput(run, invocation),
     returned: toolOutcome,
     failed: (error) => toolFailure(tool, error),
@@ -42,7 +43,7 @@ export function verifyCall(run: CallingRun, invocation: ToolInvocation): Activit
     tier: 'remote',
     options: {
       ...remoteOptions(run, tool),
-      summary: toolSummary(`what became of ${call.name}`, call.arguments),
+      summary: aboutCall(`what became of ${call.name}`, call.arguments),
       retry: { ...retryOf(tool), maximumAttempts: VERIFY_ATTEMPTS },
     },
     input: { ...remoteInput(run, invocation), tool: tool.name },
@@ -51,9 +52,11 @@ export function verifyCall(run: CallingRun, invocation: ToolInvocation): Activit
   };
 }
 
-/** Without arguments there is nothing to say beyond the name, which the activity bears. */
-function summaryOf({ name, arguments: args }: ToolInvocation['call']): Pick<ActivityOptions, 'summary'> {
-  return Object.keys(args).length === 0 ? {} : { summary: toolSummary(name, args) };
+/** The answer that asks for the call says why. */
+function summaryOf({ state }: CallingRun, { call, eventId }: ToolInvocation): Pick<ActivityOptions, 'summary'> {
+  const answer = state?.window.events.findLast(({ id }) => id === eventId);
+  const summary = callSummary(call.arguments, answer === undefined ? null : thoughtOf(answer.content));
+  return summary === undefined ? {} : { summary };
 }
 
 function remoteOptions({ snapshot }: CallingRun, tool: ToolSnapshot): ActivityOptions {

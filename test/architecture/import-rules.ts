@@ -33,7 +33,7 @@ const ZONES: readonly Zone[] = [
   { files: 'src/activity-outcome.ts', may: ['src/domain/', 'src/protocol.ts'], mayTypes: ['src/loop/'], packages: ['@temporalio/common'] },
   {
     files: 'src/calls/',
-    may: ['src/domain/', 'src/protocol.ts', 'src/activity-outcome.ts', 'src/loop/approvals.ts'],
+    may: ['src/domain/', 'src/protocol.ts', 'src/activity-outcome.ts', 'src/loop/approvals.ts', 'src/loop/thought.ts'],
     mayTypes: ['src/loop/'],
     packages: ['@temporalio/common'],
   },

@@ -20,6 +20,12 @@ test('a workflow of the user runs two agents, one on the result of the other', a
   const report = await workflow.execute('report', { args: ['the Moon'], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue });
   expect(report).toEqual({ text: 'a text about facts', statuses: ['completed', 'completed'], tokens: 30 });
   expect(JSON.stringify(writing.requests[0]?.conversation)).toContain('Write about: facts');
+
+  // The Temporal UI shows the question of a child in the history of its parent.
+  const { events } = await workflow.getHandle(testbed.taskQueue).fetchHistory();
+  const children = (events ?? []).filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes);
+  const summaries = children.map(({ userMetadata }) => JSON.parse(String(userMetadata?.summary?.data)) as string);
+  expect(summaries).toEqual(['researcher: Research: the Moon', 'writer: Write about: facts']);
 });
 
 test('an agent that fails or is cancelled by itself is a result for the workflow that runs it', async () => {

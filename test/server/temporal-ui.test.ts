@@ -31,11 +31,11 @@ test('in the Temporal UI a run reads as a story: named activities with summaries
     summaryOf(event.userMetadata?.summary?.data),
   ]);
   expect(story.slice(0, 3)).toEqual([
-    ['resolveAgent', 'resolve agent assistant'],
+    ['resolveAgent', 'assistant'],
     ['callModel', 'step 1 · model-1 · 1 message new'],
-    ['search', 'search: Kipchoge marathon record'],
+    ['search', 'Kipchoge marathon record · I need his pace first.'],
   ]);
-  expect(story[3]?.[1]).toMatch(/^search: Kipchoge's "marathon" record Ω+…$/);
+  expect(story[3]?.[1]).toMatch(/^Kipchoge's "marathon" record Ω+… · I need his pace first\.$/);
   expect(story[4]).toEqual(['callModel', 'step 2 · model-1 · 1 message new']);
   for (const event of scheduled) expect(event.userMetadata?.summary?.data?.length).toBeLessThanOrEqual(400);
 
