@@ -13,6 +13,6 @@ export interface ResultFlags extends ServerFlags {
 /** Waits for the end of a run and prints its answer. */
 export async function result(io: CommandIo, { runId, waitTimeout, steps = false, ...flags }: ResultFlags): Promise<number> {
   return await withClient(io, flags, async ({ client }) =>
-    waitForResult(io, client.handle<unknown>(runId), { steps, ...(waitTimeout === undefined ? {} : { timeoutMs: waitTimeout }) }),
+    waitForResult(io, client.handle<unknown>(runId), { flags, steps, ...(waitTimeout === undefined ? {} : { timeoutMs: waitTimeout }) }),
   );
 }

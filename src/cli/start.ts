@@ -59,7 +59,7 @@ async function waitWatching(
   const over = new AbortController();
   void watchForWorker(client.temporal, handle.runId, over.signal, (line) => io.output.note(line));
   try {
-    return await waitForResult(io, handle, flags.waitTimeout === undefined ? {} : { timeoutMs: flags.waitTimeout });
+    return await waitForResult(io, handle, { flags, ...(flags.waitTimeout === undefined ? {} : { timeoutMs: flags.waitTimeout }) });
   } finally {
     over.abort();
   }
@@ -79,11 +79,11 @@ function startOptions(flags: StartFlags, input: JsonValue): StartOptions {
   };
 }
 
-async function readInput({ terminal }: CommandIo, { agent, input, inputJson }: StartFlags): Promise<JsonValue> {
+async function readInput({ terminal, output }: CommandIo, { agent, input, inputJson }: StartFlags): Promise<JsonValue> {
   if (input !== undefined && inputJson !== undefined) throw new UsageError('There are two inputs: give the text or --input-json, not both');
   if (inputJson !== undefined) return inputJson;
   if (input === undefined) {
-    throw new UsageError(`There is no input: write longhaul start "${agent}" "…", or "-" to read it from stdin, or --input-json`);
+    throw new UsageError(`There is no input: write ${output.program} start "${agent}" "…", or "-" to read it from stdin, or --input-json`);
   }
   return await textOrStdin(input, terminal);
 }

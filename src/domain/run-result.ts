@@ -123,7 +123,7 @@ export class RunResult<Output = DefaultOutput> {
     const line = [
       `[${this.status}] ${this.agentName}`,
       `${this.stepsUsed}/${this.maxIterations} steps`,
-      `${this.toolCallsTotal} tool calls (${calls.join(', ') || 'none'})`,
+      `${this.toolCallsTotal} tool call${this.toolCallsTotal === 1 ? '' : 's'} (${calls.join(', ') || 'none'})`,
       `${this.usage.totalTokens} tokens`,
       this.#duration(),
     ];
