@@ -1,3 +1,4 @@
+import '../src/require-node.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../src/codec/codec-options.ts';
 export {
   type ApiKey,

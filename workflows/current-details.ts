@@ -4,8 +4,10 @@ import { decisionHints } from '../src/domain/decision-hints.ts';
 import { dollars } from '../src/domain/dollars.ts';
 import { missingText } from '../src/domain/missing.ts';
 import { eventsText } from '../src/domain/not-archived.ts';
+import { shellCommand } from '../src/domain/shell-command.ts';
 import { oneLine } from '../src/domain/text.ts';
 import { verifiedText } from '../src/domain/tool-text.ts';
+import { updateForm } from '../src/domain/update-form.ts';
 import { approvalViews } from '../src/loop/approval-view.ts';
 import { used } from '../src/loop/limits.ts';
 import type { RunState } from '../src/loop/run-state.ts';
@@ -106,7 +108,7 @@ function approvalLines(state: RunState): string[] {
   const views = approvalViews({ ...state, approvals: { ...approvals, pending: pending.slice(0, SHOWN_APPROVALS) } });
   const lines = views.flatMap((waiting) => ['', ...approvalText(runId, waiting)]);
   const more = pending.length - views.length;
-  if (more > 0) lines.push('', `and ${more} more: \`longhaul approvals ${runId}\``);
+  if (more > 0) lines.push('', `and ${more} more: \`${shellCommand('approvals', { operands: [runId] })}\``);
   return lines;
 }
 
@@ -117,7 +119,9 @@ function approvalText(runId: string, waiting: ApprovalView): string[] {
   if (deadlineAt !== undefined) lines.push(`- **Deadline** ${new Date(deadlineAt).toISOString()}, then ${onDeadline}`);
   if (notified === false) lines.push('- **Nobody was told**: `notify` has failed');
   lines.push('', '```json', oneLine(JSON.stringify(args), ARGUMENTS_BYTES), '```', '', '```sh');
-  return [...lines, ...decisionHints(runId, waiting), '```'];
+  const { names, input } = updateForm(waiting);
+  const form = [`*Send an Update*, ${names.map((name) => `\`${name}\``).join(' or ')}:`, '', '```json', JSON.stringify(input), '```'];
+  return [...lines, ...decisionHints(runId, waiting), '```', '', ...form];
 }
 
 /** Free text on one line. The UI takes what is between two dollar signs for a formula. */

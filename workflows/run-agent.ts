@@ -3,9 +3,10 @@ import { CancellationScope, ChildWorkflowCancellationType, executeChild, ParentC
 import type { AnyAgent, DepsOption, GivenDepsOf, ResultOf } from '../src/define/agent-definition.ts';
 import type { RequiresSomething } from '../src/define/requires-something.ts';
 import type { ContentPart } from '../src/domain/content.ts';
+import { outputText } from '../src/domain/output-text.ts';
 import { isRunResult, RunResult, type RunResultFields } from '../src/domain/run-result.ts';
+import { summaryText } from '../src/domain/summary-text.ts';
 import { priorityFrom, priorityProblem } from '../src/domain/task-priority.ts';
-import { oneLine } from '../src/domain/text.ts';
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/protocol.ts';
 import { checkRunInput } from '../src/schema/run-input-schema.ts';
 import { begin } from './perform.ts';
@@ -90,7 +91,7 @@ async function runChild(agent: string, input: string | ContentPart[], options: R
       workflowId,
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-      staticSummary: oneLine(`agent ${agent}`, 200),
+      staticSummary: summaryText(`${agent}: ${outputText(runInput.input)}`),
       ...(taskQueue === undefined ? {} : { taskQueue }),
       ...(priority === undefined ? {} : { priority }),
     });

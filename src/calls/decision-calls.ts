@@ -13,7 +13,7 @@ import {
   type RequestCancelInput,
 } from '../protocol.ts';
 import { type ActivityCall, type CallingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, SILENCE } from './activity-call.ts';
-import { toolSummary } from './summaries.ts';
+import { aboutCall } from './summaries.ts';
 
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' } as const;
 
@@ -113,7 +113,7 @@ export function termsCall(
   return {
     name: ACTIVITIES.askTerms,
     tier: 'remote',
-    options: { ...ASK_TERMS, summary: toolSummary(`does ${call.name} need a decision`, call.arguments) },
+    options: { ...ASK_TERMS, summary: aboutCall(`does ${call.name} need a decision`, call.arguments) },
     input: {
       ...ofRun(run),
       agent: run.snapshot.digest,

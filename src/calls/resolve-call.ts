@@ -29,7 +29,7 @@ export function resolveCall(run: { key?: string }, input: RunInput): ActivityCal
   return {
     name: ACTIVITIES.resolveAgent,
     tier: 'remote',
-    options: { ...RESOLVE, summary: oneLine(`resolve agent ${agent}`, 200) },
+    options: { ...RESOLVE, summary: oneLine(agent, 200) },
     input: {
       ...ofRun(run),
       agent,

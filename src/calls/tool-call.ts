@@ -3,10 +3,11 @@ import { toolFailure, toolOutcome, verifiedOutcome, verifyFailure } from '../act
 import type { ToolSnapshot } from '../domain/agent-snapshot.ts';
 import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/tool-policy.ts';
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
+import { thoughtOf } from '../loop/thought.ts';
 import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
 import { type ActivityCall, type CallingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, wholeDataOf } from './activity-call.ts';
 import { hasLocalRoom } from './local-room.ts';
-import { toolSummary, verifySummary } from './summaries.ts';
+import { callSummary, verifySummary } from './summaries.ts';
 
 /**
  * The worker ends an attempt that takes too long by itself; the server waits this much longer (milliseconds), for an
@@ -29,7 +30,7 @@ export function toolCall(run: CallingRun, invocation: ToolInvocation): ActivityC
   return {
     ...meaning,
     tier: 'local',
-    options: { ...summaryOf(call), ...localOptions(tool) },
+    options: { ...summaryOf(run, invocation), ...localOptions(tool) },
     input: localInput(run, invocation),
     remotely: () => remoteCall(run, invocation, meaning),
   };
@@ -38,11 +39,11 @@ export function toolCall(run: CallingRun, invocation: ToolInvocation): ActivityC
 type ToolCall = ActivityCall<RunToolInput, RunToolOutput, ToolOutcome>;
 
 function remoteCall(run: CallingRun, invocation: ToolInvocation, meaning: Pick<ToolCall, 'name' | 'returned' | 'failed'>): ToolCall {
-  const { tool, call } = invocation;
+  const { tool } = invocation;
   return {
     ...meaning,
     tier: 'remote',
-    options: { ...summaryOf(call), ...remoteOptions(run, tool) },
+    options: { ...summaryOf(run, invocation), ...remoteOptions(run, tool) },
     input: remoteInput(run, invocation),
   };
 }
@@ -68,9 +69,11 @@ export function verifyCall(
   };
 }
 
-/** Without arguments there is nothing to say beyond the name, which the activity bears. */
-function summaryOf({ name, arguments: args }: ToolInvocation['call']): Pick<ActivityOptions, 'summary'> {
-  return Object.keys(args).length === 0 ? {} : { summary: toolSummary(name, args) };
+/** The answer that asks for the call says why. */
+function summaryOf({ state }: CallingRun, { call, eventId }: ToolInvocation): Pick<ActivityOptions, 'summary'> {
+  const answer = state?.window.events.findLast(({ id }) => id === eventId);
+  const summary = callSummary(call.arguments, answer === undefined ? null : thoughtOf(answer.content));
+  return summary === undefined ? {} : { summary };
 }
 
 function remoteOptions({ snapshot }: CallingRun, tool: ToolSnapshot): ActivityOptions {

@@ -7,6 +7,7 @@ import type { Resources } from '../define/run-context.ts';
 import { UsageError } from '../domain/error.ts';
 import type { ModelClient } from '../domain/model.ts';
 import { importProblem } from './import-problem.ts';
+import { moduleKindProblem } from './module-kind.ts';
 
 /** What a module of agents gives to a worker. */
 export interface AgentsModule {
@@ -33,6 +34,8 @@ export async function loadAgentsModule(path: string): Promise<AgentsModule> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) throw new UsageError(`The agents module "${path}" does not exist (looked for "${file}")`);
   if (!found.isFile()) throw new UsageError(`The agents module "${path}" is not a file: name the file, such as "${path}/agents.ts"`);
+  const kind = await moduleKindProblem(path, file);
+  if (kind !== undefined) throw new UsageError(kind);
   return readExports(path, await importModule(path, file));
 }
 

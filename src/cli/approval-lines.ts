@@ -4,7 +4,8 @@ import { decisionHints } from '../domain/decision-hints.ts';
 import { printableLine } from '../domain/printable.ts';
 import type { Output } from './output.ts';
 import { pointInTime } from './point-in-time.ts';
-import { shellCommand } from '../domain/shell-command.ts';
+import { ANYWHERE, shellCommand } from '../domain/shell-command.ts';
+import { updateForm } from '../domain/update-form.ts';
 import { serverOptions } from './server-options.ts';
 import { indented } from './step-lines.ts';
 import { visibleJson, visibleText } from './visible-json.ts';
@@ -14,14 +15,16 @@ const ONE_LINE = 100;
 
 /** Where what waits is shown. */
 export interface ApprovalPlace {
-  output: Pick<Output, 'look'>;
+  output: Pick<Output, 'look'> & Partial<Pick<Output, 'program'>>;
   runId: string;
   /** How the server is reached: the commands to copy say the same. */
   flags: ServerFlags;
+  /** With what to fill into the form of the Temporal UI. */
+  form?: boolean;
 }
 
 /** Something that waits for a decision, for the person who decides: what, with which arguments, why, until when, and the commands. */
-export function approvalLines(waiting: ApprovalView, { output, runId, flags }: ApprovalPlace): string[] {
+export function approvalLines(waiting: ApprovalView, { output, runId, flags, form = false }: ApprovalPlace): string[] {
   const { toolName, callId, step, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
   const facts: [string, string][] = [
     ...(reason === undefined ? [] : [['why', printableLine(reason)] satisfies [string, string]]),
@@ -35,8 +38,16 @@ export function approvalLines(waiting: ApprovalView, { output, runId, flags }: A
     `${output.look('yellow', printableLine(toolName))} ${output.look('dim', `· call ${printableLine(callId)} · step ${step} of run ${printableLine(runId)}`)}`,
     ...indented(argumentsText(waiting)),
     ...facts.map(([name, value]) => `  ${output.look('dim', name.padEnd(6))} ${value}`),
-    ...decisionHints(runId, waiting, serverOptions(flags)).map((hint) => `  ${output.look('cyan', printableLine(hint))}`),
+    ...decisionHints(runId, waiting, { options: serverOptions(flags), program: output.program }).map(
+      (hint) => `  ${output.look('cyan', printableLine(hint))}`,
+    ),
+    ...(form ? [`  ${formLine(waiting)}`] : []),
   ];
+}
+
+function formLine(waiting: ApprovalView): string {
+  const { names, input } = updateForm(waiting);
+  return `Temporal UI, Send an Update, ${names.join(' or ')}: ${visibleJson(input)}`;
 }
 
 /** A decision that holds for further calls, with the command that ends that. */
@@ -47,7 +58,7 @@ export function rememberedLines(
   const calls = digest === undefined ? 'every call' : `calls with arguments of digest ${digest}`;
   const who = verifiedBy ?? by ?? 'somebody who gave no name';
   const what = `${type === 'approve' ? 'approved' : 'rejected'} by ${who} at ${pointInTime(at)}${reason === undefined ? '' : `: ${reason}`}`;
-  const hint = shellCommand('revoke', { operands: [runId, id], options: serverOptions(flags) });
+  const hint = shellCommand('revoke', { operands: [runId, id], options: serverOptions(flags), program: output.program });
   return [
     `${output.look('bold', printableLine(toolName))} ${printableLine(`· ${calls} · ${what}`)}`,
     `  ${output.look('cyan', printableLine(hint))}`,
@@ -56,7 +67,7 @@ export function rememberedLines(
 
 function argumentsText({ arguments: args, argumentsCut }: Pick<ApprovalView, 'arguments' | 'argumentsCut'>): string {
   const { text } = args;
-  if (argumentsCut && typeof text === 'string') return `${visibleText(text)}…\nThis is the beginning: "longhaul events" has all of it`;
+  if (argumentsCut && typeof text === 'string') return `${visibleText(text)}…\nThis is the beginning: "${ANYWHERE} events" has all of it`;
   const line = visibleJson(args);
   return line.length <= ONE_LINE ? line : visibleJson(args, 2);
 }

@@ -8,7 +8,7 @@ import { DECIDED } from './decision-text.ts';
 import { osUser } from './os-user.ts';
 import { printableLine } from '../domain/printable.ts';
 import { underId } from './request-id.ts';
-import { shellCommand } from '../domain/shell-command.ts';
+import { ANYWHERE, shellCommand } from '../domain/shell-command.ts';
 import { serverOptions } from './server-options.ts';
 import { waitingCall } from './waiting-call.ts';
 import { withClient } from './with-client.ts';
@@ -103,7 +103,7 @@ function report({ output }: CommandIo, runId: string, receipt: DecisionReceipt, 
   if (status === 'repeated') return output.print(printableLine(`${call} was ${done} at ${at} already (decision "${id}")${why}`));
   output.print(printableLine(`${call} is ${done}${why}`));
   if (remember === undefined) return;
-  const hint = shellCommand('revoke', { operands: [runId, id], options: serverOptions(flags) });
+  const hint = shellCommand('revoke', { operands: [runId, id], options: serverOptions(flags), program: output.program });
   output.note(`That holds for further calls. To end that: ${printableLine(hint)}`);
 }
 
@@ -111,5 +111,5 @@ function answerOf({ runId, text, value }: RespondFlags): JsonValue {
   if (text !== undefined && value !== undefined) throw new UsageError('There are two answers: give --text or --value, not both');
   if (value !== undefined) return value;
   if (text !== undefined) return text;
-  throw new UsageError(`There is no answer: write longhaul respond "${runId}" --text "…", or --value with JSON`);
+  throw new UsageError(`There is no answer: write ${ANYWHERE} respond "${runId}" --text "…", or --value with JSON`);
 }

@@ -158,12 +158,13 @@ async function announce({ terminal, output }: CommandIo, { server, codecServer, 
     ['UI', uiUrl ?? 'unknown'],
     ...(codecEndpoint === undefined ? [] : [['Codec', `${codecEndpoint}, for the UI and temporal --codec-endpoint`] as const]),
     ['Task queue', taskQueue],
-    ['Agents', agents.join(', ') || 'none: start a worker with longhaul worker --agents <module>'],
+    ['Agents', agents.join(', ') || `none: start a worker with ${output.program} worker --agents <module>`],
   ] as const;
   for (const [name, value] of facts) output.print(`${output.look('dim', name.padEnd(11))} ${value}`);
   const [first] = agents;
   const keys = terminal.env[KEYS_VARIABLE] ? `, with the same ${KEYS_VARIABLE}` : '';
-  if (first !== undefined) output.print(`\nIn another terminal${keys}:\n  longhaul start ${first} "…" --wait${await addressFlag(address)}`);
+  if (first !== undefined)
+    output.print(`\nIn another terminal${keys}:\n  ${output.program} start ${first} "…" --wait${await addressFlag(address)}`);
   output.print('\nCtrl-C ends it.');
 }
 

@@ -1,4 +1,6 @@
 import { errorMessage } from '../domain/error.ts';
+import { NEEDED_NODE } from '../domain/node-version.ts';
+import { importedKindProblem } from './module-kind.ts';
 
 const TYPESCRIPT = ['.ts', '.mts', '.cts', '.tsx'];
 
@@ -13,7 +15,7 @@ export function importProblem(path: string, extension: string, error: unknown): 
       'write it without enums, namespaces and parameter properties, or compile it to JavaScript'
     );
   }
-  return `The agents module "${path}" cannot be loaded: ${said}${place(error)}`;
+  return importedKindProblem(path, error, failedFile(error)) ?? `The agents module "${path}" cannot be loaded: ${said}${place(error)}`;
 }
 
 function noTypeScript(path: string, extension: string): string {
@@ -21,8 +23,14 @@ function noTypeScript(path: string, extension: string): string {
     return `The agents module "${path}" is a ".tsx" file, which Node cannot load: name it ".ts", or compile it to JavaScript`;
   return (
     `The agents module "${path}" is TypeScript, which this Node (${process.version}) does not load: ` +
-    'use Node 22.18 or newer, set NODE_OPTIONS=--experimental-strip-types, or compile it to JavaScript'
+    `use ${NEEDED_NODE}, without --no-experimental-strip-types, or compile it to JavaScript`
   );
+}
+
+/** The file that a SyntaxError is about: the first line of its stack, before the message. */
+function failedFile(error: unknown): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  return /^(?:file:\/\/)?(\/[^\n]+):\d+\n/.exec(stack)?.[1];
 }
 
 /** Where in the user's own code it happened: the message alone seldom says. */

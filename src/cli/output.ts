@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { ANYWHERE } from '../domain/shell-command.ts';
 import type { OutputStream, Terminal } from './terminal.ts';
 
 /** How a piece of text looks on a terminal that shows colours. */
@@ -10,11 +11,14 @@ export class Output {
   readonly json: boolean;
   /** Stdout shows colours. */
   readonly colour: boolean;
+  /** How commands to copy call this program. */
+  readonly program: string;
   readonly #stdout: OutputStream;
   readonly #stderr: OutputStream;
 
-  constructor(terminal: Pick<Terminal, 'stdout' | 'stderr' | 'env'>, json: boolean) {
+  constructor(terminal: Pick<Terminal, 'stdout' | 'stderr' | 'env' | 'program'>, json: boolean) {
     this.json = json;
+    this.program = terminal.program ?? ANYWHERE;
     this.#stdout = terminal.stdout;
     this.#stderr = terminal.stderr;
     this.colour = !json && showsColour(terminal);

@@ -1,4 +1,5 @@
 import { Interruption, type InterruptionCause } from './interruption.ts';
+import { programName } from './program-name.ts';
 import type { Terminal } from './terminal.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const satisfies readonly InterruptionCause[];
@@ -20,5 +21,6 @@ export function processTerminal(): Terminal {
     });
   }
   const { env, stdin, stdout, stderr } = process;
-  return { env, stdin, stdout, stderr, signal: controller.signal };
+  const program = programName({ main: process.argv[1] ?? '', cwd: process.cwd(), env });
+  return { env, stdin, stdout, stderr, program, signal: controller.signal };
 }

@@ -1,4 +1,5 @@
 import type { RunHandle } from '../client/run-handle.ts';
+import { ANYWHERE } from '../domain/shell-command.ts';
 import { UsageError } from '../domain/error.ts';
 import type { LimitOptions } from '../domain/limit-options.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
@@ -42,5 +43,5 @@ function limitsOf(flags: RaiseFlags): RaiseOptions {
   const { runId, maxIterations } = flags;
   const limits = { ...limitOptions(flags), ...(maxIterations === undefined ? {} : { maxIterations }) };
   if (Object.keys(limits).length > 0) return limits;
-  throw new UsageError(`There is no limit to raise: write longhaul raise "${runId}" --steps 20, or another of its options`);
+  throw new UsageError(`There is no limit to raise: write ${ANYWHERE} raise "${runId}" --steps 20, or another of its options`);
 }

@@ -13,6 +13,10 @@ export interface ResultFlags extends ServerFlags {
 /** Waits for the end of a run and prints its answer. */
 export async function result(io: CommandIo, { runId, waitTimeout, steps = false, ...flags }: ResultFlags): Promise<number> {
   return await withClient(io, flags, async ({ client }) =>
-    waitForResult(io, client, client.handle<unknown>(runId), { steps, ...(waitTimeout === undefined ? {} : { timeout: waitTimeout }) }),
+    waitForResult(io, client, client.handle<unknown>(runId), {
+      flags,
+      steps,
+      ...(waitTimeout === undefined ? {} : { timeout: waitTimeout }),
+    }),
   );
 }

@@ -79,6 +79,7 @@ function atMost(limit: number | undefined): string {
   return limit === undefined ? '' : ` of at most ${limit}`;
 }
 
-function counted(count: number, noun: string): string {
+/** `1 tool call`, `2 tool calls`. */
+export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

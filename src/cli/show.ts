@@ -60,7 +60,7 @@ export function runLines(run: RunView, { output, link, flags = {} }: RunLook): s
     ...runFacts(run, link, output),
     ...storyLines(storyOf(run.records), output, waiting),
     ...paragraphs('Goes on', run.running, runningLines, output),
-    ...paragraphs('Waits for a decision', pending, (one) => approvalLines(one, { output, runId, flags }), output),
+    ...paragraphs('Waits for a decision', pending, (one) => approvalLines(one, { output, runId, flags, form: true }), output),
     ...paragraphs('Remembered decisions', remembered, (one) => rememberedLines(one, { output, runId, flags }), output),
     ...section('Last error', run.lastError ?? '', output),
     ...section('Output', run.outputText, output),
@@ -71,7 +71,7 @@ export function runLines(run: RunView, { output, link, flags = {} }: RunLook): s
 
 /** Where a run is shown. */
 interface RunLook {
-  output: Pick<Output, 'look'>;
+  output: Pick<Output, 'look'> & Partial<Pick<Output, 'program'>>;
   /** The run in the Temporal UI. */
   link?: string | undefined;
   /** How the server is reached: the commands to copy say the same. */

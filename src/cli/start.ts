@@ -39,7 +39,7 @@ export async function start(io: CommandIo, flags: StartFlags): Promise<number> {
     const link = ui === undefined ? undefined : runLink(ui, server.namespace, handle.runId);
     if (!flags.wait && flags.waitTimeout === undefined) return announce(io, flags, { runId: handle.runId, link });
     io.output.note(`Run ${handle.runId}${link === undefined ? '' : `\n${link}`}`);
-    return await waitForResult(io, client, handle, flags.waitTimeout === undefined ? {} : { timeout: flags.waitTimeout });
+    return await waitForResult(io, client, handle, { flags, ...(flags.waitTimeout === undefined ? {} : { timeout: flags.waitTimeout }) });
   });
 }
 
@@ -75,11 +75,11 @@ function startOptions(flags: StartFlags, input: JsonValue): StartOptions {
   };
 }
 
-async function readInput({ terminal }: CommandIo, { agent, input, inputJson }: StartFlags): Promise<JsonValue> {
+async function readInput({ terminal, output }: CommandIo, { agent, input, inputJson }: StartFlags): Promise<JsonValue> {
   if (input !== undefined && inputJson !== undefined) throw new UsageError('There are two inputs: give the text or --input-json, not both');
   if (inputJson !== undefined) return inputJson;
   if (input === undefined) {
-    throw new UsageError(`There is no input: write longhaul start "${agent}" "…", or "-" to read it from stdin, or --input-json`);
+    throw new UsageError(`There is no input: write ${output.program} start "${agent}" "…", or "-" to read it from stdin, or --input-json`);
   }
   return await textOrStdin(input, terminal);
 }

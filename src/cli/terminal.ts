@@ -12,6 +12,8 @@ export interface Terminal {
   readonly stdin: AsyncIterable<Uint8Array | string>;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
+  /** How commands to copy call this program. Default `npx longhaul`. */
+  readonly program?: string;
   /** Aborted with an `Interruption`: at Ctrl-C, at SIGTERM, and when nobody reads stdout any more. */
   readonly signal: AbortSignal;
 }

@@ -1,33 +1,40 @@
 import type { RunHandle } from '../client/run-handle.ts';
 import type { RunResult } from '../domain/run-result.ts';
-import type { CommandIo } from './command.ts';
+import { shellCommand } from '../domain/shell-command.ts';
+import type { CommandIo, ServerFlags } from './command.ts';
 import { exitCodeOfRun } from './exit-codes.ts';
 import { Interruption } from './interruption.ts';
 import { printable } from '../domain/printable.ts';
 import type { Output } from './output.ts';
+import { resultLine } from './result-line.ts';
+import { serverOptions } from './server-options.ts';
 import { stepLines } from './step-lines.ts';
+import { tellWhatWaits } from './waiting-notes.ts';
 import type { ConnectedClient } from './with-client.ts';
 
 /**
- * Waits for the end of a run, prints its result, and returns the exit code that says how it ended. Says on stderr when no
- * worker takes the run, or none has what it needs. An interruption leaves the run alone.
+ * Waits for the end of a run, prints its result, and returns the exit code that says how it ended. Says what the run waits
+ * for meanwhile, and on stderr when no worker takes the run, or none has what it needs. An interruption leaves the run alone.
  */
 export async function waitForResult(
-  { terminal, output }: CommandIo,
-  { temporal }: ConnectedClient['client'],
+  io: CommandIo,
+  { temporal }: Pick<ConnectedClient['client'], 'temporal'>,
   handle: RunHandle<unknown>,
-  options: { timeout?: number; steps?: boolean },
+  { flags, ...options }: { timeout?: number; steps?: boolean; flags: ServerFlags },
 ): Promise<number> {
+  const { terminal, output } = io;
   const { signal } = terminal;
   const comfort = (): void => {
     if (signal.reason instanceof Interruption && signal.reason.exitCode !== 0) {
-      output.note(`The run goes on. Wait for it again: longhaul result ${handle.runId}`);
+      const again = shellCommand('result', { operands: [handle.runId], options: serverOptions(flags), program: output.program });
+      output.note(`The run goes on. Wait for it again: ${again}`);
     }
   };
   const { watchForWorker } = await import('../client/worker-watch.ts');
   const over = new AbortController();
   signal.addEventListener('abort', comfort, { once: true });
   void watchForWorker(temporal, handle.runId, over.signal, (line) => output.note(printable(line)));
+  void tellWhatWaits(io, handle, flags, AbortSignal.any([over.signal, signal]));
   try {
     const result = await handle.result({ ...options, signal });
     printResult(output, result);
@@ -45,7 +52,7 @@ function printResult(output: Output, result: RunResult<unknown>): void {
     for (const line of stepLines(step, output)) output.note(line);
   }
   if (result.outputText !== '') output.print(printable(result.outputText));
-  output.note(printable(result.summary()));
+  output.note(printable(resultLine(result)));
   if (result.error !== null)
     output.note(`error${result.errorCode === undefined ? '' : ` (${result.errorCode})`}: ${printable(result.error)}`);
   if (result.cancelReason !== undefined) output.note(`cancelled: ${printable(result.cancelReason)}`);

@@ -56,5 +56,5 @@ function clientOptions(options: ConnectOptions): LonghaulClientOptions {
 
 /** The line for a server that does not answer. */
 export function unreachable(address: string, error: unknown): string {
-  return `No Temporal server answers at "${address}" (${errorMessage(error)}): start one with "longhaul dev", or set TEMPORAL_ADDRESS`;
+  return `No Temporal server answers at "${address}" (${errorMessage(error)}): start one with "npx longhaul dev", or set TEMPORAL_ADDRESS`;
 }

@@ -1,3 +1,4 @@
+import '../require-node.ts';
 export { connect, type ConnectOptions } from './connect.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../codec/codec-options.ts';
 export type { ApproveOptions, DecisionOptions, RejectOptions } from './decide-call.ts';

@@ -25,7 +25,7 @@ export async function runOutcome(client: Client, runId: string): Promise<RunResu
 export function runNotFound(client: Client, runId: string): LonghaulError {
   return new LonghaulError(
     'run_not_found',
-    `Namespace "${client.options.namespace}" has no run "${runId}": "longhaul list" shows those it has`,
+    `Namespace "${client.options.namespace}" has no run "${runId}": "npx longhaul list" shows those it has`,
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { promisify } from 'node:util';
-import { zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
+// By its default export: an older Node, which lacks the names, links it and then says which Node is needed.
+import zlib from 'node:zlib';
 import { LonghaulError, UsageError } from '../domain/error.ts';
 import type { CodecOptions } from './codec-options.ts';
 import { codedWhere, isEncodedAs, packPayload, unpackPayload } from './payload-bytes.ts';
@@ -18,8 +19,8 @@ const POOL_BYTES = 64_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const METADATA = { encoding: Buffer.from(ZSTD_ENCODING) };
-const compressInPool = promisify(zstdCompress);
-const decompressInPool = promisify(zstdDecompress);
+const compressInPool = promisify(zlib.zstdCompress);
+const decompressInPool = promisify(zlib.zstdDecompress);
 
 /** Compresses payloads from a threshold on, where that makes them smaller, and passes all others as they are. */
 export class CompressionCodec implements PayloadCodec {
@@ -43,7 +44,7 @@ export class CompressionCodec implements PayloadCodec {
 
 async function compressed(payload: Payload): Promise<Payload> {
   const bytes = packPayload(payload);
-  const data = bytes.length < POOL_BYTES ? zstdCompressSync(bytes) : await compressInPool(bytes);
+  const data = bytes.length < POOL_BYTES ? zlib.zstdCompressSync(bytes) : await compressInPool(bytes);
   const smaller = { metadata: METADATA, data };
   return packPayload(smaller).length < bytes.length ? smaller : payload;
 }
@@ -52,7 +53,7 @@ async function restored({ data }: Payload): Promise<Payload> {
   const limit = { maxOutputLength: MAX_BYTES };
   const bytes = data ?? new Uint8Array();
   try {
-    return unpackPayload(bytes.length < POOL_BYTES ? zstdDecompressSync(bytes, limit) : await decompressInPool(bytes, limit));
+    return unpackPayload(bytes.length < POOL_BYTES ? zlib.zstdDecompressSync(bytes, limit) : await decompressInPool(bytes, limit));
   } catch (cause) {
     const why = isTooLarge(cause) ? `it would grow to more than ${MAX_BYTES} bytes` : 'it was changed, or is no zstd frame';
     throw new LonghaulError('decompression_failed', `A compressed payload of ${bytes.length} bytes does not decompress: ${why}`, { cause });

@@ -1,15 +1,15 @@
 import type { ApprovalView } from './approval.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import { shellCommand } from './shell-command.ts';
 
-/** The commands that decide about what waits, to copy. `more`: options that all of them need. */
+/** The commands that decide about what waits, to copy. `options`: those that all of them need; `program`: how the command line is called. */
 export function decisionHints(
   runId: string,
   { kind, callId, answer }: Pick<ApprovalView, 'kind' | 'callId' | 'answer'>,
-  more: readonly string[] = [],
+  { options: more = [], program }: { options?: readonly string[]; program?: string | undefined } = {},
 ): string[] {
   const hint = (command: string, ...options: string[]): string =>
-    shellCommand(command, { operands: [runId, callId], options: [...options, ...more] });
+    shellCommand(command, { operands: [runId, callId], options: [...options, ...more], program });
   if (kind === 'outcome') return [hint('respond', '--text', '…'), hint('reject', '--reason', '…')];
   if (kind === 'question') return [hint('respond', ...answerOptions(answer))];
   return [hint('approve'), hint('reject', '--reason', '…')];
@@ -19,7 +19,13 @@ export function decisionHints(
 function answerOptions(schema: JsonObject | undefined): [string, string] {
   const type = schema?.['type'];
   if (type === undefined || type === 'string') return ['--text', '…'];
+  const template = answerTemplate(schema);
+  return ['--value', typeof template === 'string' ? template : JSON.stringify(template)];
+}
+
+/** An answer to be filled in: an object with the names of its members, or a text. */
+export function answerTemplate(schema: JsonObject | undefined): JsonValue {
   const members = schema?.['properties'];
-  if (type !== 'object' || !isJsonObject(members)) return ['--value', '…'];
-  return ['--value', JSON.stringify(Object.fromEntries(Object.keys(members).map((name) => [name, '…'])))];
+  if (schema?.['type'] !== 'object' || !isJsonObject(members)) return '…';
+  return Object.fromEntries(Object.keys(members).map((name) => [name, '…']));
 }

@@ -139,7 +139,7 @@ class EndedRun<Output> {
     const line = [
       `[${this.status}] ${this.agentName}`,
       `${this.stepsUsed}/${this.maxIterations} steps`,
-      `${this.toolCallsTotal} tool calls (${calls.join(', ') || 'none'})`,
+      `${this.toolCallsTotal} tool call${this.toolCallsTotal === 1 ? '' : 's'} (${calls.join(', ') || 'none'})`,
       `${this.usage.totalTokens} tokens${this.#estimated()}`,
       this.#duration(),
     ];

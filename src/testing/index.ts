@@ -1,4 +1,5 @@
 /** `longhaul/testing`: agents in tests, in memory and on a server. Importing it does nothing. */
+import '../require-node.ts';
 export { callTool, failWith, hang, malformed, say, structured, together } from './script-entry.ts';
 export type { ScriptedCall, ScriptedDetails, ScriptedReply, ScriptEntry } from './script-entry.ts';
 export { scriptedModel } from './scripted-model.ts';

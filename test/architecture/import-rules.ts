@@ -33,7 +33,7 @@ const ZONES: readonly Zone[] = [
   { files: 'src/activity-outcome.ts', may: ['src/domain/', 'src/protocol.ts'], mayTypes: ['src/loop/'], packages: ['@temporalio/common'] },
   {
     files: 'src/calls/',
-    may: ['src/domain/', 'src/protocol.ts', 'src/activity-outcome.ts', 'src/loop/approvals.ts'],
+    may: ['src/domain/', 'src/protocol.ts', 'src/activity-outcome.ts', 'src/loop/approvals.ts', 'src/loop/thought.ts'],
     mayTypes: ['src/loop/'],
     packages: ['@temporalio/common'],
   },
@@ -43,6 +43,9 @@ const ZONES: readonly Zone[] = [
     mayTypes: ['src/protocol.ts'],
     packages: ['zod', '@cfworker/json-schema'],
   },
+
+  // What says which Node is needed, before anything else does.
+  { files: 'src/require-node.ts', may: ['src/domain/'] },
 
   // What users write agents with.
   { files: 'src/define/', may: ['src/domain/', 'src/schema/', 'src/protocol.ts'], packages: ['zod'] },
@@ -70,7 +73,7 @@ const ZONES: readonly Zone[] = [
   // Around a run.
   {
     files: 'src/client/',
-    may: [...PURE, 'src/schema/', 'src/define/', 'src/payload-store/', 'src/archive/', 'src/codec/'],
+    may: [...PURE, 'src/require-node.ts', 'src/schema/', 'src/define/', 'src/payload-store/', 'src/archive/', 'src/codec/'],
     packages: ['zod', 'node:*', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
@@ -158,7 +161,7 @@ const ZONES: readonly Zone[] = [
   },
   {
     files: 'src/testing/',
-    may: ['src/domain/', 'src/model/real-models.ts'],
+    may: ['src/domain/', 'src/require-node.ts', 'src/model/real-models.ts'],
     mayTypes: ['src/define/', 'src/client/', 'src/secrets/', 'src/payload-store/', 'worker/'],
     mayLazily: ['src/dev-server/'],
     packages: ['node:*'],

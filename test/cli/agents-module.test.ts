@@ -125,10 +125,45 @@ describe('a module that cannot serve is refused with the reason', () => {
   });
 });
 
+describe('in a package of "npm init -y"', () => {
+  const inCommonJs = async (files: Record<string, string>, name: string): Promise<string> => {
+    const folder = await mkdtemp(join(directory, 'commonjs-'));
+    await writeFile(join(folder, 'package.json'), '{"name": "consumer", "type": "commonjs"}');
+    for (const [file, code] of Object.entries(files)) await writeFile(join(folder, file), code);
+    const loaded = await loadAgentsModule(join(folder, name)).catch((error: unknown) => error);
+    if (!(loaded instanceof Error)) return 'loaded';
+    expect(loaded.name).toBe('UsageError');
+    return loaded.message.replaceAll(folder, 'FOLDER');
+  };
+
+  test.each(['agents.ts', 'agents.js'])('an ES module %s is refused with what to do', async (name) => {
+    expect(await inCommonJs({ [name]: `import 'node:fs';\nexport const agents = [${AGENT('a')}];` }, name)).toBe(
+      `The agents module "FOLDER/${name}" cannot be loaded: "FOLDER/${name}" is an ES module, but "FOLDER/package.json" has ` +
+        `"type": "commonjs", as "npm init -y" writes it: run npm pkg set type=module beside it, or name the file "${name.replace('.', '.m')}"`,
+    );
+  });
+
+  test('its name .mts is enough, and a CommonJS module is one', async () => {
+    expect(await inCommonJs({ 'agents.mts': `export const agents = [${AGENT('a')}];` }, 'agents.mts')).toBe('loaded');
+    expect(await inCommonJs({ 'agents.js': `exports.agents = [${AGENT('a')}];` }, 'agents.js')).toBe('loaded');
+    const text = 'export nothing';
+    expect(await inCommonJs({ 'agents.js': `exports.agents = [${AGENT('a')}];\nconst help = \`\n${text}\`;` }, 'agents.js')).toBe('loaded');
+  });
+
+  test('a module that it imports is named', () => {
+    const error = new SyntaxError("Unexpected token 'export'");
+    error.stack = `/project/tools.ts:3\nexport const tools = [];\n^^^^^^\n\nSyntaxError: Unexpected token 'export'\n    at node:internal`;
+    expect(importProblem('agents.mts', '.mts', error)).toBe(
+      'The agents module "agents.mts" cannot be loaded: "/project/tools.ts" is an ES module, but "package.json" has "type": "commonjs", ' +
+        'as "npm init -y" writes it: run npm pkg set type=module beside it, or name the file "tools.mts"',
+    );
+  });
+});
+
 describe('TypeScript', () => {
   test('where Node does not load it, the way out is said', () => {
     const error = Object.assign(new TypeError('Unknown file extension ".ts"'), { code: 'ERR_UNKNOWN_FILE_EXTENSION' });
-    expect(importProblem('agents.ts', '.ts', error)).toContain('use Node 22.18 or newer');
+    expect(importProblem('agents.ts', '.ts', error)).toContain('use Node 22.18, or 24 and newer');
     expect(importProblem('agents.tsx', '.tsx', error)).toContain('name it ".ts"');
     expect(importProblem('agents.yaml', '.yaml', error)).toContain('Unknown file extension');
   });

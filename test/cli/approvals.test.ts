@@ -28,14 +28,14 @@ test('what waits is shown with its arguments, why, until when, and the commands 
   why    over the limit
   since  2026-01-02T03:04:05Z
   until  2026-01-02T04:04:05Z, then denied
-  longhaul approve clerk-1 c1
-  longhaul reject clerk-1 c1 --reason '…'
+  npx longhaul approve clerk-1 c1
+  npx longhaul reject clerk-1 c1 --reason '…'
 
 refund · call c9 · step 2 of run clerk-2
   {"amount":5}
   since  2026-01-02T03:04:05Z
-  longhaul approve clerk-2 c9
-  longhaul reject clerk-2 c9 --reason '…'
+  npx longhaul approve clerk-2 c9
+  npx longhaul reject clerk-2 c9 --reason '…'
 `);
 });
 
@@ -77,9 +77,9 @@ test('of one run, the decisions that it remembers are shown too', async () => {
 
 Remembered decisions
 refund · every call · approved by ann at 2026-01-02T03:04:05Z
-  longhaul revoke clerk-1 d1
+  npx longhaul revoke clerk-1 d1
 mail · calls with arguments of digest xyz · rejected by bob at 2026-01-02T03:04:05Z: spam
-  longhaul revoke clerk-1 d2
+  npx longhaul revoke clerk-1 d2
 `);
   const machine = commandIo({ json: true });
   await approvalsOfRun(machine.io, run, { tool: 'mail' });
@@ -117,20 +117,22 @@ test('following ends with the interruption, as for events', async () => {
 
 test('a question is answered as its schema wants it, and a limit is approved like a call', () => {
   const hints = (fields: Partial<ApprovalView>): string[] => decisionHints('r', waiting(fields));
-  expect(hints({ kind: 'question', answer: { type: 'string' } })).toEqual(["longhaul respond r c1 --text '…'"]);
+  expect(hints({ kind: 'question', answer: { type: 'string' } })).toEqual(["npx longhaul respond r c1 --text '…'"]);
   expect(hints({ kind: 'question', answer: { type: 'object', properties: { refund: {}, note: {} } } })).toEqual([
-    `longhaul respond r c1 --value '{"refund":"…","note":"…"}'`,
+    `npx longhaul respond r c1 --value '{"refund":"…","note":"…"}'`,
   ]);
-  expect(hints({ kind: 'question', answer: { type: 'number' } })).toEqual(["longhaul respond r c1 --value '…'"]);
-  expect(hints({ kind: 'limit' })[0]).toBe('longhaul approve r c1');
-  expect(hints({ kind: 'outcome' })[0]).toBe("longhaul respond r c1 --text '…'");
+  expect(hints({ kind: 'question', answer: { type: 'number' } })).toEqual(["npx longhaul respond r c1 --value '…'"]);
+  expect(hints({ kind: 'limit' })[0]).toBe('npx longhaul approve r c1');
+  expect(hints({ kind: 'outcome' })[0]).toBe("npx longhaul respond r c1 --text '…'");
 });
 
 test('a command to copy leads to the same server, and nothing that a model wrote can run in a shell', () => {
   const flags = { address: 'prod:7233', namespace: 'shop', json: true };
-  expect(decisionHints('r', waiting(), serverOptions(flags))[0]).toBe('longhaul approve r c1 --address prod:7233 --namespace shop');
-  expect(decisionHints('r', waiting({ callId: "c'; rm -rf $(x)" }))[0]).toBe("longhaul approve r 'c'\\''; rm -rf $(x)'");
-  expect(decisionHints('r', waiting({ callId: '--help' }))[1]).toBe("longhaul reject --reason '…' -- r --help");
+  expect(decisionHints('r', waiting(), { options: serverOptions(flags) })[0]).toBe(
+    'npx longhaul approve r c1 --address prod:7233 --namespace shop',
+  );
+  expect(decisionHints('r', waiting({ callId: "c'; rm -rf $(x)" }))[0]).toBe("npx longhaul approve r 'c'\\''; rm -rf $(x)'");
+  expect(decisionHints('r', waiting({ callId: '--help' }))[1]).toBe("npx longhaul reject --reason '…' -- r --help");
 });
 
 test('arguments are shown as they are: what moves the cursor or hides text is escaped, and a long list has lines', async () => {
@@ -142,5 +144,5 @@ test('arguments are shown as they are: what moves the cursor or hides text is es
   expect(stdout()).toContain(`  {\n    "to": "${long.to}",\n    "text": "${long.text}"\n  }\n`);
   const cut = commandIo();
   await approvalsOfAll(cut.io, clientWith({ runId: 'r', ...waiting({ arguments: { text: '{"a":"' }, argumentsCut: true }) }), {});
-  expect(cut.stdout()).toContain('  {"a":"…\n  This is the beginning: "longhaul events" has all of it\n');
+  expect(cut.stdout()).toContain('  {"a":"…\n  This is the beginning: "npx longhaul events" has all of it\n');
 });

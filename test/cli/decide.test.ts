@@ -67,7 +67,7 @@ test('a rejection says why, and a decision that holds for more says how to end t
   const { io, stdout, stderr } = commandIo();
   await rejectCall(io, run, { runId: 'clerk-1', by: 'ann', id: 'd 1', reason: 'too much', remember: 'tool', namespace: 'shop' });
   expect(stdout()).toBe('Call "c1" of "refund" is rejected by ann: too much\n');
-  expect(stderr()).toBe("That holds for further calls. To end that: longhaul revoke clerk-1 'd 1' --namespace shop\n");
+  expect(stderr()).toBe("That holds for further calls. To end that: npx longhaul revoke clerk-1 'd 1' --namespace shop\n");
 });
 
 test('an answer is the content, and with --json the receipt is printed', async () => {

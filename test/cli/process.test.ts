@@ -8,7 +8,7 @@ test.concurrent('a server that does not answer is one line on stderr and exit co
   const cli = startCli(['show', 'some-run', '--address', NOWHERE]);
   expect(await cli.ended).toBe(7);
   expect(cli.stdout()).toBe('');
-  expect(cli.stderr()).toMatch(/^longhaul: No Temporal server answers at "127\.0\.0\.1:1" .*: start one with "longhaul dev".*\n$/);
+  expect(cli.stderr()).toMatch(/^longhaul: No Temporal server answers at "127\.0\.0\.1:1" .*: start one with "npx longhaul dev".*\n$/);
 });
 
 test.concurrent('a worker says so too, before it has loaded anything of the server', async ({ expect }) => {

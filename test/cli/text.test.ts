@@ -135,8 +135,9 @@ Waits for a decision
   refund · call c1 · step 2 of run clerk-1
     {"amount":5}
     since  2026-01-02T03:04:05Z
-    longhaul approve clerk-1 c1 --namespace shop
-    longhaul reject clerk-1 c1 --reason '…' --namespace shop
+    npx longhaul approve clerk-1 c1 --namespace shop
+    npx longhaul reject clerk-1 c1 --reason '…' --namespace shop
+    Temporal UI, Send an Update, approve or reject: {"callId":"c1","id":"ui-event/c1","digest":"digest of c1"}
 
 Last error
   boom`);

@@ -7,7 +7,7 @@ test('a tool call says its step in its input, a model call in its summary', () =
 });
 
 test('what says no step has none', () => {
-  expect(activityStep('resolve agent clerk', { agent: 'clerk' })).toBeUndefined();
+  expect(activityStep('clerk', { agent: 'clerk' })).toBeUndefined();
   expect(activityStep('stepping stones', { step: 3 })).toBeUndefined();
   expect(activityStep(undefined, null)).toBeUndefined();
 });

@@ -48,7 +48,7 @@ test('a call that waits is found, shown with the command that approves it, appro
   const shown = (await cli(testbed, ['show', run.runId])).stdout;
   expect(shown).toContain('Status    pending_confirmation');
   expect(shown).toContain('  → refund {"amount":5}\n  … waits for a decision');
-  expect(shown).toContain(`    longhaul approve ${run.runId} c1 --address ${testbed.address}\n`);
+  expect(shown).toContain(`    npx longhaul approve ${run.runId} c1 --address ${testbed.address}\n`);
   const listed = ['list', '--waiting', 'refund', '--query', `TaskQueue = '${testbed.taskQueue}'`];
   await until(async () => (await cli(testbed, listed)).stdout.includes(run.runId), 'the run in the list');
   expect((await cli(testbed, [...listed, '--waiting'])).stdout).toMatch(/WAITING FOR\n.* refund\n$/);
@@ -84,11 +84,11 @@ test('of several calls that wait, one has to be named; a question is answered, a
   expect(unnamed.exitCode).toBe(2);
   expect(unnamed.stderr).toContain('name one of "c1" (refund), "c2" (ask_colour)');
   const { stdout } = await cli(testbed, ['approvals', run.runId]);
-  expect(stdout).toContain(`longhaul respond ${run.runId} c2 --value '{"colour":"…"}'`);
+  expect(stdout).toContain(`npx longhaul respond ${run.runId} c2 --value '{"colour":"…"}'`);
 
   const rejected = await cli(testbed, ['reject', run.runId, 'c1', '--reason', 'never', '--remember', 'tool', '--id', 'd1']);
   expect(rejected.stdout).toBe(`Call "c1" of "refund" is rejected by ${userInfo().username}: never\n`);
-  expect(rejected.stderr).toContain(`longhaul revoke ${run.runId} d1`);
+  expect(rejected.stderr).toContain(`npx longhaul revoke ${run.runId} d1`);
   const [page] = json((await cli(testbed, ['approvals', run.runId, '--json'])).stdout);
   expect(page).toMatchObject({
     runId: run.runId,
@@ -169,6 +169,6 @@ test('of a run that does not exist, every command says so', async () => {
     const operands = ['revoke', 'send'].includes(name) ? ['no-such-run', 'x'] : ['no-such-run'];
     const { exitCode, stdout, stderr } = await cli(testbed, [name, ...operands, ...options]);
     expect({ command, exitCode, stdout }).toEqual({ command, exitCode: 6, stdout: '' });
-    expect(stderr).toBe('longhaul: Namespace "default" has no run "no-such-run": "longhaul list" shows those it has\n');
+    expect(stderr).toBe('longhaul: Namespace "default" has no run "no-such-run": "npx longhaul list" shows those it has\n');
   }
 });

@@ -28,7 +28,7 @@ test('start --wait prints the answer on stdout and everything about the run on s
   const { exitCode, stdout, stderr } = await cli(testbed, ['start', 'assistant', 'How long?', '--wait']);
   expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '17,000 hours\n' });
   expect(stderr).toMatch(/^Run assistant-[0-9a-f-]{36}\n/);
-  expect(stderr).toContain('[completed] assistant | 2/10 steps | 1 tool calls (searchx1) | 30 tokens');
+  expect(stderr).toContain('[completed] assistant | 2/10 steps | 1 tool call (search ×1) | 30 tokens');
 });
 
 test('start prints the id of the run; result, show and events read it by that', async () => {
@@ -162,7 +162,7 @@ test('a run that does not exist is exit code 6, and so is a namespace', async ()
   for (const command of ['show', 'events', 'result', 'cancel']) {
     const { exitCode, stdout, stderr } = await cli(testbed, [command, 'no-such-run']);
     expect({ command, exitCode, stdout }).toEqual({ command, exitCode: 6, stdout: '' });
-    expect(stderr).toBe('longhaul: Namespace "default" has no run "no-such-run": "longhaul list" shows those it has\n');
+    expect(stderr).toBe('longhaul: Namespace "default" has no run "no-such-run": "npx longhaul list" shows those it has\n');
   }
   for (const command of [['start', 'assistant', 'Q'], ['show', 'r'], ['list']]) {
     const { exitCode, stderr } = await cli(testbed, [...command, '--namespace', 'no-such-namespace']);

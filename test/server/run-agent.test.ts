@@ -42,6 +42,11 @@ test('a workflow of the user runs two agents, one on the result of the other', a
   await expect(testbed.client.handle(id).send('Hello', { timeout: 2_000 })).rejects.toMatchObject({
     code: expect.stringMatching('not_a_run|run_ended'),
   });
+  // The Temporal UI shows the question of a child in the history of its parent.
+  const { events } = await workflow.getHandle(testbed.taskQueue).fetchHistory();
+  const children = (events ?? []).filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes);
+  const summaries = children.map(({ userMetadata }) => JSON.parse(String(userMetadata?.summary?.data)) as string);
+  expect(summaries).toEqual(['researcher: Research: the Moon', 'writer: Write about: facts']);
 });
 
 test('an agent that fails or is cancelled by itself is a result for the workflow that runs it', async () => {

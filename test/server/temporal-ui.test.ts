@@ -31,11 +31,11 @@ test('in the Temporal UI a run reads as a story: named activities with summaries
     summaryOf(event.userMetadata?.summary?.data),
   ]);
   expect(story.slice(0, 3)).toEqual([
-    ['resolveAgent', 'resolve agent assistant'],
+    ['resolveAgent', 'assistant'],
     ['callModel', 'step 1 · model-1 · 1 message new'],
-    ['search', 'search: Kipchoge marathon record'],
+    ['search', 'Kipchoge marathon record · I need his pace first.'],
   ]);
-  expect(story[3]?.[1]).toMatch(/^search: Kipchoge's "marathon" record Ω+…$/);
+  expect(story[3]?.[1]).toMatch(/^Kipchoge's "marathon" record Ω+… · I need his pace first\.$/);
   expect(story[4]).toEqual(['callModel', 'step 2 · model-1 · 1 message new']);
   for (const event of scheduled) expect(event.userMetadata?.summary?.data?.length).toBeLessThanOrEqual(400);
 
@@ -82,9 +82,17 @@ test('a run that waits shows what for, with the commands that decide it, is foun
   await until(async () => (await run.status()).status === 'pending_confirmation', 'the run waits');
   const workflow = testbed.client.temporal.workflow.getHandle(run.runId);
   const { currentDetails = '', definition } = await workflow.query<WorkflowMetadata>('__temporal_workflow_metadata');
-  const shown = ['clerk: pending_confirmation', '**Waits for a decision: refund**', '{"amount":5}', '**Last thought**\n\nI pay it back.'];
-  for (const text of [...shown, `longhaul approve ${run.runId} c1`, `longhaul reject ${run.runId} c1`])
+  const shown = [
+    'clerk: pending_confirmation',
+    '**Waits for a decision: refund**',
+    '{"amount":5}',
+    '*Send an Update*, `approve` or `reject`:',
+    '**Last thought**\n\nI pay it back.',
+  ];
+  for (const text of [...shown, `npx longhaul approve ${run.runId} c1`, `npx longhaul reject ${run.runId} c1`])
     expect(currentDetails).toContain(text);
+  // The form that is shown can be sent as it is.
+  const [, form = ''] = /`reject`:\n\n```json\n(.*)\n```/.exec(currentDetails) ?? [];
   const updates = definition?.updateDefinitions ?? [];
   expect(updates.map(({ name }) => name)).toEqual(['send', 'pause', 'resume', 'approve', 'reject', 'respond', 'revoke', 'raise']);
   expect(updates.every(({ description }) => description !== undefined && description !== '')).toBe(true);
@@ -97,7 +105,7 @@ test('a run that waits shows what for, with the commands that decide it, is foun
     .catch((error: unknown) => (error as Error).cause);
   expect(refused).toMatchObject({ type: 'digest_mismatch' });
   expect((refused as ApplicationFailure).failure?.stackTrace ?? '').toBe('');
-  await run.approve('c1');
+  expect(await workflow.executeUpdate('approve', { args: [JSON.parse(form)] })).toMatchObject({ status: 'decided' });
   await run.result();
   await until(async () => (await found()) === 0, 'a run that waits for nothing is not found');
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { modelSummary, toolSummary, verifySummary } from '../../src/calls/summaries.ts';
+import { callSummary, modelSummary, verifySummary } from '../../src/calls/summaries.ts';
 
 test('a model call says which step it is, which model, and how much is new', () => {
   const call = { step: 2, through: 5, lastEventId: 'e', newEvents: 3, final: false };
@@ -8,10 +8,12 @@ test('a model call says which step it is, which model, and how much is new', () 
   expect(modelSummary({ ...call, newEvents: 1, final: true }, 'openai/gpt-x')).toBe('step 2 (final) · gpt-x · 1 message new');
 });
 
-test('a tool call says what it is called with', () => {
-  expect(toolSummary('search_web', { query: 'Kipchoge marathon record' })).toBe('search_web: Kipchoge marathon record');
-  expect(toolSummary('now', {})).toBe('now');
-  expect(toolSummary('add', { a: 1, b: [2] })).toBe('add: 1, [2]');
+test('a tool call says what it is called with, and why where the model said so, without the name that the activity bears', () => {
+  expect(callSummary({ query: 'Kipchoge marathon record' }, null)).toBe('Kipchoge marathon record');
+  expect(callSummary({ query: 'his record' }, 'I need\nhis pace first.')).toBe('his record · I need his pace first.');
+  expect(callSummary({}, 'What time is it?')).toBe('What time is it?');
+  expect(callSummary({}, null)).toBeUndefined();
+  expect(callSummary({ a: 1, b: [2] }, null)).toBe('1, [2]');
 });
 
 test('the question what became of a call says why it is asked, however long the arguments are', () => {
@@ -20,10 +22,17 @@ test('the question what became of a call says why it is asked, however long the 
   expect(verifySummary({ ...pay, arguments: { text: 'x'.repeat(2_000) } }, 'its worker was lost')).toContain('its worker was lost');
 });
 
-test('whatever the arguments, a summary fits the 400 bytes that the server takes', () => {
+test('long arguments leave room for the first words of the thought', () => {
+  expect(callSummary({ text: 'a'.repeat(5_000) }, `The invoice says so, ${'and so on, '.repeat(1_000)}`)).toMatch(
+    /^a{110,}… · The invoice says so, and so on, [^·]*…$/,
+  );
+});
+
+test('whatever the arguments and the thought, a summary fits the 400 bytes that the server takes', () => {
+  const text = fc.string({ unit: 'binary', maxLength: 2_000 });
   fc.assert(
-    fc.property(fc.dictionary(fc.string(), fc.oneof(fc.string({ unit: 'binary', maxLength: 2_000 }), fc.integer())), (args) => {
-      const bytes = new TextEncoder().encode(JSON.stringify(toolSummary('t', args))).length;
+    fc.property(fc.dictionary(fc.string(), fc.oneof(text, fc.integer())), fc.option(text), (args, thought) => {
+      const bytes = new TextEncoder().encode(JSON.stringify(callSummary(args, thought) ?? '')).length;
       expect(bytes).toBeLessThanOrEqual(400);
     }),
   );

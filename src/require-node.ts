@@ -1,0 +1,7 @@
+import { UsageError } from './domain/error.ts';
+import { nodeProblem } from './domain/node-version.ts';
+
+// Imported first by the entries that need what an older Node lacks. Whatever those load must link there too, or Node
+// fails over a missing export before this is reached.
+const problem = nodeProblem(process.versions.node);
+if (problem !== undefined) throw new UsageError(`longhaul cannot run here: ${problem}`);
