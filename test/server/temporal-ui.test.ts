@@ -82,7 +82,13 @@ test('a run that waits shows what for, with the commands that decide it, is foun
   await until(async () => (await run.status()).status === 'pending_confirmation', 'the run waits');
   const workflow = testbed.client.temporal.workflow.getHandle(run.runId);
   const { currentDetails = '', definition } = await workflow.query<WorkflowMetadata>('__temporal_workflow_metadata');
-  const shown = ['clerk: pending_confirmation', '**Waits for a decision: refund**', '{"amount":5}', '*Send an Update*, `approve` or `reject`:', '**Last thought**\n\nI pay it back.'];
+  const shown = [
+    'clerk: pending_confirmation',
+    '**Waits for a decision: refund**',
+    '{"amount":5}',
+    '*Send an Update*, `approve` or `reject`:',
+    '**Last thought**\n\nI pay it back.',
+  ];
   for (const text of [...shown, `npx longhaul approve ${run.runId} c1`, `npx longhaul reject ${run.runId} c1`])
     expect(currentDetails).toContain(text);
   // The form that is shown can be sent as it is.
