@@ -3,7 +3,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { errorCode, errorMessage } from 'longhaul';
 import type { LonghaulClient } from 'longhaul/client';
-import { z } from 'zod';
 
 export function createService(client: LonghaulClient): Server {
   return createServer((request, response) => {
@@ -11,40 +10,63 @@ export function createService(client: LonghaulClient): Server {
       ({ status, body }) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
       (error: unknown) => {
         const code = errorCode(error);
-        const status = code === 'run_not_found' ? 404 : code === 'invalid_input' ? 400 : 500;
+        const status = code === 'run_not_found' ? 404 : code === 'invalid_input' || error instanceof URIError ? 400 : 500;
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: errorMessage(error) }));
       },
     );
   });
 }
 
-async function answer(client: LonghaulClient, request: IncomingMessage): Promise<{ status: number; body: unknown }> {
-  const [, resource, id] = (request.url ?? '').split('/');
-  if (resource !== 'questions') return { status: 404, body: { error: 'There is only /questions' } };
+interface Answer {
+  status: number;
+  body: unknown;
+}
 
-  if (request.method === 'POST') {
-    const { question, customer, requestId } = await readJson(request);
-    // The caller's own request id makes a repeated POST the same run instead of a second one.
-    const handle = await client.start('clerk', {
-      input: question ?? '',
-      deps: customer === undefined ? {} : { customer },
-      runId: `question-${requestId}`,
-      ifExists: 'return',
-    });
-    return { status: 202, body: { id: handle.runId } };
-  }
-
-  const handle = client.handle(id ?? '');
+async function answer(client: LonghaulClient, request: IncomingMessage): Promise<Answer> {
+  const [path = ''] = (request.url ?? '').split('?');
+  if (path === '/questions' && request.method === 'POST') return ask(client, await readJson(request));
+  const [, id] = /^\/questions\/([^/]+)$/.exec(path) ?? [];
+  if (id === undefined) return refused(404, 'There is only POST /questions, and GET and DELETE /questions/<id>');
+  const handle = client.handle(decodeURIComponent(id));
   if (request.method === 'DELETE') return { status: 202, body: { cancel: await handle.cancel('the caller withdrew the question') } };
+  if (request.method !== 'GET') return refused(405, 'A question takes GET and DELETE');
 
   const { status, currentStep, usage } = await handle.status();
-  if (status === 'running') return { status: 200, body: { status, step: currentStep, tokens: usage.totalTokens } };
+  if (status === 'pending_confirmation') {
+    const { pending } = await handle.approvals();
+    return { status: 200, body: { status, waitsFor: pending.map(({ toolName, arguments: args }) => ({ toolName, arguments: args })) } };
+  }
+  if (status === 'running' || status === 'paused') return { status: 200, body: { status, step: currentStep, tokens: usage.totalTokens } };
   const result = await handle.result({ timeout: '5s' });
   return { status: 200, body: { status: result.status, answer: result.output, summary: result.summary() } };
 }
 
-async function readJson(request: IncomingMessage): Promise<Partial<Record<string, string>>> {
+async function ask(client: LonghaulClient, body: unknown): Promise<Answer> {
+  if (typeof body !== 'object' || body === null) return refused(400, 'The body is no JSON object');
+  const { question, customer, requestId } = body as Record<string, unknown>;
+  if (typeof question !== 'string' || question === '') return refused(400, '"question" is missing: a text');
+  if (typeof requestId !== 'string' || requestId === '') return refused(400, '"requestId" is missing: an id of your own for this question');
+  // The caller's own request id makes a repeated POST the same run instead of a second one.
+  const handle = await client.start('clerk', {
+    input: question,
+    deps: typeof customer === 'string' ? { customer } : {},
+    runId: `question-${requestId}`,
+    ifExists: 'return',
+  });
+  return { status: 202, body: { id: handle.runId } };
+}
+
+function refused(status: number, error: string): Answer {
+  return { status, body: { error } };
+}
+
+/** Undefined for what is no JSON. */
+async function readJson(request: IncomingMessage): Promise<unknown> {
   let text = '';
   for await (const chunk of request) text += String(chunk);
-  return z.record(z.string(), z.string()).parse(JSON.parse(text));
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -2,21 +2,18 @@ import { type DevServer, startDevServer } from '../dev-server/index.ts';
 import { freePorts } from '../dev-server/free-port.ts';
 import { UsageError } from '../domain/error.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../protocol.ts';
-import type { CodecOptions } from '../codec/codec-options.ts';
 import { KEYS_VARIABLE } from '../codec/environment-keys.ts';
-import { type AgentsModule, loadAgentsModule } from './agents-module.ts';
-import { checkNamespace } from './check-namespace.ts';
+import { loadAgentsModule } from './agents-module.ts';
 import { chosenCodec } from './codec-choice.ts';
 import { USUAL_CODEC_PORT } from './codec-server.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
 import { type DevCodecServer, startDevCodecServer } from './dev-codec.ts';
 import { EXIT_CODES } from './exit-codes.ts';
-import type { LogChoice } from '../log/log-choice.ts';
+import { type DevWorkerReady, serveDevWorker } from './dev-worker.ts';
 import { flaggedLog, type LogFlags } from './log-flags.ts';
-import { installQuietRuntime } from './quiet-runtime.ts';
-import { serveAgents } from './serve-agents.ts';
 import { findUi } from './ui-link.ts';
 import { resolvePlace } from './with-client.ts';
+import { workflowsFile } from './workflows-file.ts';
 
 /** The options of `longhaul dev`. */
 export interface DevFlags extends ServerFlags, LogFlags {
@@ -24,6 +21,10 @@ export interface DevFlags extends ServerFlags, LogFlags {
   port?: number;
   uiPort?: number;
   db?: string;
+  /** The module of the user's own workflows. */
+  workflows?: string;
+  /** The worker starts anew when a file changes. */
+  watch?: boolean;
   /** Milliseconds. */
   grace?: number;
 }
@@ -32,20 +33,21 @@ export interface DevFlags extends ServerFlags, LogFlags {
 const USUAL_PORT = 7233;
 const USUAL_UI_PORT = 8233;
 
-const DEFAULT_GRACE_MS = 10_000;
-
 /** Runs a local server, and a worker where there are agents, until Ctrl-C; then drains the worker and ends the server. */
 export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
-  const log = flaggedLog(flags, io.terminal.env);
-  const agentsModule = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents);
+  const { agents } = flags;
+  checkWorkerFlags(flags);
+  flaggedLog(flags, io.terminal.env);
+  // What is wrong with it is said before a server is started. A session that watches waits for it to be mended.
+  if (agents !== undefined && !flags.watch) await loadAgentsModule(agents);
   const codec = chosenCodec(flags, io.terminal.env);
   const codecServer = await startDevCodecServer(codec, () => usualPort(USUAL_CODEC_PORT, dimly(io)), dimly(io));
   try {
     const server = await provideServer(io, flags, codecServer);
     try {
       const place: Place = { server, codecServer };
-      if (agentsModule !== undefined) return await work(io, { ...place, flags, log, codec, agentsModule });
-      await announce(io, { ...place, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agentsModule });
+      if (agents !== undefined) return await work(io, { ...place, flags: { ...flags, agents } });
+      await announce(io, { ...place, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [] });
       await untilAborted(io.terminal.signal);
       return EXIT_CODES.ok.code;
     } finally {
@@ -54,6 +56,13 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
   } finally {
     await codecServer.stop();
   }
+}
+
+function checkWorkerFlags({ agents, workflows, watch = false }: DevFlags): void {
+  workflowsFile(workflows);
+  if (agents !== undefined) return;
+  const lost = workflows === undefined ? (watch ? '--watch' : undefined) : '--workflows';
+  if (lost !== undefined) throw new UsageError(`${lost} is about a worker, and without agents there is none: add --agents <module>`);
 }
 
 /** What a session has started, or found. */
@@ -101,56 +110,22 @@ async function usualPort(port: number, say: (line: string) => void): Promise<num
   }
 }
 
-async function work(
-  io: CommandIo,
-  {
-    flags,
-    log,
-    server,
-    codecServer,
-    codec,
-    agentsModule,
-  }: Place & {
-    flags: DevFlags;
-    log: LogChoice;
-    codec: CodecOptions;
-    agentsModule: AgentsModule;
-  },
-): Promise<number> {
-  await installQuietRuntime(io.output, log);
+async function work(io: CommandIo, { flags, server, codecServer }: Place & { flags: DevFlags & { agents: string } }): Promise<number> {
   const { address, namespace } = server;
-  const startedHere = server.cliPath !== undefined;
-  if (!startedHere) await checkNamespace(io, { address, namespace });
-  // TLS and keys of the user's profile are for another server than one that was started here.
-  const { NativeConnection } = await import('@temporalio/worker');
-  const connection = startedHere ? await NativeConnection.connect({ address }) : undefined;
-  try {
-    return await serveAgents(io, {
-      agentsModule,
-      ...(connection === undefined ? { address } : { connection }),
-      namespace,
-      codec,
-      ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
-      graceMs: flags.grace ?? DEFAULT_GRACE_MS,
-      ready: (taskQueue) => announce(io, { server, codecServer, taskQueue, agentsModule }),
-    });
-  } finally {
-    // A worker that failed may still hold on to it; the process ends in any case.
-    await connection?.close().catch(() => undefined);
-  }
+  const place = { address, namespace, startedHere: server.cliPath !== undefined };
+  const ready = (worker: DevWorkerReady): Promise<void> => announce(io, { server, codecServer, ...worker });
+  if (!flags.watch) return serveDevWorker(io, { flags, place, ready });
+  const { watchWorker } = await import('./watch-worker.ts');
+  return watchWorker(io, { flags, place, ready });
 }
 
-interface Ready extends Place {
-  taskQueue: string;
-  agentsModule: AgentsModule | undefined;
-}
+interface Ready extends Place, DevWorkerReady {}
 
-async function announce({ terminal, output }: CommandIo, { server, codecServer, taskQueue, agentsModule }: Ready): Promise<void> {
+async function announce({ terminal, output }: CommandIo, { server, codecServer, taskQueue, agents }: Ready): Promise<void> {
   const { address, namespace } = server;
   const uiUrl = server.uiUrl ?? (await findUi(server, terminal.env));
   codecServer.allow(uiUrl);
   const { endpoint: codecEndpoint } = codecServer;
-  const agents = (agentsModule?.agents ?? []).map((agent) => agent.name);
   const found = { ...(uiUrl === undefined ? {} : { uiUrl }), ...(codecEndpoint === undefined ? {} : { codecEndpoint }) };
   if (output.json) return output.printJson({ address, namespace, taskQueue, ...found, agents });
   const facts = [

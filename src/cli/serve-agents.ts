@@ -8,7 +8,7 @@ import { EXIT_CODES } from './exit-codes.ts';
 /** What a worker of a command needs: its agents, and where it polls. */
 export interface ServeOptions extends Pick<
   CreateWorkerOptions,
-  'connection' | 'address' | 'namespace' | 'taskQueue' | 'codec' | 'versioning'
+  'connection' | 'address' | 'namespace' | 'taskQueue' | 'codec' | 'versioning' | 'workflowsPath' | 'worker'
 > {
   agentsModule: AgentsModule;
   graceMs: number;

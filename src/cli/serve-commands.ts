@@ -21,6 +21,8 @@ export function addServeCommands(program: Command, run: RunCommand): void {
         'Ctrl-C drains the worker, then ends the server; a second Ctrl-C ends all at once.',
     )
     .option('-a, --agents <module>', 'the module of your agents; without it only the server runs')
+    .option('-w, --workflows <module>', 'the module of your own workflows, which the worker runs too')
+    .option('--watch', 'start the worker anew when a file beside those modules changes; the server and its runs stay')
     .option('--port <port>', "the server's port (default: 7233, or a free one where that is taken)", port)
     .option('--ui-port <port>', 'the port of the Temporal UI (default: 8233, or a free one)', port)
     .option('--db <file>', 'keep runs in this file (default: in memory, gone with the server)')
@@ -41,6 +43,7 @@ function addWorker(program: Command, run: RunCommand): void {
         'and calls in flight finish within the grace time, or are handed to another worker.',
     )
     .requiredOption('-a, --agents <module>', 'the module of your agents')
+    .option('-w, --workflows <module>', 'the module of your own workflows, which the worker runs too')
     .option('--grace <seconds>', 'how long calls in flight may go on after SIGTERM (default: 300)', seconds)
     .option('--deployment <name>', 'the worker deployment that this worker is a build of')
     .option('--build-id <id>', 'the build, such as the commit')

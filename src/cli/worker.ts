@@ -6,10 +6,13 @@ import { flaggedLog, type LogFlags } from './log-flags.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
 import { serveAgents } from './serve-agents.ts';
 import { chosenVersioning, type VersioningFlags } from './versioning-choice.ts';
+import { workflowsFile } from './workflows-file.ts';
 
 /** The options of `longhaul worker`. */
 export interface WorkerFlags extends ServerFlags, VersioningFlags, LogFlags {
   agents: string;
+  /** The module of the user's own workflows. */
+  workflows?: string;
   /** Milliseconds. */
   grace?: number;
 }
@@ -21,6 +24,7 @@ export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number>
   const { output } = io;
   const versioning = chosenVersioning(flags);
   const log = flaggedLog(flags, io.terminal.env);
+  const workflowsPath = workflowsFile(flags.workflows);
   const agentsModule = await loadAgentsModule(flags.agents);
   const server = await checkNamespace(io, flags);
   await installQuietRuntime(output, log);
@@ -29,6 +33,7 @@ export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number>
     ...server,
     codec: chosenCodec(flags, io.terminal.env),
     ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
+    ...(workflowsPath === undefined ? {} : { workflowsPath }),
     ...(versioning === undefined ? {} : { versioning }),
     graceMs: flags.grace ?? DEFAULT_GRACE_MS,
     ready: (taskQueue) => {

@@ -151,7 +151,7 @@ test('with no worker, start --wait says so, and Ctrl-C or a time limit leave the
   expect(await again).toMatchObject({
     exitCode: 130,
     stdout: '',
-    stderr: `The run goes on. Wait for it again: longhaul result ${runId}\n`,
+    stderr: `The run goes on. Wait for it again: npx longhaul result ${runId} --address ${testbed.address}\n`,
   });
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('at last')]) } });
   expect(await cli(testbed, ['result', runId])).toMatchObject({ exitCode: 0, stdout: 'at last\n' });

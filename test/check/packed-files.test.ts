@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (path: string): string => readFileSync(`${root}/${path}`, 'utf8');
+
+/** A link or an image of Markdown that names a file, without its anchor. */
+const LINK = /\]\((?![a-z]+:|#)([^)#\s]+)/g;
+
+let files: string[] = [];
+
+beforeAll(async () => {
+  const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: root,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const [packed] = z
+    .tuple([z.object({ files: z.array(z.object({ path: z.string() })) })])
+    .parse(JSON.parse(stdout.slice(stdout.indexOf('['))));
+  files = packed.files.map(({ path }) => path);
+}, 60_000);
+
+test('the package has its docs, and every link in them leads to a file of it', () => {
+  const pages = files.filter((path) => path.endsWith('.md'));
+  expect(pages).toEqual(expect.arrayContaining(['README.md', 'CHANGELOG.md', 'docs/cli.md', 'docs/decisions/README.md']));
+  const has = (path: string): boolean => files.includes(path) || files.some((file) => file.startsWith(`${path.replace(/\/$/, '')}/`));
+  const dead = pages.flatMap((page) =>
+    [...read(page).matchAll(LINK)]
+      .map(([, link = '']) => posix.join(posix.dirname(page), link))
+      .filter((target) => !has(target))
+      .map((target) => `${page}: ${target}`),
+  );
+  expect(dead).toEqual([]);
+});
+
+test('the source maps of the package have their sources', () => {
+  const maps = files.filter((path) => path.endsWith('.js.map'));
+  expect(maps.length).toBeGreaterThan(100);
+  const without = maps.filter((path) => {
+    const { sources, sourcesContent } = JSON.parse(read(path)) as { sources: string[]; sourcesContent?: (string | null)[] };
+    // What an earlier build left behind of files that are gone is not of this one.
+    const isLeft = sources.every((source) => !existsSync(posix.join(root, posix.dirname(path), source)));
+    return !isLeft && sources.some((_, index) => !sourcesContent?.[index]);
+  });
+  expect(without).toEqual([]);
+});

@@ -1,0 +1,16 @@
+import type { CodecOptions } from '../src/codec/codec-options.ts';
+import { bundleWorkflows } from './bundle-workflows.ts';
+import { AGENT_RUN_MODULE } from './combined-workflows.ts';
+import { LonghaulPlugin } from './plugin.ts';
+
+/** The code of the workflows of a worker, to be given to several workers one after the other: bundling takes most of their start. It depends on no agent. */
+export async function bundleAhead({
+  workflowsPath = AGENT_RUN_MODULE,
+  codec,
+}: {
+  workflowsPath?: string;
+  codec: CodecOptions;
+}): Promise<string> {
+  const { code } = await bundleWorkflows({ workflowsPath, plugins: [new LonghaulPlugin({ agents: [], providers: {}, codec })] });
+  return code;
+}
