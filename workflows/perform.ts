@@ -1,10 +1,10 @@
-import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure, rawValueTypeInfo } from '@temporalio/common';
 import { CancellationScope, patched, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
 import type { ActivityCall } from '../src/calls/activity-call.ts';
 import { ANOTHER_WORKER, isOwn, type Lack, lackIn, onAnotherWorker, pauseMs } from '../src/calls/another-worker.ts';
 import { whyUnreadable } from '../src/domain/unreadable.ts';
 import type { LiveRun } from './live-run.ts';
-import { TAKEN_BY_AGENT } from './payload-converter.ts';
+import { valueOf } from './raw-value.ts';
 
 /** What is asked of Temporal, without what its end means. */
 type Asked<Input> = Pick<ActivityCall<Input, never, never>, 'name' | 'tier' | 'options' | 'input'>;
@@ -94,21 +94,22 @@ function found(run: LiveRun, { missing }: Waited): void {
   run.showMissing?.();
 }
 
-/** Reads what an activity returned. A result that cannot be read is a failure of no code: the activity may have done its work. */
+/** Reads what an activity returned, as `begin` gives it. A result that cannot be read is a failure of no code: the activity may have done its work. */
 export function outcomeOf<Output, Outcome>(
   { name, returned, failed }: Pick<ActivityCall<never, Output, Outcome>, 'name' | 'returned' | 'failed'>,
-  output: Output,
+  raw: Output,
 ): Outcome {
+  const output = valueOf(raw);
   const why = whyUnreadable(output);
-  if (why === undefined) return returned(output);
+  if (why === undefined) return returned(output as Output);
   return failed(
     ApplicationFailure.create({ type: 'UnreadableResult', message: `The result of "${name}" cannot be read: ${why}`, nonRetryable: true }),
   );
 }
 
-/** The activity itself: its failure is as Temporal gives it. */
+/** The activity itself: its result is raw, and its failure as Temporal gives it. */
 export function begin<Input, Output>({ name, tier, options: asked, input }: Asked<Input>): Promise<Output> {
-  const options = { ...asked, activityTypeInfo: { [name]: { outputType: TAKEN_BY_AGENT } } };
+  const options = { ...asked, activityTypeInfo: { [name]: { outputType: rawValueTypeInfo } } };
   const activities: Activities<Input, Output> =
     tier === 'local' ? proxyLocalActivities<Activities<Input, Output>>(options) : proxyActivities<Activities<Input, Output>>(options);
   const activity = activities[name];

@@ -10,6 +10,7 @@ import { priorityFrom, priorityProblem } from '../src/domain/task-priority.ts';
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/protocol.ts';
 import { checkRunInput } from '../src/schema/run-input-schema.ts';
 import { begin } from './perform.ts';
+import { valueOf } from './raw-value.ts';
 import { type InlineEnd, type InlineOptions, runInline } from './run-inline.ts';
 import { runInputOf, type StartedRun } from './run-input.ts';
 
@@ -114,7 +115,13 @@ function priorityOf(agent: string, { priority, fairnessKey }: ChildOptions): Pri
 
 /** What a child left that was cancelled by itself. Its close carries no details to its parent, so its memo is read. */
 async function readCancelled(runId: string): Promise<RunResultFields> {
-  return begin<ReadResultInput, RunResultFields>({ name: ACTIVITIES.readResult, tier: 'remote', options: READ_RESULT, input: { runId } });
+  const raw = await begin<ReadResultInput, unknown>({
+    name: ACTIVITIES.readResult,
+    tier: 'remote',
+    options: READ_RESULT,
+    input: { runId },
+  });
+  return valueOf(raw) as RunResultFields;
 }
 
 /** The RunResult in the details of a failed child. */

@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, rawValueTypeInfo } from '@temporalio/common';
 import { condition, defineSignal, defineUpdate, log, setHandler } from '@temporalio/workflow';
 import { summaryOf } from '../src/loop/approvals.ts';
 import type { Verdict } from '../src/loop/inbox.ts';
@@ -7,10 +7,10 @@ import type { Refusal } from '../src/receive/receiver.ts';
 import { refuseUpdate, SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../src/receive/requests.ts';
 import { interruptModelCall } from './interruptible-model-call.ts';
 import type { LiveRun } from './live-run.ts';
-import { TAKEN_BY_AGENT } from './payload-converter.ts';
+import { valueOf } from './raw-value.ts';
 import { refusesUpdates } from './update-guard.ts';
 
-const INPUT = { typeInfo: { inputTypes: [TAKEN_BY_AGENT] } };
+const RAW = { typeInfo: { inputTypes: [rawValueTypeInfo] } };
 
 /**
  * Registers what a run takes from outside. Must be called before the first await: a message may come with the first
@@ -18,15 +18,15 @@ const INPUT = { typeInfo: { inputTypes: [TAKEN_BY_AGENT] } };
  */
 export function registerMessages(run: LiveRun): void {
   for (const name of Object.keys(UPDATE_KINDS) as (keyof typeof UPDATES)[]) {
-    setHandler(defineUpdate<unknown, [unknown]>(scopedName(UPDATES[name], run.key), INPUT), (input) => update(run, name, input), {
-      validator: (input) => refuse(refusesUpdates() ? justLoaded(run) : refuseUpdate(run, name, input)),
+    setHandler(defineUpdate<unknown, [unknown]>(scopedName(UPDATES[name], run.key), RAW), (raw) => update(run, name, valueOf(raw)), {
+      validator: (raw) => refuse(refusesUpdates() ? justLoaded(run) : refuseUpdate(run, name, valueOf(raw))),
       description: UPDATE_KINDS[name].description,
     });
   }
   for (const name of Object.keys(SIGNAL_KINDS) as (keyof typeof SIGNALS)[]) {
     // A workflow of the user is cancelled by its user, with the runs in it.
     if (name === 'cancel' && run.key !== undefined) continue;
-    setHandler(defineSignal<[unknown]>(scopedName(SIGNALS[name], run.key), INPUT), (input) => signal(run, name, input), {
+    setHandler(defineSignal<[unknown]>(scopedName(SIGNALS[name], run.key), RAW), (raw) => signal(run, name, valueOf(raw)), {
       description: `${SIGNAL_KINDS[name].description}; for callers that can only signal`,
     });
   }
