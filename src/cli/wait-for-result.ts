@@ -26,7 +26,7 @@ export async function waitForResult(
   };
   signal.addEventListener('abort', comfort, { once: true });
   const over = new AbortController();
-  void tellWhatWaits(io, handle, flags, AbortSignal.any([over.signal, signal]));
+  void tellWhatWaits(io, handle, { flags, over: AbortSignal.any([over.signal, signal]) });
   try {
     const result = await handle.result({ ...options, signal });
     printResult(output, result);
