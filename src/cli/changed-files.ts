@@ -11,9 +11,14 @@ const SKIPPED = /^(?:node_modules|\..*)$/;
 /** How often files are looked at, in milliseconds. Looking works everywhere, on network drives and in containers too. */
 const EVERY_MS = 250;
 
+/** How often files that go on changing are looked at before they are told all the same. */
+const MOST_LOOKS = 4;
+
 /** Gives the files of code below the folders that were changed, added or removed, each time there are some, until the signal is aborted. */
 export async function* changedFiles(folders: readonly string[], signal: AbortSignal, everyMs = EVERY_MS): AsyncGenerator<string[]> {
   let before = await stamps(folders);
+  const changed = new Set<string>();
+  let looks = 0;
   for (;;) {
     try {
       await pause(everyMs, signal);
@@ -21,9 +26,16 @@ export async function* changedFiles(folders: readonly string[], signal: AbortSig
       return;
     }
     const now = await stamps(folders);
-    const changed = [...new Set([...before.keys(), ...now.keys()])].filter((path) => before.get(path) !== now.get(path));
+    const news = [...new Set([...before.keys(), ...now.keys()])].filter((path) => before.get(path) !== now.get(path));
     before = now;
-    if (changed.length > 0) yield changed;
+    for (const path of news) changed.add(path);
+    if (changed.size === 0) continue;
+    looks += 1;
+    // A file is emptied and then written, and an editor saves several: all of that is one change.
+    if (news.length > 0 && looks < MOST_LOOKS) continue;
+    yield [...changed];
+    changed.clear();
+    looks = 0;
   }
 }
 

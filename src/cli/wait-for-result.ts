@@ -34,7 +34,7 @@ export async function waitForResult(
   const over = new AbortController();
   signal.addEventListener('abort', comfort, { once: true });
   void watchForWorker(temporal, handle.runId, over.signal, (line) => output.note(printable(line)));
-  void tellWhatWaits(io, handle, flags, AbortSignal.any([over.signal, signal]));
+  void tellWhatWaits(io, handle, { flags, over: AbortSignal.any([over.signal, signal]) });
   try {
     const result = await handle.result({ ...options, signal });
     printResult(output, result);

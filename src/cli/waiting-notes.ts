@@ -15,9 +15,7 @@ type AskedRun = Pick<RunHandle<unknown>, 'runId' | 'approvals'>;
 export async function tellWhatWaits(
   { output }: CommandIo,
   run: AskedRun,
-  flags: ServerFlags,
-  over: AbortSignal,
-  everyMs = EVERY_MS,
+  { flags, over, everyMs = EVERY_MS }: { flags: ServerFlags; over: AbortSignal; everyMs?: number },
 ): Promise<void> {
   const { runId } = run;
   const told = new Set<string>();

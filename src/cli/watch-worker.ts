@@ -26,7 +26,7 @@ export interface WatchOptions {
 export async function watchWorker(io: CommandIo, { flags, place, ready }: WatchOptions): Promise<number> {
   const { signal } = io.terminal;
   const bundle = new DevBundle(flags.workflows);
-  const running = new Set<Promise<void>>();
+  const running = new Set<Promise<boolean>>();
   let isAnnounced = false;
   let current: ChildProcess | undefined;
   let spare: ChildProcess | undefined;
@@ -42,10 +42,10 @@ export async function watchWorker(io: CommandIo, { flags, place, ready }: WatchO
       isAnnounced = true;
       if (!signal.aborted) spare ??= newProcess();
     });
-    const end = ended(child).then((code) => {
-      running.delete(end);
+    const end: Promise<boolean> = ended(child).then((code) => {
       if (child === current && !signal.aborted)
         io.output.note(`The worker has ended (exit code ${code}): it starts anew when a file changes.`);
+      return running.delete(end);
     });
     running.add(end);
   };

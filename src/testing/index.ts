@@ -1,4 +1,5 @@
 /** `longhaul/testing`: agents in tests, in memory and on a server. Importing it does nothing. */
+// oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws where Node is too old.
 import '../require-node.ts';
 export { callTool, failWith, hang, malformed, say, structured, together } from './script-entry.ts';
 export type { ScriptedCall, ScriptedDetails, ScriptedReply, ScriptEntry } from './script-entry.ts';

@@ -126,10 +126,10 @@ describe('a module that cannot serve is refused with the reason', () => {
 });
 
 describe('in a package of "npm init -y"', () => {
-  const inCommonJs = async (files: Record<string, string>, name: string): Promise<string> => {
+  const inCommonJs = async (written: Record<string, string>, name: string): Promise<string> => {
     const folder = await mkdtemp(join(directory, 'commonjs-'));
     await writeFile(join(folder, 'package.json'), '{"name": "consumer", "type": "commonjs"}');
-    for (const [file, code] of Object.entries(files)) await writeFile(join(folder, file), code);
+    for (const [file, code] of Object.entries(written)) await writeFile(join(folder, file), code);
     const loaded = await loadAgentsModule(join(folder, name)).catch((error: unknown) => error);
     if (!(loaded instanceof Error)) return 'loaded';
     expect(loaded.name).toBe('UsageError');

@@ -19,7 +19,7 @@ test('whoever waits for a run hears once what it waits for, with the commands th
     if (answers.length === 0) over.abort();
     return answer === undefined ? Promise.reject(new Error('no worker answers')) : Promise.resolve(answer);
   };
-  await tellWhatWaits(kept.io, { runId: 'clerk-1', approvals }, { namespace: 'shop' }, over.signal, 1);
+  await tellWhatWaits(kept.io, { runId: 'clerk-1', approvals }, { flags: { namespace: 'shop' }, over: over.signal, everyMs: 1 });
   expect(kept.stdout()).toBe('');
   expect(kept.stderr()).toBe(`The run waits for a decision:
   refund · call c1 · step 2 of run clerk-1
