@@ -18,14 +18,13 @@ export async function longhaulSide(
   connection: NativeConnection,
   client: LonghaulClient,
   clock: CallClock,
-  { address, namespace, baseURL, resultChars, codec, tier }: SideSurroundings,
+  { namespace, baseURL, resultChars, codec, tier }: SideSurroundings,
 ): Promise<Side> {
   const reader = readerAgent(resultChars, { tier });
   const worker = await createWorker({
     agents: [reader],
     providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }) },
     connection,
-    address,
     namespace,
     taskQueue: TASK_QUEUE,
     shutdownGrace: 1_000,

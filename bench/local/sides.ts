@@ -36,7 +36,7 @@ export async function localSides(
   connection: NativeConnection,
   client: LonghaulClient,
   clock: CallClock,
-  { address, namespace, baseURL, resultChars }: SideSurroundings,
+  { namespace, baseURL, resultChars }: SideSurroundings,
 ): Promise<LocalSides> {
   const commands = new CommandClock();
   const begins = (runId: string): void => commands.begin(runId);
@@ -47,7 +47,6 @@ export async function localSides(
     agents: [local, remote, sequence],
     providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }), calls: sequenceModel({ atOnce: CALLS_AT_ONCE, args: '{}' }) },
     connection,
-    address,
     namespace,
     taskQueue: TASK_QUEUE,
     shutdownGrace: 1_000,
