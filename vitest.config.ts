@@ -11,6 +11,7 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache
 const MATRICES = {
   unit: ['test/activities/hostile/thrown-by-hooks.test.ts', 'test/replay/mutations.test.ts', 'test/schema/bounded-checks.test.ts'],
   server: [
+    'test/server/approved-elsewhere.test.ts',
     'test/server/byte-budgets.test.ts',
     'test/server/cancel-matrix.test.ts',
     'test/server/crash.test.ts',
