@@ -1,0 +1,78 @@
+import type { LoadedDataConverter } from '@temporalio/common';
+import { recordsInOrder } from '../domain/run-record.ts';
+import { SIGNALS } from '../protocol.ts';
+import { ExecutionReader } from './execution-reader.ts';
+import { readBack } from './read-back.ts';
+import type { HistoryEvent } from './run-history.ts';
+
+/** An Update or a Signal that a run took: the event that has it, and the workflow task that accepted it. */
+interface Taken {
+  name: string;
+  eventId: number;
+  /** Of an Update: what it needs to be sent again. */
+  update?: { updateId: string; argument: unknown; acceptedIn: number };
+}
+
+/** What the history of an execution says of where it can be gone on from. Tasks are named by the id of the event that completed them. */
+export interface RetryPoints {
+  /** Undefined where no worker had begun the run. */
+  firstTask?: number;
+  /** The step that comes first in this execution. 1-based. */
+  firstStep: number;
+  /** By step, the task that asked the model for it: the last time, where it was asked several times. In their order. */
+  tasks: ReadonlyMap<number, number>;
+  isContinued: boolean;
+  taken: readonly Taken[];
+}
+
+/** What stops a run: it is not told of that again. */
+const STOPPING = new Set<string>([SIGNALS.cancel, SIGNALS.cancelReason]);
+
+/** Finds the workflow tasks that asked the model for each step of an execution. */
+export async function retryPoints(
+  { runId, executionId, converter }: { runId: string; executionId: string; converter: LoadedDataConverter },
+  history: AsyncIterable<HistoryEvent> | Iterable<HistoryEvent>,
+): Promise<RetryPoints> {
+  const reader = new ExecutionReader(executionId, converter);
+  const { execution } = reader;
+  /** The tasks that asked for the model calls of the execution, each in the place of its call. */
+  const asking: number[] = [];
+  const taken: Taken[] = [];
+  let task = 0;
+  let firstTask: number | undefined;
+  for await (const event of history) {
+    const arrivals = execution.arrivals.length;
+    await reader.read(event);
+    if (event.workflowTaskCompletedEventAttributes) task = Number(event.eventId);
+    if (task > 0) firstTask ??= task;
+    if (execution.modelCalls.length > asking.length) asking.push(task);
+    const signal = event.workflowExecutionSignaledEventAttributes?.signalName;
+    if (signal && !STOPPING.has(signal)) taken.push({ name: signal, eventId: Number(event.eventId) });
+    const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
+    const arrival = accepted ? execution.arrivals[arrivals] : undefined;
+    if (!accepted || arrival === undefined) continue;
+    const { name, argument } = arrival;
+    taken.push({ name, eventId: Number(event.eventId), update: { updateId: accepted.protocolInstanceId ?? '', argument, acceptedIn: task } });
+  }
+  const { state } = await readBack(runId, execution);
+  const steps = state?.steps ?? [];
+  const firstStep = (state?.context.currentStep ?? 0) - steps.length + 1;
+  const ends: number[] = [];
+  let offset = -1;
+  for (const record of recordsInOrder({ firstOffset: state?.firstOffset ?? 0, events: state?.context.events ?? [], firstStep, steps })) {
+    if (record.type === 'event') offset = record.offset;
+    else ends.push(offset);
+  }
+  const tasks = new Map<number, number>();
+  for (const [place, { input }] of execution.modelCalls.entries()) {
+    const ended = ends.findIndex((end) => end >= input.through);
+    tasks.set(firstStep + (ended === -1 ? ends.length : ended), asking[place] ?? 0);
+  }
+  return {
+    ...(firstTask === undefined ? {} : { firstTask }),
+    firstStep,
+    tasks,
+    isContinued: execution.continuedFrom !== undefined,
+    taken,
+  };
+}
