@@ -5,22 +5,25 @@ import { ExecutionReader } from './execution-reader.ts';
 import { readBack } from './read-back.ts';
 import type { HistoryEvent } from './run-history.ts';
 
+/** The number of an event in its history, as the server takes it. */
+export type EventId = NonNullable<HistoryEvent['eventId']>;
+
 /** An Update or a Signal that a run took: the event that has it, and the workflow task that accepted it. */
 interface Taken {
   name: string;
-  eventId: number;
+  eventId: EventId;
   /** Of an Update: what it needs to be sent again. */
-  update?: { updateId: string; argument: unknown; acceptedIn: number };
+  update?: { updateId: string; argument: unknown; acceptedIn: EventId };
 }
 
 /** What the history of an execution says of where it can be gone on from. Tasks are named by the id of the event that completed them. */
 export interface RetryPoints {
   /** Undefined where no worker had begun the run. */
-  firstTask?: number;
+  firstTask?: EventId;
   /** The step that comes first in this execution. 1-based. */
   firstStep: number;
   /** By step, the task that asked the model for it: the last time, where it was asked several times. In their order. */
-  tasks: ReadonlyMap<number, number>;
+  tasks: ReadonlyMap<number, EventId>;
   isContinued: boolean;
   taken: readonly Taken[];
 }
@@ -36,23 +39,27 @@ export async function retryPoints(
   const reader = new ExecutionReader(executionId, converter);
   const { execution } = reader;
   /** The tasks that asked for the model calls of the execution, each in the place of its call. */
-  const asking: number[] = [];
+  const asking: EventId[] = [];
   const taken: Taken[] = [];
-  let task = 0;
-  let firstTask: number | undefined;
+  let firstTask: EventId | undefined;
+  let task: EventId | undefined;
   for await (const event of history) {
-    const arrivals = execution.arrivals.length;
+    const { eventId } = event;
+    const known = execution.arrivals.length;
     await reader.read(event);
-    if (event.workflowTaskCompletedEventAttributes) task = Number(event.eventId);
-    if (task > 0) firstTask ??= task;
-    if (execution.modelCalls.length > asking.length) asking.push(task);
+    if (!eventId) continue;
+    if (event.workflowTaskCompletedEventAttributes) {
+      task = eventId;
+      firstTask ??= eventId;
+    }
+    if (task !== undefined && execution.modelCalls.length > asking.length) asking.push(task);
     const signal = event.workflowExecutionSignaledEventAttributes?.signalName;
-    if (signal && !STOPPING.has(signal)) taken.push({ name: signal, eventId: Number(event.eventId) });
-    const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
-    const arrival = accepted ? execution.arrivals[arrivals] : undefined;
-    if (!accepted || arrival === undefined) continue;
+    if (signal && !STOPPING.has(signal)) taken.push({ name: signal, eventId });
+    const updateId = event.workflowExecutionUpdateAcceptedEventAttributes?.protocolInstanceId;
+    const arrival = updateId ? execution.arrivals[known] : undefined;
+    if (!updateId || task === undefined || arrival === undefined) continue;
     const { name, argument } = arrival;
-    taken.push({ name, eventId: Number(event.eventId), update: { updateId: accepted.protocolInstanceId ?? '', argument, acceptedIn: task } });
+    taken.push({ name, eventId, update: { updateId, argument, acceptedIn: task } });
   }
   const { state } = await readBack(runId, execution);
   const steps = state?.steps ?? [];
@@ -63,10 +70,11 @@ export async function retryPoints(
     if (record.type === 'event') offset = record.offset;
     else ends.push(offset);
   }
-  const tasks = new Map<number, number>();
+  const tasks = new Map<number, EventId>();
   for (const [place, { input }] of execution.modelCalls.entries()) {
     const ended = ends.findIndex((end) => end >= input.through);
-    tasks.set(firstStep + (ended === -1 ? ends.length : ended), asking[place] ?? 0);
+    const asked = asking[place];
+    if (asked !== undefined) tasks.set(firstStep + (ended === -1 ? ends.length : ended), asked);
   }
   return {
     ...(firstTask === undefined ? {} : { firstTask }),

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { requireKnown, wholeNumber } from '../define/option-checks.ts';
 import { errorMessage, LonghaulError } from '../domain/error.ts';
-import { type RetryPoints, retryPoints } from './retry-points.ts';
+import { type EventId, type RetryPoints, retryPoints } from './retry-points.ts';
 import { RunChain } from './run-chain.ts';
 import { runHistory } from './run-history.ts';
 import { updateRun } from './run-update.ts';
@@ -50,8 +50,8 @@ export async function retryRun(client: Client, runId: string, options: RetryOpti
     requestId: `retry ${ended}`,
     ...REAPPLY_NOTHING,
   });
-  const after = points.taken.filter(({ eventId }) => eventId > task);
-  const again = after.filter(({ update }) => update?.acceptedIn === task);
+  const after = points.taken.filter(({ eventId }) => eventId.greaterThan(task));
+  const again = after.filter(({ update }) => update?.acceptedIn.equals(task));
   await sendAgain(client, runId, again);
   return { runId, fromStep, executionId, dropped: after.filter((one) => !again.includes(one)).map(({ name }) => name) };
 }
@@ -76,7 +76,7 @@ async function sendAgain(client: Client, runId: string, taken: RetryPoints['take
   }
 }
 
-function chosen(runId: string, points: RetryPoints, wanted: number | undefined): { fromStep: number; task: number } {
+function chosen(runId: string, points: RetryPoints, wanted: number | undefined): { fromStep: number; task: EventId } {
   const { firstTask, firstStep, tasks, isContinued } = points;
   if (firstTask === undefined) {
     const next = `start it anew under its id with ifExists: 'restartFailed'`;

@@ -1,4 +1,6 @@
+import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { expect, test } from 'vitest';
+import { LonghaulClient } from '../../src/client/index.ts';
 import { failWith, hang, say, scriptedModel } from '../../src/testing/index.ts';
 import { assistant } from './agents.ts';
 import { executionStatus, Testbed, until } from './testbed.ts';
@@ -36,6 +38,31 @@ test('a run that has failed is started anew under its id, once, and no other is'
   await run.cancel('enough');
   expect(await testbed.client.run(assistant, stopped)).toMatchObject({ status: 'cancelled', cancelReason: 'enough' });
   expect(scripted.requests).toHaveLength(3);
+});
+
+test('who saw a run fail and comes late does not start it again, even where the new start has failed meanwhile', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([failWith('model_forbidden'), failWith('model_forbidden'), say('too often')]);
+  await testbed.work({ agents: [assistant], providers: { scripted } });
+  const options = { input: 'Q', taskQueue: testbed.taskQueue, runId: `${testbed.taskQueue}-late`, ifExists: 'restartFailed' } as const;
+  await testbed.client.run(assistant, options);
+  const seen = Promise.withResolvers<void>();
+  const meanwhile = Promise.withResolvers<void>();
+  const { connection, options: connected } = testbed.client.temporal;
+  const describe: WorkflowClientInterceptor['describe'] = async (input, next) => {
+    const description = await next(input);
+    seen.resolve();
+    await meanwhile.promise;
+    return description;
+  };
+  const late = new LonghaulClient(
+    new Client({ connection, namespace: connected.namespace, interceptors: { workflow: [{ describe }] } }),
+  ).start(assistant, options);
+  await seen.promise;
+  await testbed.client.run(assistant, options);
+  meanwhile.resolve();
+  await (await late).result();
+  expect(scripted.requests).toHaveLength(2);
 });
 
 test('with no worker polling, whoever waits is told within five seconds, and the run begins when one does', async () => {
