@@ -4,7 +4,8 @@ import { askHuman, defineAgent, defineTool } from '../../src/index.ts';
 import { callTool, failWith, hang, say, scriptedModel } from '../../src/testing/index.ts';
 import type { EndedNotice } from '../../worker/index.ts';
 import { callCli } from '../cli/call-cli.ts';
-import { exported } from './exported.ts';
+import { EVERY_STEP, exported } from './exported.ts';
+import { HeldArchive } from './held-archive.ts';
 import { expectSameFromHistory } from './live-and-read.ts';
 import { Testbed, until } from './testbed.ts';
 
@@ -32,7 +33,8 @@ test('a run whose model failed for good goes on from that step, with what was pa
     say('done otherwise'),
   ]);
   const told: EndedNotice[] = [];
-  await testbed.work({ agents: [clerk], providers: { scripted }, notifyEnded: (notice) => void told.push(notice) });
+  const archive = new HeldArchive(() => false);
+  await testbed.work({ agents: [clerk], providers: { scripted }, archive, notifyEnded: (notice) => void told.push(notice) });
   const run = await testbed.client.start(clerk, { input: 'Q', taskQueue: testbed.taskQueue });
   expect(await run.result()).toMatchObject({ status: 'error', errorCode: 'model_forbidden', stepsUsed: 2 });
   await expect(run.retry({ fromStep: 4 })).rejects.toMatchObject({
@@ -61,6 +63,10 @@ test('a run whose model failed for good goes on from that step, with what was pa
   ]);
   expect((await run.steps()).map(({ step }) => step)).toEqual([1, 2, 3]);
   expect((await exported(run.export())).summary).toMatchObject({ events: 6, steps: 3, executions: 1, gaps: [], missingSteps: [] });
+  expect(archive.batches.map(({ from, through }) => [from, through])).toEqual([
+    [0, 5],
+    [0, 6],
+  ]);
   await expectSameFromHistory(testbed, run);
 
   // Asked for at once, the run is reset once.
@@ -87,4 +93,48 @@ test('an answer that brought the failed step about is kept, and what came later 
   expect(JSON.stringify(scripted.requests[2])).toContain('green');
   expect(JSON.stringify(scripted.requests[2])).not.toContain('hurry up');
   await expectSameFromHistory(testbed, run);
+});
+
+test('a run that has continued as new goes on from a step of its newest execution, and says which those are', async () => {
+  await using testbed = await Testbed.open();
+  looked.length = 0;
+  const scripted = scriptedModel([
+    callTool('look', { query: 'a' }),
+    callTool('look', { query: 'b' }),
+    failWith('model_forbidden'),
+    say('done'),
+  ]);
+  await testbed.work({ agents: [clerk], providers: { scripted }, continueAsNew: EVERY_STEP });
+  const run = await testbed.client.start(clerk, { input: 'Q', taskQueue: testbed.taskQueue });
+  expect(await run.result()).toMatchObject({ status: 'error', stepsUsed: 2 });
+  await expect(run.retry({ fromStep: 1 })).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: expect.stringMatching(/step 1 is in an earlier execution.*Retry it from step 3$/) as string,
+  });
+  expect(await run.retry()).toMatchObject({ fromStep: 3 });
+  expect(await run.result()).toMatchObject({ status: 'completed', output: 'done', stepsUsed: 3 });
+  expect([scripted.requests.length, looked]).toEqual([4, ['a', 'b']]);
+  // Each execution that has continued names the one that was reset; the record is that of the new one.
+  expect((await run.steps()).map(({ step }) => step)).toEqual([1, 2, 3]);
+  expect((await exported(run.export())).summary).toMatchObject({ events: 6, steps: 3, gaps: [], missingSteps: [] });
+});
+
+test('a run that ended at a limit goes on beyond it if the limit is raised while the retried step goes on', async () => {
+  await using testbed = await Testbed.open();
+  const raised = Promise.withResolvers<void>();
+  let calls = 0;
+  const wait = defineTool({
+    name: 'wait',
+    description: 'Waits the second time',
+    parameters: z.object({}),
+    execute: () => ((calls += 1) === 1 ? 'once' : raised.promise.then(() => 'twice')),
+  });
+  const waiter = defineAgent({ name: 'waiter', model: 'scripted/m', tools: [wait], maxIterations: 1 });
+  await testbed.work({ agents: [waiter], providers: { scripted: scriptedModel([callTool('wait'), callTool('wait'), say('beyond')]) } });
+  const run = await testbed.client.start(waiter, { input: 'Q', taskQueue: testbed.taskQueue });
+  expect(await run.result()).toMatchObject({ status: 'max_iterations_reached', stepsUsed: 1 });
+  await run.retry();
+  await run.raise({ maxIterations: 2 });
+  raised.resolve();
+  expect(await run.result()).toMatchObject({ status: 'completed', output: 'beyond', stepsUsed: 2 });
 });
