@@ -1,5 +1,6 @@
 import type { LoadedDataConverter } from '@temporalio/common';
 import { recordsInOrder } from '../domain/run-record.ts';
+import type { RunState } from '../loop/run-state.ts';
 import { SIGNALS } from '../protocol.ts';
 import { ExecutionReader } from './execution-reader.ts';
 import { readBack } from './read-back.ts';
@@ -25,6 +26,8 @@ export interface RetryPoints {
   /** By step, the task that asked the model for it: the last time, where it was asked several times. In their order. */
   tasks: ReadonlyMap<number, EventId>;
   isContinued: boolean;
+  /** When the run ends whatever it does, in milliseconds since the epoch. Undefined where it does not, or asks then. */
+  deadline?: number;
   taken: readonly Taken[];
 }
 
@@ -62,14 +65,9 @@ export async function retryPoints(
     taken.push({ name, eventId, update: { updateId, argument, acceptedIn: task } });
   }
   const { state } = await readBack(runId, execution);
-  const steps = state?.steps ?? [];
-  const firstStep = (state?.context.currentStep ?? 0) - steps.length + 1;
-  const ends: number[] = [];
-  let offset = -1;
-  for (const record of recordsInOrder({ firstOffset: state?.firstOffset ?? 0, events: state?.context.events ?? [], firstStep, steps })) {
-    if (record.type === 'event') offset = record.offset;
-    else ends.push(offset);
-  }
+  const firstStep = (state?.context.currentStep ?? 0) - (state?.steps.length ?? 0) + 1;
+  const ends = state === undefined ? [] : stepEnds(state);
+  const deadline = state === undefined ? undefined : deadlineOf(state);
   const tasks = new Map<number, EventId>();
   for (const [place, { input }] of execution.modelCalls.entries()) {
     const ended = ends.findIndex((end) => end >= input.through);
@@ -81,6 +79,22 @@ export async function retryPoints(
     firstStep,
     tasks,
     isContinued: execution.continuedFrom !== undefined,
+    ...(deadline === undefined ? {} : { deadline }),
     taken,
   };
+}
+
+/** The offsets of the events that completed the steps of an execution. */
+function stepEnds({ firstOffset, context, steps }: RunState): number[] {
+  const ends: number[] = [];
+  let offset = -1;
+  for (const record of recordsInOrder({ firstOffset, events: context.events, firstStep: 0, steps })) {
+    if (record.type === 'event') offset = record.offset;
+    else ends.push(offset);
+  }
+  return ends;
+}
+
+function deadlineOf({ startedAt, limits }: RunState): number | undefined {
+  return limits.deadlineMs === undefined || limits.onLimit === 'ask' ? undefined : startedAt + limits.deadlineMs;
 }

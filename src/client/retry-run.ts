@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { requireKnown, wholeNumber } from '../define/option-checks.ts';
 import { errorMessage, LonghaulError } from '../domain/error.ts';
-import { type EventId, type RetryPoints, retryPoints } from './retry-points.ts';
+import { type RetryPoints, retryPoints } from './retry-points.ts';
+import { retriedStep } from './retried-step.ts';
 import { RunChain } from './run-chain.ts';
 import { runHistory } from './run-history.ts';
 import { updateRun } from './run-update.ts';
@@ -40,7 +41,7 @@ export async function retryRun(client: Client, runId: string, options: RetryOpti
   }
   const { namespace, loadedDataConverter: converter } = client.options;
   const points = await retryPoints({ runId, executionId: ended, converter }, runHistory(client, runId, ended));
-  const { fromStep, task } = chosen(runId, points, options.fromStep);
+  const { fromStep, task } = retriedStep(runId, points, options);
   const { runId: executionId } = await client.workflowService.resetWorkflowExecution({
     namespace,
     workflowExecution: { workflowId: runId, runId: ended },
@@ -74,25 +75,4 @@ async function sendAgain(client: Client, runId: string, taken: RetryPoints['take
       );
     }
   }
-}
-
-function chosen(runId: string, points: RetryPoints, wanted: number | undefined): { fromStep: number; task: EventId } {
-  const { firstTask, firstStep, tasks, isContinued } = points;
-  if (firstTask === undefined) {
-    const next = `start it anew under its id with ifExists: 'restartFailed'`;
-    throw new LonghaulError('invalid_input', `Run "${runId}" cannot be retried: it ended before a worker had begun it. Instead, ${next}`);
-  }
-  // A run that never asked the model begins this execution again.
-  const known = tasks.size === 0 ? new Map([[firstStep, firstTask]]) : tasks;
-  const steps = [...known.keys()];
-  const fromStep = wanted ?? Math.max(...steps);
-  const task = known.get(fromStep);
-  if (task !== undefined) return { fromStep, task };
-  const [from, to] = [Math.min(...steps), Math.max(...steps)];
-  const there = from === to ? `step ${from}` : `a step from ${from} to ${to}`;
-  const why =
-    isContinued && fromStep < from
-      ? `step ${fromStep} is in an earlier execution, which the run has left behind by continuing as new`
-      : `it has no step ${fromStep}`;
-  throw new LonghaulError('invalid_input', `Run "${runId}" cannot be retried from there: ${why}. Retry it from ${there}`);
 }
