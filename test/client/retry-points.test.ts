@@ -25,8 +25,9 @@ test('the task that asked for a step is found in every recorded run, whichever e
     for (const { events, recorded } of links) {
       const points = await retryPoints({ runId: name, executionId: recorded.executionId, converter: CONVERTER }, events);
       const tasks = Object.fromEntries([...points.tasks].map(([step, task]) => [step, Number(task)]));
-      expect(tasks, recorded.executionId).toEqual(saidBySummaries(events));
-      expect(points.isContinued, recorded.executionId).toBe(recorded.continuedFrom !== undefined);
+      const { executionId, continuedFrom } = recorded;
+      expect({ executionId, tasks }).toEqual({ executionId, tasks: saidBySummaries(events) });
+      expect(points.isContinued).toBe(continuedFrom !== undefined);
       found += points.tasks.size;
     }
   }
