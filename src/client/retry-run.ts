@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { requireKnown, wholeNumber } from '../define/option-checks.ts';
-import { errorMessage, LonghaulError } from '../domain/error.ts';
+import { errorCode, errorMessage, LonghaulError } from '../domain/error.ts';
 import { type RetryPoints, retryPoints } from './retry-points.ts';
 import { retriedStep } from './retried-step.ts';
 import { RunChain } from './run-chain.ts';
@@ -69,7 +69,7 @@ async function sendAgain(client: Client, runId: string, taken: RetryPoints['take
       await updateRun(client, runId, { name, argument, updateId });
     } catch (error) {
       throw new LonghaulError(
-        'wait_timeout',
+        errorCode(error) ?? 'wait_timeout',
         `Run "${runId}" goes on, but waits for the "${name}" that it had taken before: send it again (${errorMessage(error)})`,
         { cause: error },
       );
