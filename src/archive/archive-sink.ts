@@ -19,8 +19,8 @@ export interface ArchiveBatch {
 export interface ArchiveSink {
   /**
    * Keeps a batch for good before it resolves. It may be called again with the same batch, or with a longer one that
-   * begins with the same event, where the run was cancelled meanwhile: what was kept before is replaced, and nothing is
-   * there twice. Rejects where the batch could not be kept, and is then called again; so it is
+   * begins with the same event, where the run was cancelled meanwhile, or with another one that begins with it, where the
+   * run was retried: what was kept before is replaced, and nothing is there twice. Rejects where the batch could not be kept, and is then called again; so it is
    * where it has not answered in time, and the call before may still go on then. The run waits for it, up to
    * `archiveTimeoutMs` of the worker, and then goes on without what could not be kept.
    */

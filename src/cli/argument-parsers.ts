@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { IF_EXISTS, type IfExists } from '../client/if-exists.ts';
 import { type Duration, MAX_TIMER_MS, milliseconds } from '../domain/duration.ts';
 import { errorMessage } from '../domain/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
@@ -85,4 +86,11 @@ export function jsonObject(text: string): JsonObject {
   const value = jsonValue(text);
   if (isJsonObject(value)) return value;
   throw new InvalidArgumentError('Write a JSON object, such as \'{"user": "ada"}\'.');
+}
+
+/** What happens when the run id of a start is taken. */
+export function ifExists(text: string): IfExists {
+  const choice = IF_EXISTS.find((one) => one === text);
+  if (choice !== undefined) return choice;
+  throw new InvalidArgumentError(text === 'refuse' ? '"refuse" is called "fail" now.' : `Allowed choices are ${IF_EXISTS.join(', ')}.`);
 }

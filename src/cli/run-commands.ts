@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
+import { IF_EXISTS } from '../client/if-exists.ts';
 import { TERMINAL_STATUSES } from '../domain/run-status.ts';
-import { jsonObject, jsonValue, oneMore, someSeconds, wholeNumber } from './argument-parsers.ts';
+import { ifExists, jsonObject, jsonValue, oneMore, someSeconds, wholeNumber } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
 import type { EventsFlags } from './events.ts';
 import { addLimitOptions } from './limit-flags.ts';
@@ -28,7 +29,12 @@ function addStart(program: Command, run: RunCommand): void {
     .option('--input-json <json>', 'the input as JSON: a text, or parts such as [{"type":"image","url":"…"}]', jsonValue)
     .option('--deps <json>', "the run's data for instructions and tools: a JSON object", jsonObject)
     .option('--run-id <id>', 'the id of the run; the same id twice is one run (default: the agent and a UUID)')
-    .addOption(new Option('--if-exists <choice>', 'when the run id is taken').choices(['refuse', 'return']).default('refuse'))
+    .addOption(
+      new Option('--if-exists <choice>', 'when the run id is taken: fail, go on with that run, or start it anew where it has failed')
+        .choices(IF_EXISTS)
+        .argParser(ifExists)
+        .default('fail'),
+    )
     .option('--steps, --max-iterations <number>', "the step limit, instead of the agent's own", wholeNumber(1));
   addLimitOptions(start)
     .option('--model <provider/model>', "the model, instead of the agent's own")

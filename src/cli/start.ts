@@ -1,3 +1,4 @@
+import type { IfExists } from '../client/if-exists.ts';
 import type { StartOptions } from '../client/start-run.ts';
 import { UsageError } from '../domain/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
@@ -17,7 +18,7 @@ export interface StartFlags extends ServerFlags, LimitFlags {
   inputJson?: JsonValue;
   deps?: JsonObject;
   runId?: string;
-  ifExists: 'refuse' | 'return';
+  ifExists: IfExists;
   maxIterations?: number;
   model?: string;
   settings?: JsonObject;

@@ -5,9 +5,10 @@ import type { RunCommand } from './command.ts';
 import { addLimitOptions } from './limit-flags.ts';
 import type { PauseFlags } from './pause.ts';
 import type { RaiseFlags } from './raise.ts';
+import type { RetryFlags } from './retry.ts';
 import type { SendFlags } from './send.ts';
 
-/** The commands that steer, limit and stop a run that goes on. */
+/** The commands that steer, limit and stop a run that goes on, and that let one go on which has ended. */
 export function addTalkCommands(program: Command, run: RunCommand): void {
   addSend(program, run);
   addPausing(program, run);
@@ -22,6 +23,7 @@ export function addTalkCommands(program: Command, run: RunCommand): void {
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('./cancel.ts')).cancel, { ...command.optsWithGlobals<CancelFlags>(), runId });
     });
+  addRetry(program, run);
 }
 
 function addSend(program: Command, run: RunCommand): void {
@@ -76,5 +78,20 @@ function addRaise(program: Command, run: RunCommand): void {
     .option('--id <id>', 'the id of the request; the same id twice is one request (default: a UUID)')
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('./raise.ts')).raise, { ...command.optsWithGlobals<RaiseFlags>(), runId });
+    });
+}
+
+function addRetry(program: Command, run: RunCommand): void {
+  program
+    .command('retry')
+    .argument('<run>', 'the id of the run')
+    .summary('let a run that has ended go on from a step')
+    .description(
+      'Lets a run that has ended go on from a step, and prints its id. The model is asked again for that step; the calls of the\n' +
+        'steps before it are not made again.',
+    )
+    .option('--from-step <number>', 'the step (default: the last one that the run asked the model for)', wholeNumber(1))
+    .action(async (runId: string, _options: unknown, command: Command) => {
+      await run(async () => (await import('./retry.ts')).retry, { ...command.optsWithGlobals<RetryFlags>(), runId });
     });
 }

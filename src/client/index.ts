@@ -8,9 +8,11 @@ export type { ExportedExecution, ExportedRun, ExportLine, ExportSummary, Missing
 export type { ExportOptions } from './export-run.ts';
 export type { FollowOptions } from './follow-events.ts';
 export type { ApprovalFilter, RunApproval } from './list-approvals.ts';
+export type { IfExists } from './if-exists.ts';
 export type { ListFilter, RunListEntry } from './list-runs.ts';
 export { LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
 export type { NewLimits, RaiseOptions } from './raise-limits.ts';
+export type { RetryOptions, RetryReceipt } from './retry-run.ts';
 export type { RunApprovals } from './run-approvals.ts';
 export { type CancelOptions, type HandleOf, RunHandle } from './run-handle.ts';
 export type { UpdateOptions } from './run-update.ts';

@@ -57,7 +57,7 @@ export class LonghaulClient {
   async start<Agent extends AnyAgent | string>(agent: Agent, options: StartOptions<GivenDepsOf<Agent>>): Promise<HandleOf<Agent>> {
     this.#checkAgent(agent);
     const runId = await reaching(this.temporal, () => startRun(this.temporal, agent, options, this.#options.taskQueue));
-    return this.#handle<Agent>(runId, { isRun: options.ifExists !== 'return' });
+    return this.#handle<Agent>(runId, { isRun: (options.ifExists ?? 'fail') === 'fail' });
   }
 
   /** Starts a run and waits for its result, for all four terminal statuses. Says so within 5 s where no worker takes it. */

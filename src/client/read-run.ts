@@ -71,15 +71,23 @@ export async function* readRun(client: Client, runId: string, chain: RunChain, r
   let next = executions[holder(executions, range)]?.executionId;
   while (next !== undefined) {
     const read = await readExecution(client, runId, next);
+    const after = following(executions, next);
     if (read === undefined) {
       // Removed since it was looked up: those after it are still there.
-      next = executions[executions.findIndex(({ executionId }) => executionId === next) + 1]?.executionId;
+      next = after;
       continue;
     }
     if (read.firstOffset >= untilOffset) return;
     yield read;
-    next = read.end?.type === 'continued' ? read.end.executionId : undefined;
+    // Where the one after it was reset, an execution still names the one that is over.
+    next = after ?? (read.end?.type === 'continued' ? read.end.executionId : undefined);
   }
+}
+
+/** The execution that comes after another one; undefined for the last that is known. */
+function following(executions: readonly ChainedExecution[], executionId: string): string | undefined {
+  const place = executions.findIndex((one) => one.executionId === executionId);
+  return place === -1 ? undefined : executions[place + 1]?.executionId;
 }
 
 /** The place of the execution to begin with. */

@@ -26,6 +26,7 @@ import type { FollowOptions } from './follow-events.ts';
 import { type NewLimits, raiseLimits, type RaiseOptions } from './raise-limits.ts';
 import { reaching, reachingEach } from './reach.ts';
 import { requestCancel } from './request-cancel.ts';
+import { type RetryOptions, type RetryReceipt, retryRun } from './retry-run.ts';
 import type { RunApprovals } from './run-approvals.ts';
 import { checkRunId } from './run-id.ts';
 import { runOutcome } from './run-outcome.ts';
@@ -200,6 +201,15 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
       if ((await this.#reader.chain.newest()).closed) return 'already_ended';
       return requestCancel(this.#client, this.runId, by === undefined ? reason : `${reason} (${by})`);
     });
+  }
+
+  /**
+   * Lets the run, which has ended, go on from a step: the model is asked again for that step, and no call of the steps
+   * before it is made again. Run id and handles stay. Two callers at once retry once, from the step of the first. Throws
+   * `run_open`, and `invalid_input` for a step that is not there.
+   */
+  async retry(options: RetryOptions = {}): Promise<RetryReceipt> {
+    return this.#reach(() => retryRun(this.#client, this.runId, options));
   }
 
   get #decided(): DecidedRun {

@@ -1,4 +1,5 @@
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowStartOptions } from '@temporalio/client';
+import { type InternalWorkflowStartOptions, InternalWorkflowStartOptionsSymbol } from '@temporalio/client/lib/internal.js';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
 import type { AnyAgent, DepsOption } from '../define/agent-definition.ts';
@@ -12,7 +13,9 @@ import { outputText } from '../domain/output-text.ts';
 import { memberOf } from '../domain/thrown.ts';
 import { summaryText } from '../domain/summary-text.ts';
 import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../protocol.ts';
+import { failedExecution } from './failed-execution.ts';
 import { GRPC, grpcCode } from './grpc-code.ts';
+import { checkIfExists, type IfExists } from './if-exists.ts';
 import { checkRunId } from './run-id.ts';
 import { runInput } from './run-input.ts';
 import { circumstances, type StartCircumstances } from './start-circumstances.ts';
@@ -26,8 +29,12 @@ export interface RunOptions extends StartCircumstances {
   input: string | ContentPart[];
   /** Identifies the run. Choose it yourself and the same start twice is one run. Default: the agent's name and a UUID. */
   runId?: string;
-  /** What happens when the run id is taken: `refuse` throws `run_exists` (default), `return` gives the run that exists. */
-  ifExists?: 'refuse' | 'return';
+  /**
+   * What happens when the run id is taken: `fail` throws `run_exists` (default), `return` gives the run that exists, and
+   * `restartFailed` starts it anew if it ended with status `error`, was terminated or timed out, and otherwise gives the
+   * run that exists. Of several callers at once one starts it.
+   */
+  ifExists?: IfExists;
   /** Overrides the agent's step limit. */
   maxIterations?: number;
   /** Overrides other limits of the agent, each by itself: `{costUsd: 0.5, deadline: '2h'}`. */
@@ -43,6 +50,9 @@ export interface RunOptions extends StartCircumstances {
   taskQueue?: string;
 }
 
+/** The type of the workflow, for its client. */
+type RunWorkflow = (input: RunInput) => Promise<unknown>;
+
 /** Starts the workflow of a run and returns its id. Refuses what cannot run before anything is sent. */
 export async function startRun(
   client: Client,
@@ -50,30 +60,55 @@ export async function startRun(
   options: StartOptions,
   defaultTaskQueue?: string,
 ): Promise<string> {
+  const ifExists = checkIfExists(options.ifExists);
   const input = runInput(agent, options);
   const around = circumstances(options);
   const name = input.agent;
   const runId = options.runId === undefined ? `${name}-${randomUUID()}` : checkRunId(options.runId);
-  try {
-    await client.workflow.start<(input: RunInput) => Promise<unknown>>(AGENT_RUN, {
-      workflowId: runId,
-      taskQueue: options.taskQueue ?? defaultTaskQueue ?? DEFAULT_TASK_QUEUE,
-      args: [input],
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      workflowIdConflictPolicy: 'FAIL',
-      ...around,
-      staticSummary: summaryText(`${name}: ${outputText(input.input)}`),
-    });
-  } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw attributeProblem(error, options) ?? error;
-    if (options.ifExists !== 'return') {
-      throw new LonghaulError(
-        'run_exists',
-        `Run "${runId}" exists already: choose another run id, or start with ifExists: 'return' to get that run`,
-      );
-    }
+  const workflow: WorkflowStartOptions<RunWorkflow> = {
+    workflowId: runId,
+    taskQueue: options.taskQueue ?? defaultTaskQueue ?? DEFAULT_TASK_QUEUE,
+    args: [input],
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    workflowIdConflictPolicy: 'FAIL',
+    ...around,
+    staticSummary: summaryText(`${name}: ${outputText(input.input)}`),
+  };
+  const isStarted = await begin(client, workflow, options);
+  if (!isStarted && ifExists === 'fail') {
+    throw new LonghaulError(
+      'run_exists',
+      `Run "${runId}" exists already: choose another run id, or start with ifExists: 'return' to get that run, or 'restartFailed' to start it anew where it has failed`,
+    );
   }
+  if (!isStarted && ifExists === 'restartFailed') await restartFailed(client, workflow, options);
   return runId;
+}
+
+/** Starts the workflow. False where the server has one of that id. */
+async function begin(client: Client, workflow: WorkflowStartOptions<RunWorkflow>, options: RunOptions): Promise<boolean> {
+  try {
+    await client.workflow.start<RunWorkflow>(AGENT_RUN, workflow);
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+    throw attributeProblem(error, options) ?? error;
+  }
+}
+
+/**
+ * Starts the workflow of a run that has failed anew. The server starts one for each request id: who saw the same failure
+ * asks for the same start, even where that has ended meanwhile.
+ */
+async function restartFailed(client: Client, workflow: WorkflowStartOptions<RunWorkflow>, options: RunOptions): Promise<void> {
+  const executionId = await failedExecution(client, workflow.workflowId);
+  if (executionId === undefined) return;
+  const restart: WorkflowStartOptions<RunWorkflow> & InternalWorkflowStartOptions = {
+    ...workflow,
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+    [InternalWorkflowStartOptionsSymbol]: { requestId: `restart ${executionId}` },
+  };
+  await begin(client, restart, options);
 }
 
 /** The server refuses attributes that the namespace does not have, or has with another type. */

@@ -4,7 +4,7 @@ import { callCli } from './call-cli.ts';
 test('help goes to stdout, names every command, and holds the exit codes', async () => {
   const { exitCode, stdout, stderr } = await callCli(['--help']);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  const talking = ['approvals', 'approve', 'reject', 'respond', 'revoke', 'send', 'pause', 'resume', 'raise', 'cancel'];
+  const talking = ['approvals', 'approve', 'reject', 'respond', 'revoke', 'send', 'pause', 'resume', 'raise', 'cancel', 'retry'];
   for (const command of ['dev', 'worker', 'start', 'show', 'events', 'result', 'list', 'codec-server', ...talking]) {
     expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
   }
@@ -43,7 +43,8 @@ test.each([
   [['start', 'clerk', '--input-json', '{'], 'That is not JSON'],
   [['start', 'clerk', 'hi', '--deps', '[1]'], 'Write a JSON object'],
   [['start', 'clerk', 'hi', '--max-iterations', '0'], 'Write a whole number of at least 1'],
-  [['start', 'clerk', 'hi', '--if-exists', 'replace'], 'Allowed choices are refuse, return'],
+  [['start', 'clerk', 'hi', '--if-exists', 'replace'], 'Allowed choices are fail, return, restartFailed'],
+  [['start', 'clerk', 'hi', '--if-exists', 'refuse'], '"refuse" is called "fail" now'],
   [['start', 'clerk', 'hi', '--wait-timeout', '0'], 'Write a number of seconds above 0'],
   [['result', 'r', '--wait-timeout', 'soon'], 'Write a number of seconds'],
   [['result', 'r', '--wait-timeout', '25d'], 'Write a number of seconds'],
@@ -55,6 +56,7 @@ test.each([
   [['start', 'clerk', 'hi', '--tool-calls-of', 'refund'], 'Write a name and a whole number, such as refund=2'],
   [['start', 'clerk', 'hi', '--cost', '0'], 'Write an amount above 0'],
   [['start', 'clerk', 'hi', '--deadline', '90'], 'Write a time with its unit, such as 30m, 2h or 1d'],
+  [['retry', 'r', '--from-step', '0'], 'Write a whole number of at least 1'],
   [['raise', 'r'], 'There is no limit to raise: write npx longhaul raise "r" --steps 20'],
   [['raise', 'r', '--steps', '1.5'], 'Write a whole number of at least 1'],
   [['approve'], "missing required argument 'run'"],

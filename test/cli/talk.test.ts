@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { expect, test } from 'vitest';
 import { raiseLimits } from '../../src/cli/raise.ts';
+import { retryOf } from '../../src/cli/retry.ts';
 import { revokeDecision } from '../../src/cli/revoke.ts';
 import { sendText } from '../../src/cli/send.ts';
 import type { MessageReceipt, RaiseReceipt } from '../../src/protocol.ts';
@@ -75,4 +76,21 @@ test.each([
   const run = { ...RUN, revoke: () => Promise.resolve({ version: 1 as const, revoked }) };
   expect(await revokeDecision(io, run, { ...RUN, decisionId: 'd1' })).toBe(0);
   expect(stdout()).toBe(said);
+});
+
+test('a retry prints the run id on stdout, and on stderr from where it goes on and what is to be sent again', async () => {
+  const receipt = { ...RUN, fromStep: 3, executionId: 'e2', dropped: ['send', 'raise'] };
+  const asked: unknown[] = [];
+  const run = { ...RUN, retry: (options: unknown) => Promise.resolve((asked.push(options), receipt)) };
+  const person = commandIo();
+  expect(await retryOf(person.io, run, { fromStep: 3 })).toBe(0);
+  expect(person.stdout()).toBe('clerk-1\n');
+  expect(person.stderr()).toBe(
+    'It goes on from step 3. Wait for it: longhaul result clerk-1\n' +
+      'What had come after that is no part of the run any more, and can be sent again: send, raise\n',
+  );
+  const machine = commandIo({ json: true });
+  await retryOf(machine.io, run, {});
+  expect(machine.json()).toEqual([receipt]);
+  expect(asked).toEqual([{ fromStep: 3 }, {}]);
 });

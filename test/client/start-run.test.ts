@@ -52,3 +52,15 @@ test('other deps are sent as they are', async () => {
     expect.objectContaining({ workflowId: 'r', args: [{ agent: 'assistant', input: 'Q', deps }] }),
   );
 });
+
+test.each([
+  ['refuse', '"refuse" is called "fail" now'],
+  ['restart', 'write "fail", "return" or "restartFailed"'],
+])('an "ifExists" that is none is refused before anything is sent: %j', async (ifExists, instead) => {
+  const { client, start } = quietClient();
+  await expect(startRun(client, assistant, { input: 'Q', ifExists: ifExists as 'fail' })).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: `The run cannot start: "ifExists" is "${ifExists}": ${instead}`,
+  });
+  expect(start).not.toHaveBeenCalled();
+});

@@ -1,5 +1,7 @@
+import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { expect, test } from 'vitest';
-import { say, scriptedModel } from '../../src/testing/index.ts';
+import { LonghaulClient } from '../../src/client/index.ts';
+import { failWith, hang, say, scriptedModel } from '../../src/testing/index.ts';
 import { assistant } from './agents.ts';
 import { executionStatus, Testbed, until } from './testbed.ts';
 
@@ -15,6 +17,52 @@ test('the same run id started twice is refused, or is the run that exists, as th
   });
   const again = await testbed.client.run(assistant, { ...options, ifExists: 'return' });
   expect(again).toEqual(first);
+});
+
+test('a run that has failed is started anew under its id, once, and no other is', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([failWith('model_forbidden'), say('this time'), hang()]);
+  await testbed.work({ agents: [assistant], providers: { scripted } });
+  const options = { input: 'Q', taskQueue: testbed.taskQueue, runId: `${testbed.taskQueue}-again`, ifExists: 'restartFailed' } as const;
+  expect(await testbed.client.run(assistant, options)).toMatchObject({ status: 'error' });
+  const both = await Promise.all([testbed.client.run(assistant, options), testbed.client.run(assistant, options)]);
+  expect(both[0]).toMatchObject({ status: 'completed', output: 'this time' });
+  expect(both[1]).toEqual(both[0]);
+  expect(await testbed.client.run(assistant, options)).toEqual(both[0]);
+  expect(scripted.requests).toHaveLength(2);
+
+  const stopped = { ...options, runId: `${options.runId}-stopped` };
+  const run = await testbed.client.start(assistant, stopped);
+  await until(() => scripted.requests.length === 3, 'the model call');
+  await testbed.client.start(assistant, stopped);
+  await run.cancel('enough');
+  expect(await testbed.client.run(assistant, stopped)).toMatchObject({ status: 'cancelled', cancelReason: 'enough' });
+  expect(scripted.requests).toHaveLength(3);
+});
+
+test('who saw a run fail and comes late does not start it again, even where the new start has failed meanwhile', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([failWith('model_forbidden'), failWith('model_forbidden'), say('too often')]);
+  await testbed.work({ agents: [assistant], providers: { scripted } });
+  const options = { input: 'Q', taskQueue: testbed.taskQueue, runId: `${testbed.taskQueue}-late`, ifExists: 'restartFailed' } as const;
+  await testbed.client.run(assistant, options);
+  const seen = Promise.withResolvers<void>();
+  const meanwhile = Promise.withResolvers<void>();
+  const { connection, options: connected } = testbed.client.temporal;
+  const describe: WorkflowClientInterceptor['describe'] = async (input, next) => {
+    const description = await next(input);
+    seen.resolve();
+    await meanwhile.promise;
+    return description;
+  };
+  const late = new LonghaulClient(
+    new Client({ connection, namespace: connected.namespace, interceptors: { workflow: [{ describe }] } }),
+  ).start(assistant, options);
+  await seen.promise;
+  await testbed.client.run(assistant, options);
+  meanwhile.resolve();
+  await (await late).result();
+  expect(scripted.requests).toHaveLength(2);
 });
 
 test('with no worker polling, whoever waits is told within five seconds, and the run begins when one does', async () => {
