@@ -18,6 +18,7 @@ const MATRICES = {
     'test/server/crowd.test.ts',
     'test/server/demo-interrupted.test.ts',
     'test/server/failing-sinks.test.ts',
+    'test/server/forgotten-history.test.ts',
     'test/server/kits.test.ts',
     'test/server/many-messages.test.ts',
     'test/server/package-installed.test.ts',

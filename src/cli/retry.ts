@@ -1,6 +1,7 @@
 import type { RunHandle } from '../client/run-handle.ts';
 import { shellCommand } from '../domain/shell-command.ts';
 import type { CommandIo, ServerFlags } from './command.ts';
+import { serverOptions } from './server-options.ts';
 import { withClient } from './with-client.ts';
 
 /** The options of `longhaul retry`. */
@@ -18,7 +19,7 @@ export async function retry(io: CommandIo, flags: RetryFlags): Promise<number> {
 export async function retryOf(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'retry'>,
-  { fromStep }: Pick<RetryFlags, 'fromStep'>,
+  { fromStep, ...flags }: Omit<RetryFlags, 'runId'>,
 ): Promise<number> {
   const receipt = await run.retry(fromStep === undefined ? {} : { fromStep });
   if (output.json) {
@@ -26,7 +27,9 @@ export async function retryOf(
     return 0;
   }
   output.print(run.runId);
-  output.note(`It goes on from step ${receipt.fromStep}. Wait for it: ${shellCommand('result', { operands: [run.runId] })}`);
+  output.note(
+    `It goes on from step ${receipt.fromStep}. Wait for it: ${shellCommand('result', { operands: [run.runId], options: serverOptions(flags), program: output.program })}`,
+  );
   if (receipt.dropped.length > 0) {
     output.note(`What had come after that is no part of the run any more, and can be sent again: ${receipt.dropped.join(', ')}`);
   }

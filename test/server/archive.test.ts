@@ -7,37 +7,12 @@ import type { ArchiveBatch, ArchiveSink } from '../../src/archive/archive-sink.t
 import { fileArchive } from '../../src/archive/file-archive.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { callTool, say, scriptedModel, together } from '../../src/testing/index.ts';
-import { callCli } from '../cli/call-cli.ts';
-import { EVERY_STEP, exported, forgetFirst, JOURNEY, traveller } from './exported.ts';
+import { exported, JOURNEY, traveller } from './exported.ts';
 import { historyOf, Testbed } from './testbed.ts';
 
 let directory: string;
 beforeEach(async () => (directory = await mkdtemp(path.join(tmpdir(), 'longhaul-archive-'))));
 afterEach(() => rm(directory, { recursive: true }));
-
-test('an archived run is exported whole after the server has forgotten its beginning, and after it has forgotten all of it', async () => {
-  await using testbed = await Testbed.open();
-  const archive = fileArchive({ directory });
-  await testbed.work({ agents: [traveller], providers: { scripted: scriptedModel(JOURNEY) }, continueAsNew: EVERY_STEP, archive });
-  const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
-  await run.result();
-  const whole = await exported(run.export());
-  const records = whole.lines.filter(({ type }) => type === 'event' || type === 'step');
-
-  const first = await forgetFirst(testbed, run.runId, 2);
-  expect((await exported(run.export())).summary?.gaps).toEqual([{ from: 0, through: first }]);
-  const mended = await exported(run.export({ archive }));
-  expect(mended.summary).toMatchObject({ events: 8, steps: 4, gaps: [], missingSteps: [] });
-  expect(mended.lines.filter(({ type }) => type === 'event' || type === 'step')).toEqual(records);
-  expect(mended.types.slice(0, 2)).toEqual(['run', 'archive']);
-  expect((await callCli(['export', run.runId, '--archive', directory, '--address', testbed.address])).exitCode).toBe(0);
-
-  await forgetFirst(testbed, run.runId, Infinity);
-  const archived = await exported(run.export({ archive }));
-  expect(archived.summary).toMatchObject({ events: 8, steps: 4, executions: 0, gaps: [] });
-  // The id of the last event is known to the workflow alone, and the archive has it from there.
-  expect(archived.offsets).toEqual(whole.offsets);
-}, 180_000);
 
 test('an archive that fails is asked again, and what it has then is there once', async () => {
   await using testbed = await Testbed.open();

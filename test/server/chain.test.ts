@@ -9,7 +9,6 @@ import { defineAgent, defineTool } from '../../src/index.ts';
 import { type ContextPage, QUERIES, SIGNALS, type StepsPage } from '../../src/protocol.ts';
 import { callTool, hang, say, scriptedModel, type ScriptEntry, together } from '../../src/testing/index.ts';
 import { assistant, broken, search } from './agents.ts';
-import { forgetFirst } from './exported.ts';
 import { Testbed, until } from './testbed.ts';
 
 const EVERY_STEP = { events: 8 };
@@ -189,17 +188,3 @@ test('calls that were cancelled are read back as such, the finished ones beside 
   const [step] = await run.steps();
   expect(step?.toolCalls.map(({ isError }) => isError)).toEqual([false, true, true, true]);
 }, 60_000);
-
-test('what the server has removed is named by its offsets, and what is left can be read', async () => {
-  await using testbed = await Testbed.open();
-  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel(SCRIPT) }, continueAsNew: EVERY_STEP });
-  const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
-  await run.result();
-  const from = await forgetFirst(testbed, run.runId, 1);
-  const removed = { code: 'history_removed', message: expect.stringContaining(`Events 0 to ${from - 1} `) as string };
-  await expect(Array.fromAsync(run.events())).rejects.toMatchObject(removed);
-  await expect(run.context()).rejects.toMatchObject(removed);
-  expect(await Array.fromAsync(run.events({ from }))).toHaveLength(8 - from);
-  const { firstStep } = (await new RunChain(testbed.client.temporal, run.runId).executions())[0] ?? {};
-  expect((await run.steps()).map(({ step }) => step)).toEqual([1, 2, 3, 4].slice(firstStep));
-}, 120_000);

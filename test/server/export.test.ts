@@ -7,7 +7,7 @@ import type { ExportLine } from '../../src/client/export-line.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../src/testing/index.ts';
 import { callCli } from '../cli/call-cli.ts';
-import { EVERY_STEP, exported, forgetFirst, JOURNEY, partsOf, traveller } from './exported.ts';
+import { EVERY_STEP, exported, JOURNEY, partsOf, traveller } from './exported.ts';
 import { Testbed, until } from './testbed.ts';
 
 test('an export holds each event and each step of the chain once, in order, with where the run continued and how it ended', async () => {
@@ -58,29 +58,6 @@ test('a run that goes on is exported as far as it has come', async () => {
   expect(offsets).toEqual([0, 1, 2, 3, 4]);
   expect(types).not.toContain('result');
   expect(summary).toMatchObject({ live: true, events: 5, steps: 2, gaps: [] });
-}, 60_000);
-
-test('where retention has removed the beginning, the export says which offsets are missing, and the command fails', async () => {
-  await using testbed = await Testbed.open();
-  await testbed.work({ agents: [traveller], providers: { scripted: scriptedModel(JOURNEY) }, continueAsNew: EVERY_STEP });
-  const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
-  await run.result();
-  const first = await forgetFirst(testbed, run.runId, 2);
-  const { offsets, steps, summary } = await exported(run.export());
-  expect(offsets).toEqual(Array.from({ length: 8 - first }, (_, place) => first + place));
-  expect(summary?.gaps).toEqual([{ from: 0, through: first }]);
-  expect(summary?.missingSteps).toEqual([{ from: 0, through: (steps[0] ?? 0) - 1 }]);
-  const command = await callCli(['export', run.runId, '--address', testbed.address]);
-  expect(command.exitCode).toBe(10);
-  expect(command.stderr).toContain(`Missing events: offsets 0 to ${first - 1}`);
-  expect(
-    partsOf(
-      command.stdout
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line) as ExportLine),
-    ).summary,
-  ).toEqual(summary);
 }, 60_000);
 
 test('a step of 10 MB is read and exported: 200 calls with results of 50 kB', async () => {

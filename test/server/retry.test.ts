@@ -46,7 +46,7 @@ test('a run whose model failed for good goes on from that step, with what was pa
   expect(retried).toEqual({
     exitCode: 0,
     stdout: `${run.runId}\n`,
-    stderr: `It goes on from step 3. Wait for it: longhaul result ${run.runId}\n`,
+    stderr: `It goes on from step 3. Wait for it: npx longhaul result ${run.runId} --address ${testbed.address}\n`,
   });
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'done', stepsUsed: 3, error: null });
   expect([scripted.requests.length, looked]).toEqual([4, ['a', 'b']]);
