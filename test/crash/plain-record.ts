@@ -8,7 +8,7 @@ export interface PlainRecord {
   events: Event[];
 }
 
-/** Ids, times and attempts: what no two runs share. */
+/** Ids, times and attempts, and that a call was looked up because its answer was lost: what no two runs share. */
 const OF_ONE_RUN = new Set([
   'id',
   'runId',
@@ -21,6 +21,7 @@ const OF_ONE_RUN = new Set([
   'durationMs',
   'durationSeconds',
   'failedAttempts',
+  'verified',
 ]);
 
 /** A record without what is of one run alone. */

@@ -204,6 +204,6 @@ test('what is wrong inside unions is sorted with one look at each problem, howev
       });
     }
   }
-  expect(reduceUnions(unions, leaves)).toHaveLength(6_000);
+  expect(reduceUnions(unions, leaves)).toHaveLength(3_000);
   expect(looks).toBeLessThan(10 * leaves.length);
 });
