@@ -35,6 +35,8 @@ export interface RunCarry {
   state: JsonObject;
   lastStep?: LastStep;
   thought: string;
+  /** What had arrived of an answer that was given up since the last step. */
+  partial?: string;
   usage: AggregatedUsage;
   measured?: MeasuredWindow;
   toolCallsTotal: number;
@@ -85,6 +87,7 @@ export function toCarry(state: RunState, position: Position, { executions, inbox
     // What the last step said, if anything, is the last thought: it is carried once.
     ...(lastStep === undefined ? {} : { lastStep: { ...lastStep, thought: lastStep.thought === null ? null : '' } }),
     thought: cut(state.thought),
+    ...(state.partial === undefined ? {} : { partial: cut(state.partial) }),
     usage: state.usage,
     ...(measured === undefined ? {} : { measured }),
     toolCallsTotal: state.toolCallsTotal,
@@ -134,6 +137,7 @@ export function fromCarry(carry: RunCarry): { state: RunState; position: Positio
     steps: [],
     ...(lastStep === undefined ? {} : { lastStep: { ...lastStep, thought: lastStep.thought === null ? null : carry.thought } }),
     thought: carry.thought,
+    ...(carry.partial === undefined ? {} : { partial: carry.partial }),
     usage: carry.usage,
     ...(measured === undefined ? {} : { measured }),
     toolCallsTotal: carry.toolCallsTotal,

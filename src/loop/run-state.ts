@@ -37,7 +37,7 @@ export interface RunState {
   lastStep?: LastStep;
   /** The last text that the model said in a step, or an empty text. */
   thought: string;
-  /** What had arrived of an answer that was given up in this execution, since the last step. */
+  /** What had arrived of an answer that was given up since the last step. */
   partial?: string;
   usage: AggregatedUsage;
   /** What the last response cost, and the bytes of the window with it: what a window costs is estimated from that. */

@@ -42,6 +42,7 @@ export const RUN_CARRY_SCHEMA: JsonObject = {
       required: ['thought', 'final'],
     },
     thought: TEXT,
+    partial: TEXT,
     usage: {
       type: 'object',
       properties: { ...propertiesOf(USAGE), llmCalls: COUNT, estimated: USAGE },
