@@ -23,9 +23,14 @@ export type ActivityProblem =
   | { type: 'timed_out'; message: string }
   | { type: 'failed'; code: ErrorCode | undefined; message: string };
 
+/** The failure that an activity ended with, without what Temporal puts around it. */
+export function activityCause(error: unknown): unknown {
+  return error instanceof ActivityFailure ? error.cause : error;
+}
+
 /** Reads the failure of an activity. Whatever else was thrown is a failure too: nothing escapes into the workflow task. */
 export function activityProblem(error: unknown): ActivityProblem {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const cause = activityCause(error);
   if (cause instanceof CancelledFailure) return { type: 'cancelled' };
   if (cause instanceof TimeoutFailure) return { type: 'timed_out', message: `${cause.message} (${cause.timeoutType})` };
   if (cause instanceof ApplicationFailure) {
@@ -66,7 +71,7 @@ export function modelFailure(model: string, error: unknown): Extract<ModelCallOu
 
 /** What the attempts of a call to a model have cost that failed: its last failure says so, or the last heartbeat where there is none. */
 function spentOn(error: unknown): Spent | undefined {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const cause = activityCause(error);
   if (cause instanceof ApplicationFailure) {
     const [details]: unknown[] = cause.details ?? [];
     return spentIn(details) ?? spentIn(missingIn(details)?.details);
@@ -106,7 +111,7 @@ function lostReason(said = 'its worker gave no answer'): string {
 
 /** Why the call could not be made, where the workers that took it lack the tool: for a person, and not for a model. */
 function missingMessage({ name }: ToolSnapshot, error: unknown): string | undefined {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const cause = activityCause(error);
   if (!(cause instanceof ApplicationFailure)) return undefined;
   if (cause.type === 'NotFoundError')
     return `No worker that took a call of tool "${name}" has it. Start one that has, on the task queue of the run`;
@@ -115,7 +120,7 @@ function missingMessage({ name }: ToolSnapshot, error: unknown): string | undefi
 
 /** A worker that is alive ends a call at its time by itself: what the server ends has often lost its worker. */
 function timeoutText(tool: ToolSnapshot, error: unknown): string {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const cause = activityCause(error);
   const attempts = attemptsText(attemptsOf(tool));
   if (cause instanceof TimeoutFailure && cause.timeoutType === 'HEARTBEAT') {
     return `Tool '${tool.name}' gave no sign of life any more: its worker was lost (${attempts})`;
@@ -151,7 +156,7 @@ const NOT_CALLED: readonly unknown[] = ['NotFoundError', 'WorkerShutdown'];
  * started. Any other failure may be about the result: that it could not be encoded, or was too large to be sent.
  */
 function hasNotBegun(error: unknown): boolean {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const cause = activityCause(error);
   if (cause instanceof ApplicationFailure) return isErrorCode(cause.type) || NOT_CALLED.includes(cause.type);
   return cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START';
 }

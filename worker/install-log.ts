@@ -1,7 +1,7 @@
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { Runtime } from '@temporalio/worker';
 import { UsageError } from '../src/domain/error.ts';
 import { chosenLog, type LogChoice, type LogOptions } from '../src/log/log-choice.ts';
-import { logWriter } from '../src/log/log-writer.ts';
+import { runtimeOptions } from './runtime-options.ts';
 
 /** What this process logs, where a worker has chosen that. */
 let installed: LogChoice | undefined;
@@ -18,16 +18,10 @@ export function installLog(options: LogOptions, otherwise?: LogChoice): void {
 }
 
 /** False where the application has a Runtime, or had one that the SDK would make again. */
-function install({ level, format }: LogChoice): boolean {
+function install(choice: LogChoice): boolean {
   // oxlint-disable-next-line no-underscore-dangle -- the SDK has no other way to ask whether there is a Runtime
   if (Runtime._instance !== undefined || Object.keys(Runtime.defaultOptions).length > 0) return false;
-  Runtime.install({
-    logger: new DefaultLogger(
-      level === 'OFF' ? 'ERROR' : level,
-      logWriter({ level, format }, (text) => process.stderr.write(`${text}\n`)),
-    ),
-    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
-  });
+  Runtime.install(runtimeOptions(choice, (text) => process.stderr.write(`${text}\n`)));
   return true;
 }
 

@@ -5,7 +5,7 @@ import { eventsText } from '../src/domain/not-archived.ts';
 import { beginArchiving, endArchiving } from '../src/loop/archiving.ts';
 import type { RunState } from '../src/loop/run-state.ts';
 import { ACTIVITIES, type ArchiveEventsInput } from '../src/protocol.ts';
-import { ofRun, SCHEDULE_TO_CLOSE } from '../src/calls/activity-call.ts';
+import { ofRun, RETRY_LOST, SCHEDULE_TO_CLOSE } from '../src/calls/activity-call.ts';
 import type { LiveRun } from './live-run.ts';
 import { begin } from './perform.ts';
 
@@ -25,8 +25,7 @@ export async function archive(run: LiveRun, noted: (state: RunState) => void): P
     startToCloseTimeout: '5 minutes',
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
     heartbeatTimeout: snapshot.timing.heartbeatMs * 3,
-    // Attempts that end by themselves say when the next one is due. This is for those that are lost with their worker.
-    retry: { maximumAttempts: 20, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    retry: RETRY_LOST,
   };
   let failure: string | undefined;
   try {

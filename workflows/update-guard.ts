@@ -27,7 +27,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
   ],
 });
 
-function broughtBy({ activation, batchIndex }: ActivateInput): Brought {
+function broughtBy({ activation }: ActivateInput): Brought {
   const jobs = activation.jobs ?? [];
   const updates = jobs.filter(({ doUpdate }) => doUpdate).length;
   return {
@@ -35,7 +35,6 @@ function broughtBy({ activation, batchIndex }: ActivateInput): Brought {
     historyLength: activation.historyLength ?? 0,
     hasUpdate: updates > 0,
     hasStart: jobs.some(({ initializeWorkflow }) => initializeWorkflow),
-    // Signals may come before the rest, in an activation of their own that is none for the worker.
-    hasOthers: jobs.length > updates || batchIndex > 0,
+    hasOthers: jobs.length > updates,
   };
 }

@@ -37,6 +37,9 @@ export const SCHEDULE_TO_CLOSE = '7 days';
 /** Without a sign of life for that long, an activity around the calls of a run is taken for dead. They beat three times as often. */
 export const SILENCE = '15s';
 
+/** Of an activity that bounds itself: its attempts say when the next one is due. This is for those that are lost with their worker. */
+export const RETRY_LOST = { maximumAttempts: 20, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' } as const;
+
 /** Which run of the workflow an activity works for. */
 export function ofRun({ key }: { key?: string }): OfRun {
   return key === undefined ? {} : { run: key };

@@ -1,4 +1,5 @@
-import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
+import { activityCause } from '../activity-outcome.ts';
 import type { JsonValue } from '../domain/json.ts';
 import { missingIn } from '../domain/missing-details.ts';
 import { DEFAULT_MISSING_TIMEOUT_MS, type Missing, type MissingKind } from '../domain/missing.ts';
@@ -37,7 +38,7 @@ export function lackIn(
   waited: Waited | undefined,
   now: number,
 ): Lack | undefined {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const cause = activityCause(error);
   if (!(cause instanceof ApplicationFailure)) return undefined;
   const told = missingIn(cause.details?.[0]);
   if (told?.gaveUp) return undefined;
@@ -119,7 +120,7 @@ export function onAnotherWorker<Input, Output, Outcome>(
 }
 
 function isUnregisteredEnd(name: string, error: unknown): boolean {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const cause = activityCause(error);
   return cause instanceof ApplicationFailure && isUnregistered(name, cause.type, cause.message);
 }
 

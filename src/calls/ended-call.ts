@@ -4,14 +4,13 @@ import type { RunResultFields } from '../domain/run-result.ts';
 import { summaryText } from '../domain/summary-text.ts';
 import type { NotifyOutcome } from '../loop/ports.ts';
 import { ACTIVITIES, type NotifyEndedInput } from '../protocol.ts';
-import { type ActivityCall, ofRun, SCHEDULE_TO_CLOSE, SILENCE } from './activity-call.ts';
+import { type ActivityCall, ofRun, RETRY_LOST, SCHEDULE_TO_CLOSE, SILENCE } from './activity-call.ts';
 
 const NOTIFY_ENDED: ActivityOptions = {
   startToCloseTimeout: '5 minutes',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
   heartbeatTimeout: SILENCE,
-  // Attempts that end by themselves say when the next one is due. This is for those that are lost with their worker.
-  retry: { maximumAttempts: 20, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  retry: RETRY_LOST,
 };
 
 /** Has the worker tell that the run has ended. The result is not in the input: it is in the history once, where the run closes. */

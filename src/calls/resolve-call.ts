@@ -1,5 +1,5 @@
-import { ActivityFailure, type ActivityOptions, ApplicationFailure } from '@temporalio/common';
-import { activityProblem } from '../activity-outcome.ts';
+import { type ActivityOptions, ApplicationFailure } from '@temporalio/common';
+import { activityCause, activityProblem } from '../activity-outcome.ts';
 import type { AgentSnapshot } from '../domain/agent-snapshot.ts';
 import type { ErrorCode } from '../domain/error.ts';
 import { isJsonObject } from '../domain/json.ts';
@@ -62,7 +62,7 @@ function unresolved(agent: string, error: unknown): Resolved {
 
 /** What a worker that tells of ends puts into the details of the failure. */
 function tellsEnd(error: unknown): boolean {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const cause = activityCause(error);
   const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
   return isJsonObject(details) && details['notifyEnded'] === true;
 }

@@ -1,5 +1,4 @@
 import type { LogChoice } from '../log/log-choice.ts';
-import { logWriter } from '../log/log-writer.ts';
 import type { Output } from './output.ts';
 
 /**
@@ -9,15 +8,9 @@ import type { Output } from './output.ts';
  */
 export async function installQuietRuntime(
   output: Pick<Output, 'note'>,
-  { level, format }: LogChoice = { level: 'INFO', format: 'text' },
+  choice: LogChoice = { level: 'INFO', format: 'text' },
 ): Promise<void> {
-  const { DefaultLogger, Runtime } = await import('@temporalio/worker');
-  Runtime.install({
-    logger: new DefaultLogger(
-      level === 'OFF' ? 'ERROR' : level,
-      logWriter({ level, format }, (text) => output.note(text)),
-    ),
-    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
-    shutdownSignals: [],
-  });
+  const { Runtime } = await import('@temporalio/worker');
+  const { runtimeOptions } = await import('../../worker/runtime-options.ts');
+  Runtime.install({ ...runtimeOptions(choice, (text) => output.note(text)), shutdownSignals: [] });
 }

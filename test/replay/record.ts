@@ -13,7 +13,9 @@ import { scriptedModel } from '../../src/testing/index.ts';
 import { createWorker } from '../../worker/index.ts';
 import type { RunRecordFile } from './histories.ts';
 import { notebook } from './local-agents.ts';
-import { agents, type Scenario, scenarios } from './scenarios.ts';
+import { agents } from './scenario-agents.ts';
+import type { Scenario } from './scenario.ts';
+import { scenarios } from './scenarios.ts';
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 

@@ -4,17 +4,25 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { fileArchive } from '../../src/archive/file-archive.ts';
 import type { ExportLine } from '../../src/client/export-line.ts';
+import type { RunHandle } from '../../src/client/index.ts';
 import { RunChain } from '../../src/client/run-chain.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
+import type { CreateWorkerOptions } from '../../worker/index.ts';
 import { callCli } from '../cli/call-cli.ts';
 import { EVERY_STEP, exported, forgetFirst, JOURNEY, partsOf, traveller } from './exported.ts';
 import { Testbed } from './testbed.ts';
 
-test('what the server has removed is named by its offsets, and what is left can be read', async () => {
-  await using testbed = await Testbed.open();
-  await testbed.work({ agents: [traveller], providers: { scripted: scriptedModel(JOURNEY) }, continueAsNew: EVERY_STEP });
+/** A run of several executions that has ended. */
+async function journeyOn(testbed: Testbed, more: Pick<CreateWorkerOptions, 'archive'> = {}): Promise<RunHandle> {
+  await testbed.work({ agents: [traveller], providers: { scripted: scriptedModel(JOURNEY) }, continueAsNew: EVERY_STEP, ...more });
   const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
   await run.result();
+  return run;
+}
+
+test('what the server has removed is named by its offsets, and what is left can be read', async () => {
+  await using testbed = await Testbed.open();
+  const run = await journeyOn(testbed);
   const from = await forgetFirst(testbed, run.runId, 1);
   const removed = { code: 'history_removed', message: expect.stringContaining(`Events 0 to ${from - 1} `) as string };
   await expect(Array.fromAsync(run.events())).rejects.toMatchObject(removed);
@@ -26,9 +34,7 @@ test('what the server has removed is named by its offsets, and what is left can 
 
 test('where retention has removed the beginning, the export says which offsets are missing, and the command fails', async () => {
   await using testbed = await Testbed.open();
-  await testbed.work({ agents: [traveller], providers: { scripted: scriptedModel(JOURNEY) }, continueAsNew: EVERY_STEP });
-  const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
-  await run.result();
+  const run = await journeyOn(testbed);
   const first = await forgetFirst(testbed, run.runId, 2);
   const { offsets, steps, summary } = await exported(run.export());
   expect(offsets).toEqual(Array.from({ length: 8 - first }, (_, place) => first + place));
@@ -51,9 +57,7 @@ test('an archived run is exported whole after the server has forgotten its begin
   await using testbed = await Testbed.open();
   const directory = await mkdtemp(path.join(tmpdir(), 'longhaul-archive-'));
   const archive = fileArchive({ directory });
-  await testbed.work({ agents: [traveller], providers: { scripted: scriptedModel(JOURNEY) }, continueAsNew: EVERY_STEP, archive });
-  const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
-  await run.result();
+  const run = await journeyOn(testbed, { archive });
   const whole = await exported(run.export());
   const records = whole.lines.filter(({ type }) => type === 'event' || type === 'step');
 

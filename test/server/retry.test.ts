@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { askHuman, defineAgent, defineTool } from '../../src/index.ts';
-import { callTool, failWith, hang, say, scriptedModel } from '../../src/testing/index.ts';
+import { callTool, failWith, hang, say, type ScriptedModel, scriptedModel, type ScriptEntry } from '../../src/testing/index.ts';
 import type { EndedNotice } from '../../worker/index.ts';
 import { callCli } from '../cli/call-cli.ts';
 import { EVERY_STEP, exported } from './exported.ts';
@@ -22,16 +22,14 @@ const colour = askHuman({ name: 'ask_colour', description: 'Asks for a colour', 
 
 const clerk = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [look, colour] });
 
+function forbiddenAtThirdStep(...after: ScriptEntry[]): ScriptedModel {
+  return scriptedModel([callTool('look', { query: 'a' }), callTool('look', { query: 'b' }), failWith('model_forbidden'), ...after]);
+}
+
 test('a run whose model failed for good goes on from that step, with what was paid for kept', async () => {
   await using testbed = await Testbed.open();
   looked.length = 0;
-  const scripted = scriptedModel([
-    callTool('look', { query: 'a' }),
-    callTool('look', { query: 'b' }),
-    failWith('model_forbidden'),
-    say('done'),
-    say('done otherwise'),
-  ]);
+  const scripted = forbiddenAtThirdStep(say('done'), say('done otherwise'));
   const told: EndedNotice[] = [];
   const archive = new HeldArchive(() => false);
   await testbed.work({ agents: [clerk], providers: { scripted }, archive, notifyEnded: (notice) => void told.push(notice) });
@@ -98,12 +96,7 @@ test('an answer that brought the failed step about is kept, and what came later 
 test('a run that has continued as new goes on from a step of its newest execution, and says which those are', async () => {
   await using testbed = await Testbed.open();
   looked.length = 0;
-  const scripted = scriptedModel([
-    callTool('look', { query: 'a' }),
-    callTool('look', { query: 'b' }),
-    failWith('model_forbidden'),
-    say('done'),
-  ]);
+  const scripted = forbiddenAtThirdStep(say('done'));
   await testbed.work({ agents: [clerk], providers: { scripted }, continueAsNew: EVERY_STEP });
   const run = await testbed.client.start(clerk, { input: 'Q', taskQueue: testbed.taskQueue });
   expect(await run.result()).toMatchObject({ status: 'error', stepsUsed: 2 });

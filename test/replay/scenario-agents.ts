@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import { defineAgent, defineTool } from '../../src/index.ts';
+import { assistant, broken, search } from '../server/agents.ts';
+import { clerk, refund } from '../server/decision-agents.ts';
+import { HeldArchive } from '../server/held-archive.ts';
+import { asker, teller } from './effect-agents.ts';
+import { locals, localsInSequence } from './local-agents.ts';
+
+const sequential = defineAgent({ name: 'sequential', model: 'scripted/m', tools: [search, broken], parallel: false });
+const typed = defineAgent({ name: 'typed', model: 'scripted/m', output: z.object({ answer: z.number() }), maxIterations: 5 });
+const researcher = defineAgent({ name: 'researcher', model: 'scripted/m' });
+const writer = defineAgent({ name: 'writer', model: 'scripted/m' });
+const lastWords = defineAgent({ name: 'last_words', model: 'scripted/m', tools: [search], maxIterations: 1, finalAttempt: true });
+const compacting = defineAgent({ name: 'compacting', model: 'scripted/m', tools: [search], window: { maxBytes: 6_000, keepResults: 1 } });
+
+const bounded = defineAgent({
+  name: 'bounded',
+  model: 'scripted/m',
+  tools: [search],
+  limits: { toolCalls: 3, totalTokens: 30 },
+  onLimit: 'ask',
+});
+const soon = defineTool({
+  name: 'soon',
+  description: 'Waits for a decision, not for long',
+  parameters: z.object({}),
+  approval: { when: 'always', deadline: '1s' },
+  execute: () => 'done',
+});
+const hasty = defineAgent({ name: 'hasty', model: 'scripted/m', tools: [soon] });
+
+let noted = 0;
+const noteOnce = defineTool({
+  name: 'note_once',
+  description: 'Notes a text',
+  parameters: z.object({ text: z.string() }),
+  execute: ({ text }) => `${text}${(noted += 1)}`,
+});
+const noting = defineAgent({ name: 'noting', model: 'scripted/m', tools: [noteOnce], parallel: false });
+const slow = defineTool({
+  name: 'slow',
+  description: 'Takes longer than its run may',
+  parameters: z.object({}),
+  execute: async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    return 'late';
+  },
+});
+const brief = defineAgent({ name: 'brief', model: 'scripted/m', tools: [slow], parallel: false, limits: { deadline: '1s' } });
+
+/** Archives that wait until something has happened to the run. */
+export const archiveOfPaused = new HeldArchive();
+export const archiveOfCancelled = new HeldArchive(() => noted === 1);
+/** Its tools come and go, as they do for a run whose tasks are taken by workers of two releases. */
+export const deployed = {
+  ...defineAgent({ name: 'deployed', model: 'scripted/m', tools: [refund, search] }),
+  tools: [refund, search] as AnyTool[],
+};
+
+/** The agents of the scenarios. */
+export const agents = [
+  assistant,
+  sequential,
+  typed,
+  researcher,
+  writer,
+  lastWords,
+  compacting,
+  clerk,
+  bounded,
+  hasty,
+  noting,
+  brief,
+  locals,
+  localsInSequence,
+  teller,
+  asker,
+  deployed as AnyAgent,
+];
