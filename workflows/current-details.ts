@@ -78,11 +78,14 @@ function usageLines(state: RunState): string[] {
 
 /** The newest calls whose tool was asked what became of them. */
 function verifiedLines({ steps }: RunState): string[] {
-  return steps
-    .flatMap(({ step, toolCalls }) => toolCalls.map((call) => ({ step, ...call })))
-    .flatMap(({ step, toolName, verified }) => (verified === undefined ? [] : [{ step, toolName, verified }]))
-    .slice(-SHOWN_VERIFIED)
-    .map(({ step, toolName, verified }) => `- **${toolName}** of step ${step} ${shown(verifiedText(verified), ERROR_BYTES)}`);
+  const lines: string[] = [];
+  // Loops, because a record is rendered with every step: a new array for each step of the run would cost more than all else here.
+  for (const { step, toolCalls } of steps) {
+    for (const { toolName, verified } of toolCalls) {
+      if (verified !== undefined) lines.push(`- **${toolName}** of step ${step} ${shown(verifiedText(verified), ERROR_BYTES)}`);
+    }
+  }
+  return lines.slice(-SHOWN_VERIFIED);
 }
 
 /** Says what the run waits for because workers lack it: which one, since when. */
