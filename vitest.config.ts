@@ -9,7 +9,11 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache
  * of their own.
  */
 const MATRICES = {
-  unit: ['test/activities/hostile/thrown-by-hooks.test.ts', 'test/replay/mutations.test.ts', 'test/schema/bounded-checks.test.ts'],
+  unit: [
+    'test/activities/hostile/thrown-by-hooks.test.ts',
+    'test/replay/mutations.test.ts',
+    'test/core/json-schema/bounded-checks.test.ts',
+  ],
   server: [
     'test/server/approved-elsewhere.test.ts',
     'test/server/byte-budgets.test.ts',

@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { RunToolInput, RunToolOutput } from '../src/protocol.ts';
+import type { RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
 
 /** What a worker does with a call of an activity that it does not have. */
 export type DefaultActivity = (...args: unknown[]) => unknown;

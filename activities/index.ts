@@ -1,20 +1,20 @@
-import { UsageError } from '../src/domain/error.ts';
-import { ACTIVITIES } from '../src/protocol.ts';
-import { archiveEventsActivity } from './archive-events.ts';
-import { authorizeDecisionActivity } from './authorize-decision.ts';
-import { callModelActivity } from './call-model.ts';
-import { checkedActivity } from './checked-activity.ts';
+import { UsageError } from '../src/core/domain/errors/error.ts';
+import { ACTIVITIES } from '../src/core/protocol.ts';
+import { archiveEventsActivity } from './hooks/archive-events.ts';
+import { authorizeDecisionActivity } from './hooks/authorize-decision.ts';
+import { callModelActivity } from './model-calls/call-model.ts';
+import { checkedActivity } from './attempts/checked-activity.ts';
 import { type DefaultActivity, defaultActivity } from './default-activity.ts';
-import { onAnyWorker } from './on-any-worker.ts';
-import { notifyEndedActivity } from './notify-ended.ts';
-import { notifyWaitingActivity } from './notify-waiting.ts';
-import { readResult } from './read-result.ts';
-import { requestRunCancel } from './request-run-cancel.ts';
-import { resolveAgentActivity } from './resolve-agent.ts';
-import { runToolActivity } from './run-tool.ts';
-import { askTermsActivity } from './ask-terms.ts';
-import { summariseActivity } from './summarise.ts';
-import { verifyCallActivity } from './verify-call.ts';
+import { onAnyWorker } from './attempts/on-any-worker.ts';
+import { notifyEndedActivity } from './hooks/notify-ended.ts';
+import { notifyWaitingActivity } from './hooks/notify-waiting.ts';
+import { readResult } from './run-queries/read-result.ts';
+import { requestRunCancel } from './run-queries/request-run-cancel.ts';
+import { resolveAgentActivity } from './agents/resolve-agent.ts';
+import { runToolActivity } from './tool-calls/run-tool.ts';
+import { askTermsActivity } from './tool-calls/ask-requirement.ts';
+import { summariseActivity } from './model-calls/summarise.ts';
+import { verifyCallActivity } from './tool-calls/verify-call.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
 /** The name under which the SDK looks for an activity that it does not find. */

@@ -1,18 +1,18 @@
-import type { ContinueAsNewThresholds } from '../src/domain/continue-as-new.ts';
+import type { ContinueAsNewThresholds } from '../src/core/domain/run/continue-as-new.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import type { NotifyEnded } from '../src/define/ended-hook.ts';
 import type { ArchiveSink } from '../src/archive/archive-sink.ts';
 import type { PriceTable } from '../src/model/prices.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
-import type { AbortRegistry } from './abort-registry.ts';
-import type { AgentRegistry } from './agent-registry.ts';
+import type { AbortRegistry } from './attempts/abort-registry.ts';
+import type { AgentRegistry } from './agents/agent-registry.ts';
 import type { McpPool } from './mcp/mcp-pool.ts';
-import type { ResourcePool } from './resource-pool.ts';
-import type { SnapshotCache } from './run-snapshot.ts';
-import type { SecretVault } from './secret-vault.ts';
-import type { ToolTurns } from './tool-turns.ts';
-import type { TranscriptCache } from './transcript.ts';
-import type { WaitedFor } from './waited-for.ts';
+import type { ResourcePool } from './resources/resource-pool.ts';
+import type { SnapshotCache } from './run-queries/run-snapshot.ts';
+import type { SecretVault } from './secrets/secret-vault.ts';
+import type { ToolTurns } from './tool-calls/tool-semaphore.ts';
+import type { TranscriptCache } from './run-queries/transcript.ts';
+import type { WaitedFor } from './attempts/waited-for.ts';
 
 /** What the activities of one worker share. */
 export interface ActivityRuntime {

@@ -1,4 +1,4 @@
-import type { ModelClient, ModelRequest, ModelResponse } from '../src/domain/model.ts';
+import type { ModelClient, ModelRequest, ModelResponse } from '../src/core/domain/model/model.ts';
 import { scriptedAnswer, stepsAskedFor } from './scripted-run.ts';
 
 /** A model whose answer follows from the request alone, so that many runs may ask it in any order. */

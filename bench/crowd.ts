@@ -1,7 +1,7 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { connect, type LonghaulClient } from '../src/client/index.ts';
 import { startDevServer } from '../src/dev-server/index.ts';
-import { ACTIVITIES } from '../src/protocol.ts';
+import { ACTIVITIES } from '../src/core/protocol.ts';
 import { createWorker, type CreateWorkerOptions } from '../worker/index.ts';
 import { CallClock } from './call-clock.ts';
 import { type CrowdModel, crowdModel, runsThatDiffer } from './crowd-model.ts';

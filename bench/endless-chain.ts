@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
-import { executionChain } from '../src/client/execution-chain.ts';
-import { executionHistory } from '../src/client/execution-history.ts';
-import { ACTIVITIES } from '../src/protocol.ts';
+import { executionChain } from '../src/history/execution-chain.ts';
+import { executionHistory } from '../src/history/execution-history.ts';
+import { ACTIVITIES } from '../src/core/protocol.ts';
 import { measureHistory } from './encoded-history.ts';
 import type { WeighedExecution } from './endless-figures.ts';
 

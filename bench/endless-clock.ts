@@ -1,5 +1,5 @@
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { ACTIVITIES } from '../src/protocol.ts';
+import { ACTIVITIES } from '../src/core/protocol.ts';
 import type { StepTimes, WorkerSample } from './endless-messages.ts';
 import { collectHeaps } from './thread-heap.ts';
 

@@ -1,4 +1,4 @@
-import type { ExportLine } from '../src/client/export-line.ts';
+import type { ExportLine } from '../src/client/export/export-line.ts';
 import { pageText, scriptedAnswer } from './scripted-run.ts';
 
 /** What an exported run should hold. */

@@ -1,4 +1,4 @@
-import type { WindowOptions } from '../src/define/window-options.ts';
+import type { WindowOptions } from '../src/define/options/window-options.ts';
 
 /** What the process of the endless run's worker is started with, as the JSON of its first argument. */
 export interface EndlessSetting {

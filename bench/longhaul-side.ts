@@ -1,7 +1,7 @@
 import type { NativeConnection } from '@temporalio/worker';
 import { openai } from '../activities/models/index.ts';
 import type { LonghaulClient } from '../src/client/index.ts';
-import { ACTIVITIES } from '../src/protocol.ts';
+import { ACTIVITIES } from '../src/core/protocol.ts';
 import { createWorker } from '../worker/index.ts';
 import type { CallClock } from './call-clock.ts';
 import { codecOptions } from './codec-options.ts';

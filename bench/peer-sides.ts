@@ -1,4 +1,4 @@
-import { ACTIVITIES } from '../src/protocol.ts';
+import { ACTIVITIES } from '../src/core/protocol.ts';
 import { TOOL_NAME } from './scripted-run.ts';
 
 /** All that `peers` compares, Longhaul first. */

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import { defineAgent } from '../src/define/define-agent.ts';
 import { defineTool } from '../src/define/define-tool.ts';
-import type { WindowOptions } from '../src/define/window-options.ts';
-import type { ModelName } from '../src/domain/model-name.ts';
+import type { WindowOptions } from '../src/define/options/window-options.ts';
+import type { ModelName } from '../src/core/domain/agent/model-name.ts';
 import type { Tier } from './side.ts';
 import { INSTRUCTIONS, pageText, TOOL_DESCRIPTION, TOOL_NAME } from './scripted-run.ts';
 

@@ -1,5 +1,5 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
-import { ACTIVITIES } from '../src/protocol.ts';
+import { ACTIVITIES } from '../src/core/protocol.ts';
 import { connect, type LonghaulClient } from '../src/client/index.ts';
 import { startDevServer } from '../src/dev-server/index.ts';
 import { CallClock } from './call-clock.ts';

@@ -1,7 +1,7 @@
 import { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import { randomUUID } from 'node:crypto';
-import { AGENT_RUN } from '../src/protocol.ts';
+import { AGENT_RUN } from '../src/core/protocol.ts';
 import { createWorker } from '../worker/index.ts';
 import { readerAgent } from './reader-agent.ts';
 import { promptFor } from './scripted-run.ts';

@@ -1,5 +1,5 @@
-import { UsageError } from './domain/error.ts';
-import { nodeProblem } from './domain/node-version.ts';
+import { UsageError } from './core/domain/errors/error.ts';
+import { nodeProblem } from './node-version.ts';
 
 // Imported first by the entries that need what an older Node lacks. Whatever those load must link there too, or Node
 // fails over a missing export before this is reached.

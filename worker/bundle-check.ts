@@ -1,8 +1,8 @@
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { readFileSync } from 'node:fs';
-import { BUNDLE_MARK as QUERY_GUARD_MARK } from '../src/answers/task-doubt.ts';
+import { BUNDLE_MARK as QUERY_GUARD_MARK } from '../src/core/queries/task-doubt.ts';
 import { BUNDLE_MARK as FAILURE_CONVERTER_MARK } from '../src/codec/failure-converter.ts';
-import { UsageError } from '../src/domain/error.ts';
+import { UsageError } from '../src/core/domain/errors/error.ts';
 
 /**
  * Throws a UsageError for a workflow bundle, made ahead, that lacks what only the bundler can put in: the guard without

@@ -1,5 +1,5 @@
 import { bundleWorkflowCode, type BundleOptions, DefaultLogger } from '@temporalio/worker';
-import { errorMessage, UsageError } from '../src/domain/error.ts';
+import { errorMessage, UsageError } from '../src/core/domain/errors/error.ts';
 
 /** What webpack says of the first thing that is wrong is enough to find it. */
 const LINES_OF_OUTPUT = 8;

@@ -1,6 +1,6 @@
 import type { RuntimeOptions } from '../activities/create-runtime.ts';
-import { requireKnown } from '../src/define/option-checks.ts';
-import { UsageError } from '../src/domain/error.ts';
+import { requireKnown } from '../src/define/options/option-checks.ts';
+import { UsageError } from '../src/core/domain/errors/error.ts';
 import type { Versioning } from './versioning.ts';
 
 /** What every worker of agents is made of. */

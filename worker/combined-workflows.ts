@@ -14,10 +14,12 @@ function workflowModule(name: string): string {
 export const AGENT_RUN_MODULE = workflowModule('agent-run');
 
 /** The modules that every bundle needs: the reason of a cancellation, which the SDK does not pass in, and the guards against what queries and Updates do to runs that are just loaded. */
-export const INTERCEPTOR_MODULES: readonly string[] = ['cancellation', 'query-guard', 'update-guard'].map(workflowModule);
+export const INTERCEPTOR_MODULES: readonly string[] = ['cancellation', 'query-guard', 'update-guard'].map((name) =>
+  workflowModule(`interceptors/${name}`),
+);
 
 /** The converter that gives a run what it cannot read as a value, to be refused. */
-export const PAYLOAD_CONVERTER_MODULE = workflowModule('payload-converter');
+export const PAYLOAD_CONVERTER_MODULE = workflowModule('interceptors/payload-converter');
 
 /**
  * A module that exports the user's workflows and `agentRun`, so that one worker serves both without the user having

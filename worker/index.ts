@@ -10,7 +10,7 @@ export {
   type OpenAIOptions,
 } from '../activities/models/index.ts';
 export { createWorker, type CreateWorkerOptions, type LonghaulWorker, type WorkerHealth } from './create-worker.ts';
-export type { ResourceHealth } from '../activities/live-resource.ts';
+export type { ResourceHealth } from '../activities/resources/live-resource.ts';
 export { fileStore, type FileStoreOptions } from '../src/payload-store/file-store.ts';
 export type { PayloadStore, StoredRun } from '../src/payload-store/payload-store.ts';
 export { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
@@ -26,7 +26,7 @@ export type {
   WaitingNotice,
 } from '../src/define/decision-hooks.ts';
 export type { EndedNotice, NotifyEnded } from '../src/define/ended-hook.ts';
-export type { ModelPrice } from '../src/domain/price.ts';
+export type { ModelPrice } from '../src/core/domain/model/price.ts';
 export { environmentSecrets, type EnvironmentSecretsOptions } from '../src/secrets/environment-secrets.ts';
 export { fileSecrets, type FileSecretsOptions } from '../src/secrets/file-secrets.ts';
 export type { NamedSecretSource, SecretProvider, SecretSource } from '../src/secrets/secret-source.ts';

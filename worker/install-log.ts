@@ -1,5 +1,5 @@
 import { Runtime } from '@temporalio/worker';
-import { UsageError } from '../src/domain/error.ts';
+import { UsageError } from '../src/core/domain/errors/error.ts';
 import { chosenLog, type LogChoice, type LogOptions } from '../src/log/log-choice.ts';
 import { runtimeOptions } from './runtime-options.ts';
 

@@ -1,4 +1,4 @@
-import { UsageError } from '../src/domain/error.ts';
+import { UsageError } from '../src/core/domain/errors/error.ts';
 import type { DefaultActivity } from '../activities/default-activity.ts';
 
 /** The activities that a worker has beside Longhaul's. */

@@ -8,7 +8,9 @@ import { AGENT_RUN_MODULE } from './combined-workflows.ts';
  * The module to add to the interceptors of a bundle built ahead, so that a divergence can be told by its commands.
  * Where a Replayer bundles by itself, it is added.
  */
-export const COMMAND_RECORDER_MODULE = fileURLToPath(new URL(`../workflows/command-recorder${extname(import.meta.url)}`, import.meta.url));
+export const COMMAND_RECORDER_MODULE = fileURLToPath(
+  new URL(`../workflows/interceptors/command-recorder${extname(import.meta.url)}`, import.meta.url),
+);
 
 /** Bundles workflows as a worker with these options does, and lets a replay see their commands. Throws a UsageError with the bundler's reason. */
 export async function bundleForReplay(

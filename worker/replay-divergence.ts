@@ -1,5 +1,5 @@
-import { ACTIVITIES } from '../src/protocol.ts';
-import type { CommandType, RecordedCommand } from '../workflows/command-recorder.ts';
+import { ACTIVITIES } from '../src/core/protocol.ts';
+import type { CommandType, RecordedCommand } from '../workflows/interceptors/command-recorder.ts';
 import type { HistoryCommand, HistoryTask } from './replay-history.ts';
 
 /** Where the code first did something else than what a history says. */

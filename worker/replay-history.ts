@@ -1,8 +1,8 @@
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
-import { localActivityOf } from '../src/client/recorded-markers.ts';
-import type { HistoryEvent } from '../src/client/run-history.ts';
-import { activityStep } from '../src/domain/activity-step.ts';
-import type { CommandType, RecordedCommand } from '../workflows/command-recorder.ts';
+import { localActivityOf } from '../src/history/recorded-markers.ts';
+import type { HistoryEvent } from '../src/history/run-history.ts';
+import { activityStep } from '../src/core/domain/run/activity-step.ts';
+import type { CommandType, RecordedCommand } from '../workflows/interceptors/command-recorder.ts';
 
 /** A command that the server recorded, and the event that says so. */
 export interface HistoryCommand extends RecordedCommand {

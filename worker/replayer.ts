@@ -1,9 +1,9 @@
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { type InjectedSinks, type ReplayResult, type ReplayWorkerOptions, Worker } from '@temporalio/worker';
-import type { HistoryEvent } from '../src/client/run-history.ts';
+import type { HistoryEvent } from '../src/history/run-history.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
-import { errorMessage } from '../src/domain/error.ts';
-import type { RecordedCommand, ReplaySinks } from '../workflows/command-recorder.ts';
+import { errorMessage } from '../src/core/domain/errors/error.ts';
+import type { RecordedCommand, ReplaySinks } from '../workflows/interceptors/command-recorder.ts';
 import { LonghaulPlugin } from './plugin.ts';
 import { bundleForReplay } from './replay-bundle.ts';
 import { type Divergence, firstDivergence, lastStep } from './replay-divergence.ts';

@@ -1,8 +1,8 @@
 import type { OperatorService, WorkflowService } from '@temporalio/client';
 import type { KnownSearchAttributes } from '../activities/runtime.ts';
-import { GRPC, grpcCode } from '../src/client/grpc-code.ts';
-import { errorMessage } from '../src/domain/error.ts';
-import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../src/protocol.ts';
+import { GRPC, grpcCode } from '../src/temporal/grpc-code.ts';
+import { errorMessage } from '../src/core/domain/errors/error.ts';
+import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../src/core/protocol.ts';
 
 type Name = keyof typeof SEARCH_ATTRIBUTE_TYPES;
 type Type = (typeof SEARCH_ATTRIBUTE_TYPES)[Name];

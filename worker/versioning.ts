@@ -1,5 +1,5 @@
 import type { WorkerOptions } from '@temporalio/worker';
-import { LonghaulError, UsageError, errorMessage } from '../src/domain/error.ts';
+import { LonghaulError, UsageError, errorMessage } from '../src/core/domain/errors/error.ts';
 
 /**
  * What becomes of runs in flight when another build becomes the current version of its deployment.

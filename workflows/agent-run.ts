@@ -8,22 +8,22 @@ import {
   setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
-import { cancelCall } from '../src/calls/decision-calls.ts';
-import type { RunResultFields } from '../src/domain/run-result.ts';
-import { isTerminal } from '../src/domain/run-status.ts';
-import type { RunCarry } from '../src/loop/run-carry.ts';
-import type { RunState } from '../src/loop/run-state.ts';
-import type { CarriedInput, RunInput } from '../src/protocol.ts';
-import type { LonghaulSinks } from './cancel-sink.ts';
-import { close } from './closing.ts';
-import { currentDetails } from './current-details.ts';
-import { executeRun, failed, type RunObserver, type RunStart } from './execute-run.ts';
-import type { LiveRun } from './live-run.ts';
-import { perform } from './perform.ts';
-import { registerMessages } from './run-messages.ts';
-import { registerQueries } from './run-queries.ts';
-import { type CheckedStart, checkStart } from './run-start.ts';
-import { Published, shownStatus } from './search-attributes.ts';
+import { cancelCall } from '../src/core/activity-requests/decision-calls.ts';
+import type { RunResultFields } from '../src/core/domain/run/run-result.ts';
+import { isTerminal } from '../src/core/domain/run/run-status.ts';
+import type { RunCarry } from '../src/core/loop/state/continue-as-new-state.ts';
+import type { RunState } from '../src/core/loop/state/run-state.ts';
+import type { CarriedInput, RunInput } from '../src/core/protocol.ts';
+import type { LonghaulSinks } from './interceptors/cancel-sink.ts';
+import { close } from './run/closing.ts';
+import { currentDetails } from './visibility/current-details.ts';
+import { executeRun, failed, type RunObserver, type RunStart } from './run/execute-run.ts';
+import type { LiveRun } from './run/live-run.ts';
+import { perform } from './run/schedule-activity.ts';
+import { registerMessages } from './run/run-messages.ts';
+import { registerQueries } from './run/run-queries.ts';
+import { type CheckedStart, checkStart } from './run/run-start.ts';
+import { Published, shownStatus } from './visibility/search-attributes.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 

@@ -1,18 +1,18 @@
 import { type ActivityOptions, ApplicationFailure, CancelledFailure, ChildWorkflowFailure, type Priority } from '@temporalio/common';
 import { CancellationScope, ChildWorkflowCancellationType, executeChild, ParentClosePolicy, uuid4 } from '@temporalio/workflow';
 import type { AnyAgent, DepsOption, GivenDepsOf, ResultOf } from '../src/define/agent-definition.ts';
-import type { RequiresSomething } from '../src/define/requires-something.ts';
-import type { ContentPart } from '../src/domain/content.ts';
-import { outputText } from '../src/domain/output-text.ts';
-import { isRunResult, RunResult, type RunResultFields } from '../src/domain/run-result.ts';
-import { summaryText } from '../src/domain/summary-text.ts';
-import { priorityFrom, priorityProblem } from '../src/domain/task-priority.ts';
-import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/protocol.ts';
-import { checkRunInput } from '../src/schema/run-input-schema.ts';
-import { begin } from './perform.ts';
-import { valueOf } from './raw-value.ts';
+import type { RequiresSomething } from '../src/define/options/requires-something.ts';
+import type { ContentPart } from '../src/core/domain/content/content.ts';
+import { outputText } from '../src/core/domain/content/output-text.ts';
+import { isRunResult, RunResult, type RunResultFields } from '../src/core/domain/run/run-result.ts';
+import { summaryText } from '../src/core/domain/content/summary-text.ts';
+import { priorityFrom, priorityProblem } from '../src/core/domain/agent/task-priority.ts';
+import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/core/protocol.ts';
+import { checkRunInput } from '../src/core/wire-schemas/run-input-schema.ts';
+import { begin } from './run/schedule-activity.ts';
+import { valueOf } from './interceptors/raw-value.ts';
 import { type InlineEnd, type InlineOptions, runInline } from './run-inline.ts';
-import { runInputOf, type StartedRun } from './run-input.ts';
+import { runInputOf, type StartedRun } from './run/run-input.ts';
 
 const READ_RESULT: ActivityOptions = {
   startToCloseTimeout: '30 seconds',

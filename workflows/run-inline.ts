@@ -1,16 +1,16 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { CancellationScope, patched, workflowInfo } from '@temporalio/workflow';
 import type { AnyAgent, DepsOption, ResultOf } from '../src/define/agent-definition.ts';
-import type { ContentPart } from '../src/domain/content.ts';
-import { isJsonObject } from '../src/domain/json.ts';
-import { RunResult } from '../src/domain/run-result.ts';
-import type { RunCarry } from '../src/loop/run-carry.ts';
-import type { CarriedInput } from '../src/protocol.ts';
-import { executeRun } from './execute-run.ts';
-import { runInputOf, type StartedRun } from './run-input.ts';
-import { registerMessages } from './run-messages.ts';
-import { registerQueries } from './run-queries.ts';
-import { type CheckedStart, checkStart, type RunIdentity } from './run-start.ts';
+import type { ContentPart } from '../src/core/domain/content/content.ts';
+import { isJsonObject } from '../src/core/domain/json/json.ts';
+import { RunResult } from '../src/core/domain/run/run-result.ts';
+import type { RunCarry } from '../src/core/loop/state/continue-as-new-state.ts';
+import type { CarriedInput } from '../src/core/protocol.ts';
+import { executeRun } from './run/execute-run.ts';
+import { runInputOf, type StartedRun } from './run/run-input.ts';
+import { registerMessages } from './run/run-messages.ts';
+import { registerQueries } from './run/run-queries.ts';
+import { type CheckedStart, checkStart, type RunIdentity } from './run/run-start.ts';
 
 /** How `runAgent` runs an agent inside the history of the current workflow: with the deps that it takes. */
 export type InlineOptions<GivenDeps = unknown> = InlineRunOptions & DepsOption<GivenDeps>;

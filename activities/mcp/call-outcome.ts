@@ -1,6 +1,6 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type CallToolResult } from '@modelcontextprotocol/client';
 import { STREAM_ENDED } from './stream-ends.ts';
-import { errorMessage } from '../../src/domain/error.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
 
 /** What became of a call. Messages are the server's or ours, and may hold anything: they are cut and redacted where they are used. */
 export type McpOutcome =

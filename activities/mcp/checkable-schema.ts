@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/domain/json.ts';
-import { checkJson } from '../../src/schema/check-json-schema.ts';
-import { dereference, mapSubschemas } from '../../src/schema/json-schema.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
+import { dereference, mapSubschemas } from '../../src/core/json-schema/json-schema.ts';
 
 /** What any object fits: where a schema cannot be checked here, the server checks alone. */
 const ANY_OBJECT: JsonObject = { type: 'object' };

@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/client';
-import type { McpEffect, McpServerDefinition } from '../../src/define/mcp-definition.ts';
-import type { ToolSnapshot } from '../../src/domain/agent-snapshot.ts';
-import { LonghaulError } from '../../src/domain/error.ts';
+import type { McpEffect, McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
+import type { ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { McpPool } from './mcp-pool.ts';
 import { pinSchema } from './pin-schema.ts';
 import { nameTools } from './tool-names.ts';

@@ -1,12 +1,12 @@
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import type { McpServerDefinition } from '../../src/define/mcp-definition.ts';
-import type { McpTransport, McpValue } from '../../src/define/mcp-definition.ts';
-import { LonghaulError } from '../../src/domain/error.ts';
-import type { SecretVault } from '../secret-vault.ts';
+import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
+import type { McpTransport, McpValue } from '../../src/define/mcp/mcp-definition.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { SecretVault } from '../secrets/secret-vault.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import type { Link } from './mcp-connection.ts';
-import { lastWords } from './last-words.ts';
+import { lastWords } from './stderr-tail.ts';
 import { failAtStreamEnd } from './stream-ends.ts';
 
 /** What a connection needs of its worker. */

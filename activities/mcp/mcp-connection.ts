@@ -1,6 +1,6 @@
 import { Client, type Tool, type Transport } from '@modelcontextprotocol/client';
-import type { JsonObject } from '../../src/domain/json.ts';
-import { inTime } from '../time-limit.ts';
+import type { JsonObject } from '../../src/core/domain/json/json.ts';
+import { inTime } from '../attempts/time-limit.ts';
 import { type McpOutcome, outcomeOfError } from './call-outcome.ts';
 import { outputValidation } from './output-validation.ts';
 

@@ -1,6 +1,6 @@
-import type { McpServerDefinition } from '../../src/define/mcp-definition.ts';
-import { LonghaulError } from '../../src/domain/error.ts';
-import { inTime } from '../time-limit.ts';
+import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { inTime } from '../attempts/time-limit.ts';
 import type { McpOutcome } from './call-outcome.ts';
 import type { McpConnection, McpRequest } from './mcp-connection.ts';
 

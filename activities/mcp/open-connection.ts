@@ -1,5 +1,5 @@
-import type { McpServerDefinition } from '../../src/define/mcp-definition.ts';
-import { LonghaulError } from '../../src/domain/error.ts';
+import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { connectProblem } from './call-outcome.ts';
 import { makeLink, type LinkOptions } from './make-link.ts';
 import { McpConnection } from './mcp-connection.ts';

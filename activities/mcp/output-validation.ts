@@ -1,7 +1,7 @@
 import type { jsonSchemaValidator } from '@modelcontextprotocol/client';
 import { cleanJson } from '../../src/model/clean-json.ts';
-import { isJsonObject } from '../../src/domain/json.ts';
-import { checkJson, problemsText } from '../../src/schema/check-json-schema.ts';
+import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import { checkableSchema } from './checkable-schema.ts';
 
 /** How structured results are checked against what their tool promises: by interpretation, since a server's schema is not to become code. */

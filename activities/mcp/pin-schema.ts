@@ -1,5 +1,5 @@
-import type { ToolSnapshot } from '../../src/domain/agent-snapshot.ts';
-import { isJsonObject, type JsonObject } from '../../src/domain/json.ts';
+import type { ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 import { toProviderJsonSchema } from '../../src/schema/provider-json-schema.ts';
 import { isObjectSchema, toStrictJsonSchema } from '../../src/schema/strict-json-schema.ts';

@@ -1,6 +1,6 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
-import type { ContentPart } from '../../src/domain/content.ts';
-import { isJsonObject, type JsonValue } from '../../src/domain/json.ts';
+import type { ContentPart } from '../../src/core/domain/content/content.ts';
+import { isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 
 /** A result of a server as the content of a tool's result. */

@@ -1,4 +1,4 @@
-import type { SecretVault } from '../secret-vault.ts';
+import type { SecretVault } from '../secrets/secret-vault.ts';
 import { McpPool } from './mcp-pool.ts';
 
 /** The pool of a worker. The client of the protocol is loaded with the first connection: most workers need none. */

@@ -1,4 +1,4 @@
-export { buildChatMessages, type ChatMessage, type ChatPart } from './chat-messages.ts';
-export type { ApiKey, GivenKey, KeyContext } from './api-key.ts';
-export type { OpenAICapabilities } from './capabilities.ts';
-export { openai, type OpenAIOptions } from './openai.ts';
+export { buildChatMessages, type ChatMessage, type ChatPart } from './openai/chat-messages.ts';
+export type { ApiKey, GivenKey, KeyContext } from './openai/api-key.ts';
+export type { OpenAICapabilities } from './openai/capabilities.ts';
+export { openai, type OpenAIOptions } from './openai/openai.ts';

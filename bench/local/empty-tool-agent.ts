@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
-import type { ModelName } from '../../src/domain/model-name.ts';
+import type { ModelName } from '../../src/core/domain/agent/model-name.ts';
 import { INSTRUCTIONS, TOOL_DESCRIPTION, TOOL_NAME } from '../scripted-run.ts';
 
 /** An agent whose local tool is given nothing, does nothing, and gives nothing, like the empty activity: what is between two calls is what they cost. It tells when it begins. */

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { openai } from '../../activities/models/index.ts';
 import type { LonghaulClient } from '../../src/client/index.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import { ACTIVITIES } from '../../src/protocol.ts';
+import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { createWorker } from '../../worker/index.ts';
 import type { CallClock } from '../call-clock.ts';
 import { readerAgent } from '../reader-agent.ts';

@@ -1,4 +1,4 @@
-import type { RunRecord } from '../domain/run-record.ts';
+import type { RunRecord } from '../core/domain/record/run-record.ts';
 import type { StoredRun } from '../payload-store/payload-store.ts';
 
 /** What one execution of a run has recorded, handed over when the run leaves it behind. */

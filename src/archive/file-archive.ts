@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { UsageError } from '../domain/error.ts';
-import type { RunRecord } from '../domain/run-record.ts';
+import { UsageError } from '../core/domain/errors/error.ts';
+import type { RunRecord } from '../core/domain/record/run-record.ts';
 import { runFolder, writeWhole } from '../payload-store/run-folder.ts';
 import type { ArchiveBatch, ArchiveSink } from './archive-sink.ts';
 

@@ -1,5 +1,5 @@
-import { errorCode, type ErrorCode } from '../domain/error.ts';
-import type { TerminalStatus } from '../domain/run-status.ts';
+import { errorCode, type ErrorCode } from '../core/domain/errors/error.ts';
+import type { TerminalStatus } from '../core/domain/run/run-status.ts';
 
 /** How a command ends: the one table that `--help`, `docs/cli.md` and the code share. */
 export const EXIT_CODES = {

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { ANYWHERE } from '../domain/shell-command.ts';
+import { ANYWHERE } from '../core/hints/shell-command.ts';
 import type { OutputStream, Terminal } from './terminal.ts';
 
 /** How a piece of text looks on a terminal that shows colours. */

@@ -1,8 +1,8 @@
 import { CommanderError } from 'commander';
-import { errorMessage } from '../domain/error.ts';
+import { errorMessage } from '../core/domain/errors/error.ts';
 import { EXIT_CODES, type ExitName, exitOfError } from './exit-codes.ts';
 import { Interruption } from './interruption.ts';
-import { printable } from '../domain/printable.ts';
+import { printable } from '../core/domain/content/printable.ts';
 import { type ServerProblem, serverProblem } from './server-problem.ts';
 import type { Terminal } from './terminal.ts';
 

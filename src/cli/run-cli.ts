@@ -1,4 +1,4 @@
-import { createProgram } from './program.ts';
+import { createProgram } from './program/program.ts';
 import { reportError } from './report-error.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -1,4 +1,4 @@
-import { errorMessage } from '../domain/error.ts';
+import { errorMessage } from '../core/domain/errors/error.ts';
 import type { ExitName } from './exit-codes.ts';
 
 /** How a command ends, and the line that says why. */

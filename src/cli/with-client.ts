@@ -1,7 +1,7 @@
 import type { LonghaulClient } from '../client/longhaul-client.ts';
-import { UsageError, errorMessage } from '../domain/error.ts';
-import { chosenCodec } from './codec-choice.ts';
-import type { CommandIo, ServerFlags } from './command.ts';
+import { UsageError, errorMessage } from '../core/domain/errors/error.ts';
+import { chosenCodec } from './program/codec-choice.ts';
+import type { CommandIo, ServerFlags } from './program/command.ts';
 import { untilInterrupted } from './interruption.ts';
 
 /** The server that a command talks to. */
@@ -38,7 +38,7 @@ export async function withClient<Value>(
 
 /** Where the flags, the environment and the profile of the Temporal CLI point. Throws a UsageError for a profile that cannot be read. */
 export async function resolvePlace({ address, namespace }: ServerFlags): Promise<ServerPlace> {
-  const { resolveServer } = await import('../client/server-address.ts');
+  const { resolveServer } = await import('../temporal/server-address.ts');
   try {
     const server = resolveServer({ ...(address === undefined ? {} : { address }), ...(namespace === undefined ? {} : { namespace }) });
     return { address: server.connection.address, namespace: server.namespace };

@@ -1,11 +1,11 @@
 import { Client, type ClientOptions, Connection } from '@temporalio/client';
 import type { CodecOptions } from '../codec/codec-options.ts';
 import { withCodec } from '../codec/with-codec.ts';
-import { nonEmpty, requireKnown } from '../define/option-checks.ts';
-import { LonghaulError, errorMessage } from '../domain/error.ts';
+import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
+import { LonghaulError, errorMessage } from '../core/domain/errors/error.ts';
 import { CLIENT_OPTIONS, LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
-import { resolveServer, type ServerAddress } from './server-address.ts';
-import { SHED_RETRY } from './shed-retry.ts';
+import { resolveServer, type ServerAddress } from '../temporal/server-address.ts';
+import { SHED_RETRY } from '../temporal/update-retry.ts';
 
 /** Where and how to connect. What is left out comes from `TEMPORAL_*` variables and the CLI's TOML profile. */
 export interface ConnectOptions extends ServerAddress, LonghaulClientOptions {

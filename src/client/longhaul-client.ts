@@ -1,20 +1,20 @@
 import { type Client, Connection } from '@temporalio/client';
 import type { ArchiveSink } from '../archive/archive-sink.ts';
 import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
-import { nonEmpty, requireKnown } from '../define/option-checks.ts';
-import type { SpilledContent } from '../domain/content.ts';
-import { LonghaulError, UsageError } from '../domain/error.ts';
-import type { JsonValue } from '../domain/json.ts';
-import type { DefaultOutput } from '../domain/run-result.ts';
+import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
+import type { SpilledContent } from '../core/domain/content/content.ts';
+import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
+import type { JsonValue } from '../core/domain/json/json.ts';
+import type { DefaultOutput } from '../core/domain/run/run-result.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
-import { type ApprovalFilter, listApprovals, type RunApproval } from './list-approvals.ts';
-import { listRuns, type ListFilter, type RunListEntry } from './list-runs.ts';
-import { reaching, reachingEach } from './reach.ts';
+import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';
+import { listRuns, type ListFilter, type RunListEntry } from './listing/list-runs.ts';
+import { reaching, reachingEach } from '../temporal/server-reachability.ts';
 import { type HandleOf, RunHandle } from './run-handle.ts';
-import { startRun, type StartOptions } from './start-run.ts';
-import type { WaitOptions } from './waiting.ts';
-import { watchForWorker } from './worker-watch.ts';
+import { startRun, type StartOptions } from './start/start-run.ts';
+import type { WaitOptions } from '../temporal/waiting.ts';
+import { watchForWorker } from './start/worker-watch.ts';
 
 /** What a client may be told. */
 export interface LonghaulClientOptions {

@@ -1,12 +1,12 @@
 import type { Client } from '@temporalio/client';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
-import { requireKnown } from '../define/option-checks.ts';
-import type { ContentPart } from '../domain/content.ts';
-import type { Event } from '../domain/event.ts';
-import type { Missing } from '../domain/missing.ts';
-import { type DefaultOutput, RunResult, type RunResultFields } from '../domain/run-result.ts';
-import type { StepResult } from '../domain/step.ts';
-import type { JsonValue } from '../domain/json.ts';
+import { requireKnown } from '../define/options/option-checks.ts';
+import type { ContentPart } from '../core/domain/content/content.ts';
+import type { Event } from '../core/domain/record/event.ts';
+import type { Missing } from '../core/domain/errors/missing.ts';
+import { type DefaultOutput, RunResult, type RunResultFields } from '../core/domain/run/run-result.ts';
+import type { StepResult } from '../core/domain/record/step.ts';
+import type { JsonValue } from '../core/domain/json/json.ts';
 import {
   type ContextPage,
   type DecisionReceipt,
@@ -17,23 +17,23 @@ import {
   type RevokeReceipt,
   type StatusView,
   UPDATES,
-} from '../protocol.ts';
-import { type ApproveOptions, type DecidedRun, decideCall, type DecisionOptions, type RejectOptions } from './decide-call.ts';
-import { type DeleteOutcome, deleteRun, type RunStores } from './delete-run.ts';
-import type { ExportLine } from './export-line.ts';
-import { type ExportOptions, exportRun } from './export-run.ts';
-import type { FollowOptions } from './follow-events.ts';
-import { type NewLimits, raiseLimits, type RaiseOptions } from './raise-limits.ts';
-import { reaching, reachingEach } from './reach.ts';
-import { requestCancel } from './request-cancel.ts';
-import { type RetryOptions, type RetryReceipt, retryRun } from './retry-run.ts';
-import type { RunApprovals } from './run-approvals.ts';
-import { checkRunId } from './run-id.ts';
-import { runOutcome } from './run-outcome.ts';
-import { RunReader } from './run-reader.ts';
-import { updateRun, type UpdateOptions } from './run-update.ts';
-import { sendMessage, type SendOptions } from './send-message.ts';
-import { type WaitOptions, waitEnded, waitSignal } from './waiting.ts';
+} from '../core/protocol.ts';
+import { type ApproveOptions, type DecidedRun, decideCall, type DecisionOptions, type RejectOptions } from './updates/decide-call.ts';
+import { type DeleteOutcome, deleteRun, type RunStores } from './export/delete-run.ts';
+import type { ExportLine } from './export/export-line.ts';
+import { type ExportOptions, exportRun } from './export/export-run.ts';
+import type { FollowOptions } from './read/follow-events.ts';
+import { type NewLimits, raiseLimits, type RaiseOptions } from './updates/raise-limits.ts';
+import { reaching, reachingEach } from '../temporal/server-reachability.ts';
+import { requestCancel } from '../temporal/request-cancel.ts';
+import { type RetryOptions, type RetryReceipt, retryRun } from './retry/retry-run.ts';
+import type { RunApprovals } from './read/run-approvals.ts';
+import { checkRunId } from '../temporal/run-id.ts';
+import { runOutcome } from '../temporal/run-outcome.ts';
+import { RunReader } from './read/run-reader.ts';
+import { updateRun, type UpdateOptions } from './updates/run-update.ts';
+import { sendMessage, type SendOptions } from './updates/send-message.ts';
+import { type WaitOptions, waitEnded, waitSignal } from '../temporal/waiting.ts';
 
 /** How a run is cancelled. */
 export interface CancelOptions {

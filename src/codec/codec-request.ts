@@ -1,7 +1,7 @@
 import type { PayloadCodec } from '@temporalio/common';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node:http';
-import { errorMessage } from '../domain/error.ts';
+import { errorMessage } from '../core/domain/errors/error.ts';
 import { transformBody } from './payload-json.ts';
 
 /** What answers depend on. */

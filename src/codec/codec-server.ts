@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import { errorMessage, UsageError } from '../domain/error.ts';
+import { errorMessage, UsageError } from '../core/domain/errors/error.ts';
 import type { CodecOptions } from './codec-options.ts';
 import { answerer } from './codec-request.ts';
 import { createCodecs } from './with-codec.ts';

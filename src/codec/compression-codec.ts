@@ -2,7 +2,7 @@ import type { Payload, PayloadCodec } from '@temporalio/common';
 import { promisify } from 'node:util';
 // By its default export: an older Node, which lacks the names, links it and then says which Node is needed.
 import zlib from 'node:zlib';
-import { LonghaulError, UsageError } from '../domain/error.ts';
+import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import type { CodecOptions } from './codec-options.ts';
 import { codedWhere, isEncodedAs, packPayload, unpackPayload } from './payload-bytes.ts';
 

@@ -1,4 +1,4 @@
-import { UsageError } from '../domain/error.ts';
+import { UsageError } from '../core/domain/errors/error.ts';
 import type { EncryptionOptions } from './codec-options.ts';
 
 /** The variable that holds the keys: `id:base64,id2:base64`, of which the first is the active one. */

@@ -1,6 +1,6 @@
 import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/common';
-import { errorCode, errorMessage } from '../domain/error.ts';
-import { UNREADABLE_ENCODING } from '../domain/unreadable.ts';
+import { errorCode, errorMessage } from '../core/domain/errors/error.ts';
+import { UNREADABLE_ENCODING } from '../core/domain/json/unreadable.ts';
 
 /** A codec of Longhaul. One that encrypts says of a payload that did not decode whether that may be the fault of this process. */
 export interface OwnCodec extends PayloadCodec {

@@ -1,8 +1,8 @@
 import type { DataConverter, PayloadCodec } from '@temporalio/common';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { UsageError } from '../domain/error.ts';
-import { didYouMean } from '../domain/nearest-name.ts';
+import { UsageError } from '../core/domain/errors/error.ts';
+import { didYouMean } from '../core/domain/errors/nearest-name.ts';
 import type { CodecOptions } from './codec-options.ts';
 import { CompressionCodec } from './compression-codec.ts';
 import { EncryptionCodec } from './encryption-codec.ts';

@@ -1,15 +1,15 @@
 import type { z } from 'zod';
-import type { ModelSettings } from '../domain/agent-snapshot.ts';
-import type { ApprovalDeadline } from '../domain/approval.ts';
-import type { JsonObject } from '../domain/json.ts';
-import type { RunLimits } from '../domain/limits.ts';
-import type { ModelName } from '../domain/model-name.ts';
-import type { DefaultOutput, RunResult } from '../domain/run-result.ts';
-import type { McpServerDefinition } from './mcp-definition.ts';
-import type { RequiresSomething } from './requires-something.ts';
+import type { ModelSettings } from '../core/domain/agent/agent-snapshot.ts';
+import type { ApprovalDeadline } from '../core/domain/approvals/approval.ts';
+import type { JsonObject } from '../core/domain/json/json.ts';
+import type { RunLimits } from '../core/domain/agent/limits.ts';
+import type { ModelName } from '../core/domain/agent/model-name.ts';
+import type { DefaultOutput, RunResult } from '../core/domain/run/run-result.ts';
+import type { McpServerDefinition } from './mcp/mcp-definition.ts';
+import type { RequiresSomething } from './options/requires-something.ts';
 import type { Resources } from './run-context.ts';
 import type { AnyTool } from './tool-definition.ts';
-import type { WindowOptions } from './window-options.ts';
+import type { WindowOptions } from './options/window-options.ts';
 
 /** Instructions: text, several texts (each becomes a system message), or a function of the run's deps, called once per run in an activity. */
 export type Instructions<Deps> =

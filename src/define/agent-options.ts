@@ -1,15 +1,15 @@
 import type { z } from 'zod';
-import type { ModelSettings } from '../domain/agent-snapshot.ts';
-import type { Duration } from '../domain/duration.ts';
-import type { JsonObject } from '../domain/json.ts';
-import type { LimitOptions } from '../domain/limit-options.ts';
-import type { ModelName } from '../domain/model-name.ts';
-import type { DefaultOutput } from '../domain/run-result.ts';
+import type { ModelSettings } from '../core/domain/agent/agent-snapshot.ts';
+import type { Duration } from '../core/domain/run/duration.ts';
+import type { JsonObject } from '../core/domain/json/json.ts';
+import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
+import type { ModelName } from '../core/domain/agent/model-name.ts';
+import type { DefaultOutput } from '../core/domain/run/run-result.ts';
 import type { Instructions } from './agent-definition.ts';
-import type { ApprovalDeadlineOptions } from './approval-options.ts';
-import type { McpServerDefinition } from './mcp-definition.ts';
+import type { ApprovalDeadlineOptions } from './options/approval-options.ts';
+import type { McpServerDefinition } from './mcp/mcp-definition.ts';
 import type { ToolDefinition } from './tool-definition.ts';
-import type { WindowOptions } from './window-options.ts';
+import type { WindowOptions } from './options/window-options.ts';
 
 /** What an agent answers: what its output schema gives, or text (or parts, where media is involved) without one. */
 export type OutputFor<Output extends z.ZodType> = [Output] extends [never] ? DefaultOutput : z.output<Output>;

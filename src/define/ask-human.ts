@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { type Duration, milliseconds } from '../domain/duration.ts';
-import { LonghaulError, UsageError } from '../domain/error.ts';
-import type { JsonObject } from '../domain/json.ts';
+import { type Duration, milliseconds } from '../core/domain/run/duration.ts';
+import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
+import type { JsonObject } from '../core/domain/json/json.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import { defineTool, type ObjectSchema } from './define-tool.ts';
-import { requireKnown, requireZod } from './option-checks.ts';
+import { requireKnown, requireZod } from './options/option-checks.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
 /** What the model says where `parameters` are left out. */

@@ -1,5 +1,5 @@
-import type { DeadlineAction, Decision, PendingApproval } from '../domain/approval.ts';
-import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { DeadlineAction, Decision, PendingApproval } from '../core/domain/approvals/approval.ts';
+import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
 import type { Resources } from './run-context.ts';
 
 /** A decision that somebody has sent, before it is applied. */

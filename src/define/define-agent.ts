@@ -1,20 +1,20 @@
 import type { z } from 'zod';
-import { timerMilliseconds } from '../domain/duration.ts';
-import { type ModelName, modelName } from '../domain/model-name.ts';
-import { UsageError } from '../domain/error.ts';
-import type { JsonObject } from '../domain/json.ts';
+import { timerMilliseconds } from '../core/domain/run/duration.ts';
+import { type ModelName, modelName } from '../core/domain/agent/model-name.ts';
+import { UsageError } from '../core/domain/errors/error.ts';
+import type { JsonObject } from '../core/domain/json/json.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import type { AgentDefinition, Instructions } from './agent-definition.ts';
 import type { AgentOptions, DepsFor, GivenDepsFor, OutputFor, ToolsFor, UnfinishedFor } from './agent-options.ts';
-import { agentApprovals } from './approval-options.ts';
-import { agentLimits } from './limits-options.ts';
-import { checkMcpServers } from './mcp-server.ts';
-import { checkSettings } from './model-settings.ts';
-import { nonEmpty, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
-import { defineOutput } from './output-definition.ts';
-import type { ResourcesOfTools } from './needed-resources.ts';
+import { agentApprovals } from './options/approval-options.ts';
+import { agentLimits } from './options/limits-options.ts';
+import { checkMcpServers } from './mcp/mcp-server.ts';
+import { checkSettings } from './options/model-settings.ts';
+import { nonEmpty, requireKnown, requireZod, wholeNumber } from './options/option-checks.ts';
+import { defineOutput } from './options/output-definition.ts';
+import type { ResourcesOfTools } from './options/needed-resources.ts';
 import type { AnyTool } from './tool-definition.ts';
-import { checkWindow } from './window-options.ts';
+import { checkWindow } from './options/window-options.ts';
 
 const OPTIONS = [
   'name',

@@ -1,6 +1,6 @@
-import { UsageError } from '../domain/error.ts';
-import type { SecretReference } from '../domain/secret-reference.ts';
-import { requireKnown } from './option-checks.ts';
+import { UsageError } from '../core/domain/errors/error.ts';
+import type { SecretReference } from '../core/domain/agent/secret-reference.ts';
+import { requireKnown } from './options/option-checks.ts';
 
 /** How the value of a secret is used. */
 export interface SecretOptions {

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { JsonObject } from '../domain/json.ts';
-import type { ToolPolicy } from '../domain/tool-policy.ts';
-import type { ToolApproval } from './approval-options.ts';
-import type { Overflow } from './result-budget.ts';
+import type { JsonObject } from '../core/domain/json/json.ts';
+import type { ToolPolicy } from '../core/domain/agent/tool-policy.ts';
+import type { ToolApproval } from './options/approval-options.ts';
+import type { Overflow } from './options/result-budget.ts';
 import type { Resources, RunContext } from './run-context.ts';
-import type { RetryOn, Verify } from './tool-policy-options.ts';
+import type { RetryOn, Verify } from './options/tool-policy-options.ts';
 
 /**
  * A tool as `defineTool` returns it: checked, with its schemas converted. The type parameters are what `execute`

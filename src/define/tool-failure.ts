@@ -1,4 +1,4 @@
-import { memberOf } from '../domain/thrown.ts';
+import { memberOf } from '../core/domain/errors/thrown.ts';
 
 /**
  * Thrown by a tool that asks the model to try again, with what it should do otherwise: the model reads the message as

@@ -1,5 +1,5 @@
-import type { ContentPart } from '../domain/content.ts';
-import type { JsonValue } from '../domain/json.ts';
+import type { ContentPart } from '../core/domain/content/content.ts';
+import type { JsonValue } from '../core/domain/json/json.ts';
 
 /** What a tool returns when it says more than a value: several blocks, or a failure that it has noticed itself. Made by `toolOutput`. */
 export interface ToolOutput {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { errorMessage } from '../domain/error.ts';
+import { errorMessage } from '../core/domain/errors/error.ts';
 import { cliCache, installInCache, type CliCache } from './cli-cache.ts';
 import { DevServerError } from './dev-server-error.ts';
 import { findOnPath, isExecutable } from './find-on-path.ts';

@@ -3,7 +3,7 @@
  * as soon as the executable lies in the directory that is its only argument. `--help` makes sure that no server starts.
  */
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { errorMessage } from '../domain/error.ts';
+import { errorMessage } from '../core/domain/errors/error.ts';
 
 const downloadDir = process.argv[2];
 if (downloadDir === undefined) throw new Error('The directory to download into is missing: give it as the only argument.');

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
-import { errorMessage } from '../domain/error.ts';
-import { printable } from '../domain/printable.ts';
-import { memberOf } from '../domain/thrown.ts';
+import { errorMessage } from '../core/domain/errors/error.ts';
+import { printable } from '../core/domain/content/printable.ts';
+import { memberOf } from '../core/domain/errors/thrown.ts';
 import { stackLines } from './stack-lines.ts';
 
 /** What Temporal's SDK hands to a logger. */

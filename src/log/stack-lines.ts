@@ -1,5 +1,5 @@
-import { errorMessage } from '../domain/error.ts';
-import { memberOf } from '../domain/thrown.ts';
+import { errorMessage } from '../core/domain/errors/error.ts';
+import { memberOf } from '../core/domain/errors/thrown.ts';
 
 const MOST_CAUSES = 5;
 

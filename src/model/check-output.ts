@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { errorMessage } from '../domain/error.ts';
-import { canonicalJson, type JsonObject, type JsonValue } from '../domain/json.ts';
-import type { OutputVerdict } from '../domain/recorded-response.ts';
-import { checkJson, problemsText } from '../schema/check-json-schema.ts';
-import { removeAddedNulls } from '../schema/remove-nulls.ts';
+import { errorMessage } from '../core/domain/errors/error.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
+import type { OutputVerdict } from '../core/domain/model/recorded-response.ts';
+import { checkJson, problemsText } from '../core/json-schema/check-json-schema.ts';
+import { removeAddedNulls } from '../core/json-schema/remove-nulls.ts';
 import { cleanJson } from './clean-json.ts';
 import { parseJsonText } from './parse-json-text.ts';
 

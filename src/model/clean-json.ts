@@ -1,5 +1,5 @@
-import { isTooDeep } from '../domain/json-depth.ts';
-import { isJsonObject, type JsonValue } from '../domain/json.ts';
+import { isTooDeep } from '../core/domain/json/json-depth.ts';
+import { isJsonObject, type JsonValue } from '../core/domain/json/json.ts';
 
 /**
  * A copy that Temporal gives back as it is. Texts and keys are well-formed UTF-16 (lone surrogates, which UTF-8 cannot

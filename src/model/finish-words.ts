@@ -1,4 +1,4 @@
-import type { FinishReason } from '../domain/step.ts';
+import type { FinishReason } from '../core/domain/record/step.ts';
 
 /** What providers say, in lower case and with underscores, as our own words. */
 const WORDS: Record<string, FinishReason> = {

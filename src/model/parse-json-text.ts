@@ -1,7 +1,7 @@
 import { jsonrepair } from 'jsonrepair';
-import { errorMessage } from '../domain/error.ts';
-import { MAX_JSON_DEPTH } from '../domain/json-depth.ts';
-import type { JsonValue } from '../domain/json.ts';
+import { errorMessage } from '../core/domain/errors/error.ts';
+import { MAX_JSON_DEPTH } from '../core/domain/json/json-depth.ts';
+import type { JsonValue } from '../core/domain/json/json.ts';
 import { cleanParsed } from './clean-json.ts';
 
 /** JSON text as a value, or why it is none. */

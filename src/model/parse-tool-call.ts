@@ -1,5 +1,5 @@
-import { MAX_JSON_DEPTH } from '../domain/json-depth.ts';
-import { isJsonObject, type JsonObject } from '../domain/json.ts';
+import { MAX_JSON_DEPTH } from '../core/domain/json/json-depth.ts';
+import { isJsonObject, type JsonObject } from '../core/domain/json/json.ts';
 import { cleanJson } from './clean-json.ts';
 import { parseJsonText } from './parse-json-text.ts';
 

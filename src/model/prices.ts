@@ -1,4 +1,4 @@
-import type { ModelPrice } from '../domain/price.ts';
+import type { ModelPrice } from '../core/domain/model/price.ts';
 
 /** Prices by `provider/model`. */
 export type PriceTable = Readonly<Record<string, ModelPrice>>;

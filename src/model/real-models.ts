@@ -1,4 +1,4 @@
-import { ModelCallError } from '../domain/error.ts';
+import { ModelCallError } from '../core/domain/errors/error.ts';
 
 /** The environment variable that forbids real models to a whole process, and to those that it starts. */
 export const FORBIDDEN_VARIABLE = 'LONGHAUL_FORBID_REAL_MODELS';

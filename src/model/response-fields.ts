@@ -1,4 +1,4 @@
-import type { FinishReason } from '../domain/step.ts';
+import type { FinishReason } from '../core/domain/record/step.ts';
 
 /** The finish reason as a short text; what fits the content where the provider gave none. */
 export function cleanFinishReason(reason: unknown, hasToolCalls: boolean): FinishReason {

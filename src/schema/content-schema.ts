@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ContentItem, ContentPart, MediaSource } from '../domain/content.ts';
+import type { ContentItem, ContentPart, MediaSource } from '../core/domain/content/content.ts';
 
 const mediaSource = {
   url: z.string().exactOptional(),

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../domain/json.ts';
-import { mapSubschemas, subschemas } from './json-schema.ts';
+import type { JsonObject } from '../core/domain/json/json.ts';
+import { mapSubschemas, subschemas } from '../core/json-schema/json-schema.ts';
 
 /** The formats that providers know. */
 const KNOWN_FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid'];

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
-import { acceptsNull, mapValues, propertiesOf, requiredOf, subschemas, typesOf } from './json-schema.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
+import { acceptsNull, mapValues, propertiesOf, requiredOf, subschemas, typesOf } from '../core/json-schema/json-schema.ts';
 import { toProviderJsonSchema, withNotes } from './provider-json-schema.ts';
 
 /** A schema in the strict subset, or the first reason why there is none. */

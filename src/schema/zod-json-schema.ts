@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { UsageError } from '../domain/error.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
-import { dereference, mapSubschemas } from './json-schema.ts';
+import { UsageError } from '../core/domain/errors/error.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
+import { dereference, mapSubschemas } from '../core/json-schema/json-schema.ts';
 
 /** What JSON has no value for, and what to write instead. */
 const UNREPRESENTABLE: Partial<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { UsageError } from '../domain/error.ts';
+import { UsageError } from '../core/domain/errors/error.ts';
 import type { NamedSecretSource } from './secret-source.ts';
 
 /** Which environment variables are secrets. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Event } from '../domain/event.ts';
-import { outputText } from '../domain/output-text.ts';
-import type { ModelRequest } from '../domain/model.ts';
-import type { RunResult } from '../domain/run-result.ts';
-import { resultText } from '../domain/tool-text.ts';
+import type { Event } from '../core/domain/record/event.ts';
+import { outputText } from '../core/domain/content/output-text.ts';
+import type { ModelRequest } from '../core/domain/model/model.ts';
+import type { RunResult } from '../core/domain/run/run-result.ts';
+import { resultText } from '../core/domain/content/tool-text.ts';
 import { withoutIdsAndTimes } from './comparable.ts';
 import { storyOf } from './story.ts';
 import type { TestedRun } from './tested-run.ts';

@@ -1,7 +1,7 @@
-import type { Event } from '../domain/event.ts';
-import type { JsonValue } from '../domain/json.ts';
-import type { RunResult, RunResultFields } from '../domain/run-result.ts';
-import type { StepResult } from '../domain/step.ts';
+import type { Event } from '../core/domain/record/event.ts';
+import type { JsonValue } from '../core/domain/json/json.ts';
+import type { RunResult, RunResultFields } from '../core/domain/run/run-result.ts';
+import type { StepResult } from '../core/domain/record/step.ts';
 import type { TestedRun } from './tested-run.ts';
 
 /** A run without what differs between two runs of the same: plain JSON, to be compared. */

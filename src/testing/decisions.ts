@@ -1,5 +1,5 @@
-import type { ApprovalView, Remember } from '../domain/approval.ts';
-import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { ApprovalView, Remember } from '../core/domain/approvals/approval.ts';
+import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
 
 /** What a test decides about something that waits. */
 export type TestDecision =

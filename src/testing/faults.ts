@@ -1,5 +1,5 @@
-import { type Duration, milliseconds } from '../domain/duration.ts';
-import { UsageError } from '../domain/error.ts';
+import { type Duration, milliseconds } from '../core/domain/run/duration.ts';
+import { UsageError } from '../core/domain/errors/error.ts';
 
 /** Something that goes wrong around a run in a test. Made by the functions below; each has to happen, or the test fails. */
 export type Fault =

@@ -1,6 +1,6 @@
-import type { NewLimits } from '../client/raise-limits.ts';
-import type { ContentPart } from '../domain/content.ts';
-import type { MessageMode } from '../domain/queued-message.ts';
+import type { NewLimits } from '../client/updates/raise-limits.ts';
+import type { ContentPart } from '../core/domain/content/content.ts';
+import type { MessageMode } from '../core/domain/record/queued-message.ts';
 
 /**
  * When something is said to a run: while the model is asked for that step (1-based); with `tool`, while the first call

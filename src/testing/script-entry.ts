@@ -1,7 +1,7 @@
-import { type Duration, milliseconds } from '../domain/duration.ts';
-import type { ErrorCode } from '../domain/error.ts';
-import type { JsonValue } from '../domain/json.ts';
-import type { UsageStats } from '../domain/usage.ts';
+import { type Duration, milliseconds } from '../core/domain/run/duration.ts';
+import type { ErrorCode } from '../core/domain/errors/error.ts';
+import type { JsonValue } from '../core/domain/json/json.ts';
+import type { UsageStats } from '../core/domain/model/usage.ts';
 
 /** A tool call in a script. Without an id the scripted model gives it one. */
 export interface ScriptedCall {

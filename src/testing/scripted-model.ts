@@ -1,6 +1,6 @@
-import { ModelCallError } from '../domain/error.ts';
-import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, ModelResponse } from '../domain/model.ts';
-import { FINAL_ANSWER } from '../domain/tool-text.ts';
+import { ModelCallError } from '../core/domain/errors/error.ts';
+import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, ModelResponse } from '../core/domain/model/model.ts';
+import { FINAL_ANSWER } from '../core/domain/content/tool-text.ts';
 import type { ScriptEntry } from './script-entry.ts';
 
 /** How a scripted model differs from the default. */

@@ -1,8 +1,8 @@
-import { decider } from '../domain/approval.ts';
-import type { ContentItem } from '../domain/content.ts';
-import type { Event } from '../domain/event.ts';
-import { outputText } from '../domain/output-text.ts';
-import { resultText } from '../domain/tool-text.ts';
+import { decider } from '../core/domain/approvals/approval.ts';
+import type { ContentItem } from '../core/domain/content/content.ts';
+import type { Event } from '../core/domain/record/event.ts';
+import { outputText } from '../core/domain/content/output-text.ts';
+import { resultText } from '../core/domain/content/tool-text.ts';
 
 /**
  * The record of a run, a line for each thing that happened: `user: Where is order 42?`, `clerk calls look_up {"order":42}`,

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { importCycles } from './import-cycles.ts';
 import { closureViolations, danglingImports, importViolations } from './import-rules.ts';
-import { medianLines, shapeViolations } from './shape-rules.ts';
+import { crowdedFolders, medianLines, shapeViolations } from './shape-rules.ts';
 import { ALL_FOLDERS, PRODUCT_FOLDERS, readTree } from './source-tree.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -35,6 +35,10 @@ describe('the project', () => {
 
   test('has files of one concept: their size, their name, their exports', () => {
     expect(shapeViolations(tree)).toEqual([]);
+  });
+
+  test('has folders that a reader takes in at a glance', () => {
+    expect(crowdedFolders(product)).toEqual([]);
   });
 
   test(`has small files: half of them have ${median} lines or fewer, and 100 would be too many`, () => {

@@ -17,81 +17,61 @@ interface Zone {
   packagesLazily?: readonly string[];
 }
 
-const PURE = ['src/domain/', 'src/loop/', 'src/receive/', 'src/answers/', 'src/calls/', 'src/protocol.ts', 'src/activity-outcome.ts'];
-
 /**
  * Who may import what: the first zone that holds a file decides. Folders that no zone names (test, bench, examples)
  * may import everything.
  */
 const ZONES: readonly Zone[] = [
-  // Pure, on both sides of the sandbox.
-  { files: 'src/domain/' },
-  { files: 'src/loop/', may: ['src/domain/', 'src/schema/check-json-schema.ts'] },
-  { files: 'src/protocol.ts', mayTypes: ['src/domain/', 'src/loop/'] },
-  { files: 'src/receive/', may: ['src/domain/', 'src/loop/', 'src/schema/'], mayTypes: ['src/protocol.ts'] },
-  { files: 'src/answers/', may: ['src/domain/', 'src/loop/', 'src/protocol.ts'], packages: ['@temporalio/common'] },
-  { files: 'src/activity-outcome.ts', may: ['src/domain/', 'src/protocol.ts'], mayTypes: ['src/loop/'], packages: ['@temporalio/common'] },
+  // Runs in the sandbox, and on both sides of it. Nothing here imports from outside.
+  { files: 'src/core/domain/' },
+  { files: 'src/core/hints/', may: ['src/core/domain/'] },
+  { files: 'src/core/protocol.ts', mayTypes: ['src/core/domain/', 'src/core/loop/'] },
+  { files: 'src/core/json-schema/', may: ['src/core/domain/'], packages: ['@cfworker/json-schema'] },
+  { files: 'src/core/loop/', may: ['src/core/domain/', 'src/core/json-schema/'] },
   {
-    files: 'src/calls/',
-    may: ['src/domain/', 'src/protocol.ts', 'src/activity-outcome.ts', 'src/loop/approvals.ts', 'src/loop/thought.ts'],
-    mayTypes: ['src/loop/'],
-    packages: ['@temporalio/common'],
+    files: 'src/core/wire-schemas/',
+    may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/loop/state/'],
+    mayTypes: ['src/core/protocol.ts'],
+  },
+  { files: 'src/core/', may: ['src/core/'], packages: ['@temporalio/common'] },
+
+  // Asks for the Node that is needed, before anything else is loaded.
+  { files: 'src/node-version.ts' },
+  { files: 'src/require-node.ts', may: ['src/core/', 'src/node-version.ts'] },
+
+  // The parts of the product, each on the core.
+  { files: 'src/schema/', may: ['src/core/'], packages: ['zod'] },
+  { files: 'src/define/', may: ['src/core/', 'src/schema/'], packages: ['zod'] },
+  { files: 'src/index.ts', may: ['src/core/', 'src/define/', 'src/schema/'] },
+  { files: 'src/model/', may: ['src/core/', 'src/schema/'], packages: ['node:*', 'zod', 'jsonrepair'] },
+  { files: 'src/codec/', may: ['src/core/'], packages: ['node:*', '@temporalio/common', '@temporalio/proto'] },
+  { files: 'src/payload-store/', may: ['src/core/'], packages: ['node:*', '@temporalio/common'] },
+  { files: 'src/archive/', may: ['src/core/', 'src/payload-store/'], packages: ['node:*'] },
+  { files: 'src/secrets/', may: ['src/core/'], packages: ['node:*'] },
+  { files: 'src/log/', may: ['src/core/'], packages: ['node:*'] },
+  { files: 'src/dev-server/', may: ['src/core/'], packages: ['node:*', 'env-paths', '@temporalio/client', '@temporalio/testing'] },
+
+  // The way to the server, a run as its history tells it, and the client on both.
+  {
+    files: 'src/temporal/',
+    may: ['src/core/', 'src/codec/'],
+    packages: ['node:*', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
   },
   {
-    files: 'src/schema/',
-    may: ['src/domain/', 'src/loop/run-carry.ts'],
-    mayTypes: ['src/protocol.ts'],
-    packages: ['zod', '@cfworker/json-schema'],
+    files: 'src/history/',
+    may: ['src/core/', 'src/temporal/', 'src/codec/', 'src/payload-store/'],
+    packages: ['node:*', '@temporalio/client', '@temporalio/common'],
+    packageTypes: ['@temporalio/proto'],
   },
-
-  // What says which Node is needed, before anything else does.
-  { files: 'src/require-node.ts', may: ['src/domain/'] },
-
-  // What users write agents with.
-  { files: 'src/define/', may: ['src/domain/', 'src/schema/', 'src/protocol.ts'], packages: ['zod'] },
-  { files: 'src/index.ts', may: ['src/domain/', 'src/define/', 'src/schema/', 'src/protocol.ts'] },
-
-  // What an activity makes of a model's answer.
-  { files: 'src/model/', may: ['src/domain/', 'src/schema/'], packages: ['node:*', 'zod', 'jsonrepair'] },
-
-  // How payloads are encoded. The failure converter is loaded by its path, into the sandbox too.
-  { files: 'src/codec/failure-converter.ts', packages: ['@temporalio/common'] },
-  { files: 'src/codec/', may: ['src/domain/'], packages: ['node:*', '@temporalio/common', '@temporalio/proto'] },
-
-  // Where content goes that is too large for a history.
-  { files: 'src/payload-store/', may: ['src/domain/'], packages: ['node:*', '@temporalio/common'] },
-
-  // What a worker logs, and how.
-  { files: 'src/log/', may: ['src/domain/'], packages: ['node:*'] },
-
-  // Where the values of secrets are.
-  { files: 'src/secrets/', may: ['src/domain/'], packages: ['node:*'] },
-
-  // Where the record of a run is kept for good.
-  { files: 'src/archive/', may: ['src/domain/', 'src/payload-store/'], packages: ['node:*'] },
-
-  // Around a run.
   {
     files: 'src/client/',
-    may: [...PURE, 'src/require-node.ts', 'src/schema/', 'src/define/', 'src/payload-store/', 'src/archive/', 'src/codec/'],
+    may: ['src/'],
     packages: ['zod', 'node:*', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
-  { files: 'src/dev-server/', may: ['src/domain/'], packages: ['node:*', 'env-paths', '@temporalio/client', '@temporalio/testing'] },
   {
     files: 'src/cli/',
-    may: [
-      'src/domain/',
-      'src/define/',
-      'src/schema/',
-      'src/protocol.ts',
-      'src/client/',
-      'src/archive/',
-      'src/payload-store/',
-      'src/codec/',
-      'src/dev-server/',
-      'src/log/',
-    ],
+    may: ['src/'],
     mayTypes: ['worker/'],
     mayLazily: ['worker/', 'activities/models/'],
     packages: ['node:*', 'commander', '@temporalio/client'],
@@ -102,33 +82,28 @@ const ZONES: readonly Zone[] = [
   // The two sides of the sandbox, and what puts them together.
   {
     files: 'workflows/',
-    may: [...PURE, 'src/schema/'],
+    may: ['src/core/'],
     mayTypes: ['src/define/'],
     packages: ['@temporalio/workflow', '@temporalio/common'],
   },
   // The client of MCP servers is loaded where a connection is opened, and by nothing else.
   {
     files: 'activities/mcp/',
-    may: ['src/domain/', 'src/define/', 'src/schema/', 'src/model/', 'activities/time-limit.ts', 'activities/unknown-outcome.ts'],
-    mayTypes: ['activities/secret-vault.ts'],
+    may: ['src/core/', 'src/define/', 'src/schema/', 'src/model/', 'activities/'],
     packages: ['node:*', 'zod', '@modelcontextprotocol/client'],
   },
   {
     files: 'activities/',
     may: [
-      'src/domain/',
+      'src/core/',
       'src/define/',
       'src/schema/',
       'src/model/',
       'src/payload-store/',
       'src/archive/',
       'src/secrets/',
-      'src/protocol.ts',
-      'src/client/read-run.ts',
-      'src/client/run-outcome.ts',
-      'src/client/request-cancel.ts',
-      'src/client/grpc-code.ts',
-      'src/client/ask-again.ts',
+      'src/temporal/',
+      'src/history/',
     ],
     packages: ['node:*', 'zod', 'openai', 'lru-cache', '@temporalio/activity', '@temporalio/common', '@temporalio/client'],
   },
@@ -142,27 +117,27 @@ const ZONES: readonly Zone[] = [
   // The kit for tests: what is loaded with it is light, and what runs agents is loaded by a test that does.
   {
     files: 'src/testing/memory/',
-    may: [...PURE, 'src/define/', 'src/testing/', 'src/log/', 'src/client/run-input.ts', 'activities/'],
+    may: ['src/', 'activities/'],
     packages: ['node:*', '@temporalio/common', '@temporalio/testing', '@temporalio/worker'],
     packageTypes: ['@temporalio/client'],
   },
   {
     files: 'src/testing/durable/',
-    may: [...PURE, 'src/define/', 'src/testing/', 'src/client/', 'src/dev-server/', 'worker/'],
+    may: ['src/', 'worker/'],
     packages: ['node:*', '@temporalio/common', '@temporalio/worker'],
     packageTypes: ['@temporalio/client'],
   },
   {
-    files: 'src/testing/stage/',
-    may: ['src/domain/', 'src/protocol.ts', 'src/testing/'],
-    mayTypes: ['src/define/', 'src/client/', 'src/secrets/'],
+    files: 'src/testing/harness/',
+    may: ['src/core/', 'src/testing/'],
+    mayTypes: ['src/'],
     packages: ['node:*', '@temporalio/common'],
     packageTypes: ['@temporalio/activity', '@temporalio/worker'],
   },
   {
     files: 'src/testing/',
-    may: ['src/domain/', 'src/require-node.ts', 'src/model/real-models.ts'],
-    mayTypes: ['src/define/', 'src/client/', 'src/secrets/', 'src/payload-store/', 'worker/'],
+    may: ['src/core/', 'src/require-node.ts', 'src/model/real-models.ts'],
+    mayTypes: ['src/', 'worker/'],
     mayLazily: ['src/dev-server/'],
     packages: ['node:*'],
   },

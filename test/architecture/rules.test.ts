@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { importCycles } from './import-cycles.ts';
 import { closureViolations, danglingImports, importViolations } from './import-rules.ts';
-import { medianLines, shapeViolations } from './shape-rules.ts';
+import { crowdedFolders, medianLines, shapeViolations } from './shape-rules.ts';
 import { parseSource } from './source-file.ts';
 import { parseTree } from './source-tree.ts';
 
@@ -45,7 +45,7 @@ describe('import directions', () => {
   test('workflows reach the pure modules and no activity, not even its types', () => {
     expect(
       importersIn({
-        'workflows/good.ts': `import { proxyActivities } from '@temporalio/workflow'; import { runLoop } from '../src/loop/run-loop.ts';`,
+        'workflows/good.ts': `import { proxyActivities } from '@temporalio/workflow'; import { runLoop } from '../src/core/loop/run-loop.ts';`,
         'workflows/types.ts': `import type { AnyAgent } from '../src/define/agent-definition.ts';`,
         'workflows/value.ts': `import { defineAgent } from '../src/define/define-agent.ts';`,
         'workflows/activity.ts': `import type { Runtime } from '../activities/runtime.ts';`,
@@ -59,15 +59,21 @@ describe('import directions', () => {
   test('the loop and the domain import no package and nothing above them', () => {
     expect(
       importersIn({
-        'src/domain/good.ts': `import { isJsonObject } from './json.ts';`,
-        'src/domain/zod.ts': `import { z } from 'zod';`,
-        'src/domain/up.ts': `import { runLoop } from '../loop/run-loop.ts';`,
-        'src/loop/good.ts': `import { isJsonObject } from '../domain/json.ts';`,
-        'src/loop/temporal.ts': `import type { Client } from '@temporalio/client';`,
-        'src/loop/node.ts': `import { randomUUID } from 'node:crypto';`,
-        'src/loop/protocol.ts': `import type { RunInput } from '../protocol.ts';`,
+        'src/core/domain/good.ts': `import { isJsonObject } from './json.ts';`,
+        'src/core/domain/zod.ts': `import { z } from 'zod';`,
+        'src/core/domain/up.ts': `import { runLoop } from '../loop/run-loop.ts';`,
+        'src/core/loop/good.ts': `import { isJsonObject } from '../domain/json.ts';`,
+        'src/core/loop/temporal.ts': `import type { Client } from '@temporalio/client';`,
+        'src/core/loop/node.ts': `import { randomUUID } from 'node:crypto';`,
+        'src/core/loop/protocol.ts': `import type { RunInput } from '../protocol.ts';`,
       }),
-    ).toEqual(['src/domain/zod.ts', 'src/domain/up.ts', 'src/loop/temporal.ts', 'src/loop/node.ts', 'src/loop/protocol.ts']);
+    ).toEqual([
+      'src/core/domain/zod.ts',
+      'src/core/domain/up.ts',
+      'src/core/loop/temporal.ts',
+      'src/core/loop/node.ts',
+      'src/core/loop/protocol.ts',
+    ]);
   });
 
   test('the worker is loaded by nobody but the command line, and there only when it is needed', () => {
@@ -87,8 +93,8 @@ describe('import directions', () => {
   });
 
   test('an import that is computed and a folder without a rule are refused', () => {
-    expect(importViolations(parseTree({ 'src/domain/a.ts': `await import(name);`, 'src/memory/b.ts': '' }))).toEqual([
-      'src/domain/a.ts must not import (computed) (lazily): src/domain/ may not',
+    expect(importViolations(parseTree({ 'src/core/domain/a.ts': `await import(name);`, 'src/memory/b.ts': '' }))).toEqual([
+      'src/core/domain/a.ts must not import (computed) (lazily): src/core/domain/ may not',
       'src/memory/b.ts is in no zone: give it one in import-rules.ts',
     ]);
   });
@@ -135,6 +141,15 @@ describe('cycles', () => {
     });
     expect(importCycles(tree)).toEqual([]);
   });
+});
+
+test('a folder of more than 20 files and folders is refused', () => {
+  const names = Array.from({ length: 20 }, (_, index) => `src/full/a${index}.ts`);
+  const texts = Object.fromEntries([...names, 'src/roomy/one.ts'].map((path) => [path, '']));
+  expect(crowdedFolders(parseTree(texts))).toEqual([]);
+  expect(crowdedFolders(parseTree({ ...texts, 'src/full/more/b.ts': '' }))).toEqual([
+    'src/full has 21 entries, more than 20: group them by concept',
+  ]);
 });
 
 describe('the shape of a file', () => {

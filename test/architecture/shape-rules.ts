@@ -4,6 +4,7 @@ import type { SourceTree } from './source-tree.ts';
 
 const MAX_SOURCE_LINES = 300;
 const MAX_TEST_LINES = 400;
+const MAX_ENTRIES = 20;
 
 /** Words that name a layer instead of a concept: a file that needs one has no concept of its own. */
 const EMPTY_WORDS = new Set(['util', 'utils', 'helper', 'helpers', 'manager', 'service', 'services', 'misc', 'common']);
@@ -13,6 +14,21 @@ const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.test-d|\.d)?\.ts$/;
 /** Every file that is too long, badly named, or exports or casts in a way that the project does not, as a sentence. */
 export function shapeViolations(tree: SourceTree): string[] {
   return [...tree.values()].flatMap((file) => [...sizeProblems(file), ...nameProblems(file), ...contentProblems(file)]);
+}
+
+/** Lists every folder that shows more files and folders than a reader takes in at a glance, as a sentence. */
+export function crowdedFolders(tree: SourceTree): string[] {
+  const entries = new Map<string, Set<string>>();
+  for (const path of tree.keys()) {
+    const parts = path.split('/');
+    for (let depth = 1; depth < parts.length; depth += 1) {
+      const folder = parts.slice(0, depth).join('/');
+      entries.set(folder, (entries.get(folder) ?? new Set()).add(parts[depth] ?? ''));
+    }
+  }
+  return [...entries]
+    .filter(([, names]) => names.size > MAX_ENTRIES)
+    .map(([folder, names]) => `${folder} has ${names.size} entries, more than ${MAX_ENTRIES}: group them by concept`);
 }
 
 /** The number of lines of the file in the middle. */

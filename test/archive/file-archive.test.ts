@@ -4,10 +4,10 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ArchiveSink } from '../../src/archive/archive-sink.ts';
 import { fileArchive } from '../../src/archive/file-archive.ts';
-import { UsageError } from '../../src/domain/error.ts';
-import { newEvent } from '../../src/domain/event.ts';
-import type { RunRecord } from '../../src/domain/run-record.ts';
-import { newStep } from '../../src/domain/step.ts';
+import { UsageError } from '../../src/core/domain/errors/error.ts';
+import { newEvent } from '../../src/core/domain/record/event.ts';
+import type { RunRecord } from '../../src/core/domain/record/run-record.ts';
+import { newStep } from '../../src/core/domain/record/step.ts';
 import type { StoredRun } from '../../src/payload-store/payload-store.ts';
 
 const run: StoredRun = { namespace: 'default', runId: 'clerk-1' };

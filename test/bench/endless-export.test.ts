@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { checkExport, type CheckedExport } from '../../bench/endless-export.ts';
 import { pageText, scriptedAnswer } from '../../bench/scripted-run.ts';
-import type { ExportLine } from '../../src/client/export-line.ts';
-import type { StepResult } from '../../src/domain/step.ts';
+import type { ExportLine } from '../../src/client/export/export-line.ts';
+import type { StepResult } from '../../src/core/domain/record/step.ts';
 
 const STEPS = 4;
 const CHARS = 50;

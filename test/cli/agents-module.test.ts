@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadAgentsModule } from '../../src/cli/agents-module.ts';
-import { importProblem } from '../../src/cli/import-problem.ts';
+import { loadAgentsModule } from '../../src/cli/serve/agents-module.ts';
+import { importProblem } from '../../src/cli/serve/import-problem.ts';
 
 const AGENT = (name: string): string => `({ kind: 'longhaul.agent', name: '${name}', model: 'p/m', tools: [] })`;
 const CLIENT = '{ capabilities: { structuredOutput: true }, call: async () => ({}) }';

@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
-import { approvalsOfAll, approvalsOfRun } from '../../src/cli/approvals.ts';
-import { serverOptions } from '../../src/cli/server-options.ts';
-import { decisionHints } from '../../src/domain/decision-hints.ts';
+import { approvalsOfAll, approvalsOfRun } from '../../src/cli/commands/approvals.ts';
+import { serverOptions } from '../../src/cli/program/server-options.ts';
+import { decisionHints } from '../../src/core/hints/decision-hints.ts';
 import { Interruption } from '../../src/cli/interruption.ts';
-import type { ApprovalView } from '../../src/domain/approval.ts';
+import type { ApprovalView } from '../../src/core/domain/approvals/approval.ts';
 import { commandIo } from './command-io.ts';
 import { runApprovals, AT, waiting } from './waiting.ts';
 

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { changedFiles } from '../../src/cli/changed-files.ts';
-import { importedFiles } from '../../src/cli/imported-files.ts';
-import { workflowsFile } from '../../src/cli/workflows-file.ts';
+import { changedFiles } from '../../src/cli/serve/changed-files.ts';
+import { importedFiles } from '../../src/cli/serve/imported-files.ts';
+import { workflowsFile } from '../../src/cli/serve/workflows-file.ts';
 import { callCli } from './call-cli.ts';
 
 let folder = '';

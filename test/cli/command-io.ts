@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { CommandIo } from '../../src/cli/command.ts';
+import type { CommandIo } from '../../src/cli/program/command.ts';
 import { Output } from '../../src/cli/output.ts';
 
 /** What a command is given in place of a terminal, with everything that it writes kept. */

@@ -1,9 +1,9 @@
 import { userInfo } from 'node:os';
 import { expect, test } from 'vitest';
-import { approveCall, type DecidableRun, rejectCall, respondToCall } from '../../src/cli/decide.ts';
-import type { ApprovalView, Decision } from '../../src/domain/approval.ts';
-import { LonghaulError } from '../../src/domain/error.ts';
-import type { DecisionReceipt } from '../../src/protocol.ts';
+import { approveCall, type DecidableRun, rejectCall, respondToCall } from '../../src/cli/commands/decide.ts';
+import type { ApprovalView, Decision } from '../../src/core/domain/approvals/approval.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { DecisionReceipt } from '../../src/core/protocol.ts';
 import { commandIo } from './command-io.ts';
 import { runApprovals, AT, decision, waiting } from './waiting.ts';
 

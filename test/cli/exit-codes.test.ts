@@ -4,7 +4,7 @@ import { DevServerError } from '../../src/dev-server/dev-server-error.ts';
 import { EXIT_CODES, exitCodeOfRun, exitOfError } from '../../src/cli/exit-codes.ts';
 import { Interruption } from '../../src/cli/interruption.ts';
 import { reportError } from '../../src/cli/report-error.ts';
-import { LonghaulError, UsageError } from '../../src/domain/error.ts';
+import { LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
 
 function reported(error: unknown): { code: number; stderr: string } {
   let stderr = '';

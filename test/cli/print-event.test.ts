@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ContentItem } from '../../src/domain/content.ts';
-import type { Event } from '../../src/domain/event.ts';
-import { eventLines } from '../../src/cli/print-event.ts';
+import type { ContentItem } from '../../src/core/domain/content/content.ts';
+import type { Event } from '../../src/core/domain/record/event.ts';
+import { eventLines } from '../../src/cli/render/print-event.ts';
 import { decision } from './waiting.ts';
 
 const START = 1_700_000_000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { followProgress, progressText, runningLines } from '../../src/cli/progress-lines.ts';
-import type { StatusView } from '../../src/protocol.ts';
+import { followProgress, progressText, runningLines } from '../../src/cli/render/progress-lines.ts';
+import type { StatusView } from '../../src/core/protocol.ts';
 import { commandIo } from './command-io.ts';
 
 const standing = (running: StatusView['running']): StatusView =>

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { runRecords, type ReadableRun } from '../../src/cli/run-records.ts';
-import { storyOf } from '../../src/cli/run-story.ts';
-import { storyLines } from '../../src/cli/story-lines.ts';
-import type { ExportLine } from '../../src/client/export-line.ts';
-import type { ContentItem } from '../../src/domain/content.ts';
-import { LonghaulError } from '../../src/domain/error.ts';
-import type { Event } from '../../src/domain/event.ts';
-import { type RunRecord, recordsInOrder } from '../../src/domain/run-record.ts';
-import { newStep, newToolCallRecord, type StepResult } from '../../src/domain/step.ts';
+import { runRecords, type ReadableRun } from '../../src/cli/timeline/run-records.ts';
+import { storyOf } from '../../src/cli/timeline/timeline.ts';
+import { storyLines } from '../../src/cli/timeline/timeline-lines.ts';
+import type { ExportLine } from '../../src/client/export/export-line.ts';
+import type { ContentItem } from '../../src/core/domain/content/content.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { Event } from '../../src/core/domain/record/event.ts';
+import { type RunRecord, recordsInOrder } from '../../src/core/domain/record/run-record.ts';
+import { newStep, newToolCallRecord, type StepResult } from '../../src/core/domain/record/step.ts';
 import { commandIo } from './command-io.ts';
 import { AT, decision } from './waiting.ts';
 

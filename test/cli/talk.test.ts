@@ -1,10 +1,10 @@
 import { userInfo } from 'node:os';
 import { expect, test } from 'vitest';
-import { raiseLimits } from '../../src/cli/raise.ts';
-import { retryOf } from '../../src/cli/retry.ts';
-import { revokeDecision } from '../../src/cli/revoke.ts';
-import { sendText } from '../../src/cli/send.ts';
-import type { MessageReceipt, RaiseReceipt } from '../../src/protocol.ts';
+import { raiseLimits } from '../../src/cli/commands/raise.ts';
+import { retryOf } from '../../src/cli/commands/retry.ts';
+import { revokeDecision } from '../../src/cli/commands/revoke.ts';
+import { sendText } from '../../src/cli/commands/send.ts';
+import type { MessageReceipt, RaiseReceipt } from '../../src/core/protocol.ts';
 import { commandIo } from './command-io.ts';
 
 const RUN = { runId: 'clerk-1' };

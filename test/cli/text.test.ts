@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { printable } from '../../src/domain/printable.ts';
+import { printable } from '../../src/core/domain/content/printable.ts';
 import { Output, showsColour } from '../../src/cli/output.ts';
-import type { RunView } from '../../src/cli/run-view.ts';
-import { runLines } from '../../src/cli/show.ts';
-import { listLines } from '../../src/cli/list.ts';
-import { tableLines } from '../../src/cli/table-lines.ts';
-import type { RunRecord } from '../../src/domain/run-record.ts';
-import { newStep, newToolCallRecord, type StepResult } from '../../src/domain/step.ts';
+import type { RunView } from '../../src/cli/timeline/run-view.ts';
+import { runLines } from '../../src/cli/commands/show.ts';
+import { listLines } from '../../src/cli/commands/list.ts';
+import { tableLines } from '../../src/cli/render/table-lines.ts';
+import type { RunRecord } from '../../src/core/domain/record/run-record.ts';
+import { newStep, newToolCallRecord, type StepResult } from '../../src/core/domain/record/step.ts';
 import { AT, waiting } from './waiting.ts';
 
 const plain = { look: (_look: string, text: string) => text };

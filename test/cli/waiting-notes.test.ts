@@ -1,11 +1,11 @@
 import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import type { RunHandle } from '../../src/client/run-handle.ts';
-import type { RunApprovals } from '../../src/client/run-approvals.ts';
-import { resultLine } from '../../src/cli/result-line.ts';
-import { waitForResult } from '../../src/cli/wait-for-result.ts';
-import { tellWhatWaits } from '../../src/cli/waiting-notes.ts';
-import { newRunResult } from '../../src/domain/new-run-result.ts';
+import type { RunApprovals } from '../../src/client/read/run-approvals.ts';
+import { resultLine } from '../../src/cli/render/result-line.ts';
+import { waitForResult } from '../../src/cli/commands/wait-for-result.ts';
+import { tellWhatWaits } from '../../src/cli/commands/waiting-notes.ts';
+import { newRunResult } from '../../src/core/domain/run/new-run-result.ts';
 import { commandIo } from './command-io.ts';
 import { runApprovals, waiting } from './waiting.ts';
 

@@ -1,5 +1,5 @@
-import type { RunApprovals } from '../../src/client/run-approvals.ts';
-import type { ApprovalView, Decision } from '../../src/domain/approval.ts';
+import type { RunApprovals } from '../../src/client/read/run-approvals.ts';
+import type { ApprovalView, Decision } from '../../src/core/domain/approvals/approval.ts';
 
 /** When everything of these tests happens. */
 export const AT = '2026-01-02T03:04:05.000Z';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SeenApprovals } from '../../src/client/list-approvals.ts';
+import { SeenApprovals } from '../../src/client/listing/list-approvals.ts';
 
 test('an approval that waits comes once, and is forgotten once it has been in no list for a while', () => {
   const seen = new SeenApprovals();

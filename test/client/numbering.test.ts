@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Numbering } from '../../src/client/numbering.ts';
+import { Numbering } from '../../src/client/export/numbering.ts';
 
 test('numbers pass once, and those that are missing are noted as ranges', () => {
   const numbering = new Numbering();

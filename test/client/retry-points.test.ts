@@ -1,10 +1,10 @@
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { expect, test } from 'vitest';
-import type { HistoryEvent } from '../../src/client/run-history.ts';
-import { retriedStep } from '../../src/client/retried-step.ts';
-import { type RetryPoints, retryPoints } from '../../src/client/retry-points.ts';
-import { ACTIVITIES } from '../../src/protocol.ts';
-import { recordedChains } from './recorded-histories.ts';
+import type { HistoryEvent } from '../../src/history/run-history.ts';
+import { retriedStep } from '../../src/client/retry/retried-step.ts';
+import { type RetryPoints, retryPoints } from '../../src/client/retry/retry-points.ts';
+import { ACTIVITIES } from '../../src/core/protocol.ts';
+import { recordedChains } from '../history/recorded-histories.ts';
 
 const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
 

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { ServiceError } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { describe, expect, test, vi } from 'vitest';
-import { startRun, type StartOptions } from '../../src/client/start-run.ts';
+import { startRun, type StartOptions } from '../../src/client/start/start-run.ts';
 import { defineAgent } from '../../src/index.ts';
 import { assistant } from '../server/agents.ts';
 

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { startRun } from '../../src/client/start-run.ts';
+import { startRun } from '../../src/client/start/start-run.ts';
 import { defineAgent, secret } from '../../src/index.ts';
 import { assistant } from '../server/agents.ts';
 

@@ -7,7 +7,7 @@ import { EncryptionCodec } from '../../src/codec/encryption-codec.ts';
 import { Keyring } from '../../src/codec/keyring.ts';
 import { markingConverter } from '../../src/codec/marking-converter.ts';
 import { createCodecs, markingCodecs } from '../../src/codec/with-codec.ts';
-import { whyUnreadable } from '../../src/domain/unreadable.ts';
+import { whyUnreadable } from '../../src/core/domain/json/unreadable.ts';
 import { jsonPayload, key, metadataOf, plain } from './payloads.ts';
 
 const encryption = new EncryptionCodec(new Keyring({ activeKeyId: 'k1', keys: { k1: key(1) } }));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BUNDLE_MARK as QUERY_GUARD } from '../../src/answers/task-doubt.ts';
+import { BUNDLE_MARK as QUERY_GUARD } from '../../src/core/queries/task-doubt.ts';
 import { connect } from '../../src/client/index.ts';
 import { BUNDLE_MARK } from '../../src/codec/failure-converter.ts';
 import { FAILURE_CONVERTER_PATH } from '../../src/codec/with-codec.ts';

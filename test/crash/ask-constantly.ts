@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { setTimeout as pause } from 'node:timers/promises';
-import { QUERIES } from '../../src/protocol.ts';
+import { QUERIES } from '../../src/core/protocol.ts';
 
 /** What our client asks, and what the Temporal UI asks for the page of a run. */
 const ASKED = [QUERIES.status, '__temporal_workflow_metadata', QUERIES.approvals, '__stack_trace'];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Event } from '../../src/domain/event.ts';
-import type { RunResultJson } from '../../src/domain/run-result.ts';
-import { notHappened, unknownOutcome } from '../../src/domain/tool-text.ts';
+import type { Event } from '../../src/core/domain/record/event.ts';
+import type { RunResultJson } from '../../src/core/domain/run/run-result.ts';
+import { notHappened, unknownOutcome } from '../../src/core/domain/content/tool-text.ts';
 import { difference } from './difference.ts';
 import type { Effect } from './ledger.ts';
 import type { Pass } from './pass.ts';

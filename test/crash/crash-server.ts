@@ -3,7 +3,7 @@ import { findServer } from '../../src/dev-server/index.ts';
 import { type GuardedProcess, startProcess } from '../../src/dev-server/guarded-process.ts';
 import { cliEnvironment, SERVER_IP, startFlags } from '../../src/dev-server/start-flags.ts';
 import { freePorts } from '../../src/dev-server/free-port.ts';
-import { SEARCH_ATTRIBUTE_TYPES } from '../../src/protocol.ts';
+import { SEARCH_ATTRIBUTE_TYPES } from '../../src/core/protocol.ts';
 
 const NAMESPACE = 'default';
 const READY_MS = 60_000;

@@ -1,8 +1,8 @@
-import type { ContentItem } from '../../src/domain/content.ts';
-import type { Event } from '../../src/domain/event.ts';
-import type { RunResultJson } from '../../src/domain/run-result.ts';
-import type { StepResult } from '../../src/domain/step.ts';
-import { notHappened, unknownOutcome } from '../../src/domain/tool-text.ts';
+import type { ContentItem } from '../../src/core/domain/content/content.ts';
+import type { Event } from '../../src/core/domain/record/event.ts';
+import type { RunResultJson } from '../../src/core/domain/run/run-result.ts';
+import type { StepResult } from '../../src/core/domain/record/step.ts';
+import { notHappened, unknownOutcome } from '../../src/core/domain/content/tool-text.ts';
 import type { Pass } from './pass.ts';
 import type { PlainRecord } from './plain-record.ts';
 import { activityPoint, executionName } from './points.ts';

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { executionHistory, historyJson } from '../../src/client/execution-history.ts';
-import { RunChain } from '../../src/client/run-chain.ts';
-import { errorMessage } from '../../src/domain/error.ts';
+import { executionHistory, historyJson } from '../../src/history/execution-history.ts';
+import { RunChain } from '../../src/client/read/run-chain.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { secondsSince } from '../storm/timings.ts';
 import { askConstantly } from './ask-constantly.ts';
 import type { HistoryCheck } from './history-check.ts';

@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LonghaulClient } from '../../src/client/index.ts';
-import { SHED_RETRY } from '../../src/client/shed-retry.ts';
+import { SHED_RETRY } from '../../src/temporal/update-retry.ts';
 import { CrashServer } from './crash-server.ts';
 import { CrashWorker } from './crash-worker.ts';
 import type { HistoryCheck } from './history-check.ts';

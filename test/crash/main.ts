@@ -1,4 +1,4 @@
-import { errorMessage } from '../../src/domain/error.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { checkLines, closingLine } from '../storm/check.ts';
 import { secondsSince } from '../storm/timings.ts';
 import { onGround, onLanes } from './ground.ts';

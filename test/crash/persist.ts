@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { GRPC, grpcCode } from '../../src/client/grpc-code.ts';
-import { errorMessage, LonghaulError } from '../../src/domain/error.ts';
+import { GRPC, grpcCode } from '../../src/temporal/grpc-code.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 
 const PAUSE_MS = 50;
 

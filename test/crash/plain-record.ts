@@ -1,6 +1,6 @@
-import type { Event } from '../../src/domain/event.ts';
-import type { RunResultJson } from '../../src/domain/run-result.ts';
-import type { AggregatedUsage } from '../../src/domain/usage.ts';
+import type { Event } from '../../src/core/domain/record/event.ts';
+import type { RunResultJson } from '../../src/core/domain/run/run-result.ts';
+import type { AggregatedUsage } from '../../src/core/domain/model/usage.ts';
 
 /** What all runs of the same conversation have in common, as JSON. */
 export interface PlainRecord {

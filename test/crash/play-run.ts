@@ -1,8 +1,8 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { setTimeout as pause } from 'node:timers/promises';
-import { runHistory } from '../../src/client/run-history.ts';
-import { RunChain } from '../../src/client/run-chain.ts';
-import { AGENT_RUN, type RunInput } from '../../src/protocol.ts';
+import { runHistory } from '../../src/history/run-history.ts';
+import { RunChain } from '../../src/client/read/run-chain.ts';
+import { AGENT_RUN, type RunInput } from '../../src/core/protocol.ts';
 import type { Waiting } from './crash-worker.ts';
 import { kill, type Lane } from './lane.ts';
 import { persist, within } from './persist.ts';

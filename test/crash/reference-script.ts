@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../src/domain/json.ts';
-import type { RawToolCall } from '../../src/domain/model.ts';
+import type { JsonObject } from '../../src/core/domain/json/json.ts';
+import type { RawToolCall } from '../../src/core/domain/model/model.ts';
 
 /** What the model of the reference run asks for, step by step. The last step after these is the answer. */
 export const SCRIPT: readonly (readonly RawToolCall[])[] = [

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { agentApprovals, askedTerms } from '../../src/define/approval-options.ts';
+import { agentApprovals, askedTerms } from '../../src/define/options/approval-options.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
 import type { ToolDefinition } from '../../src/define/tool-definition.ts';
-import { UsageError } from '../../src/domain/error.ts';
+import { UsageError } from '../../src/core/domain/errors/error.ts';
 
 function approvalOf(approval: unknown): ToolDefinition['approval'] {
   const tool = defineTool({

@@ -1,16 +1,16 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import type { AnyAgent, DepsOf, OutputOf } from '../../src/define/agent-definition.ts';
-import type { ApprovalContext } from '../../src/define/approval-options.ts';
+import type { ApprovalContext } from '../../src/define/options/approval-options.ts';
 import { askHuman } from '../../src/define/ask-human.ts';
 import { contextUpdate } from '../../src/define/context-update.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
 import type { RunContext } from '../../src/define/run-context.ts';
 import type { AnyTool, ToolDefinition } from '../../src/define/tool-definition.ts';
-import { UsageError } from '../../src/domain/error.ts';
-import type { JsonObject } from '../../src/domain/json.ts';
-import type { DefaultOutput } from '../../src/domain/run-result.ts';
+import { UsageError } from '../../src/core/domain/errors/error.ts';
+import type { JsonObject } from '../../src/core/domain/json/json.ts';
+import type { DefaultOutput } from '../../src/core/domain/run/run-result.ts';
 
 const MODEL = { name: 'bot', model: 'scripted/model' } as const;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defineAgent } from '../../src/define/define-agent.ts';
-import { mcpServer, type McpServerOptions } from '../../src/define/mcp-server.ts';
+import { mcpServer, type McpServerOptions } from '../../src/define/mcp/mcp-server.ts';
 import { secret } from '../../src/define/secret.ts';
 
 const stdio = { name: 'files', command: 'mcp-server-filesystem' };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { cliEnvironment, startFlags } from '../../src/dev-server/start-flags.ts';
-import { SEARCH_ATTRIBUTE_TYPES } from '../../src/protocol.ts';
+import { SEARCH_ATTRIBUTE_TYPES } from '../../src/core/protocol.ts';
 
 test('every server is tuned, and the database pragmas come only with a database file', () => {
   const inMemory = startFlags({ port: 7000 }).join(' ');

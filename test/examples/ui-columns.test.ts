@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { SEARCH_ATTRIBUTES } from '../../src/protocol.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/core/protocol.ts';
 
 const [, line = ''] = /```js\n(localStorage.*)\n```/.exec(readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')) ?? [];
 const KEY = 'namespace-workflow-table-columns';

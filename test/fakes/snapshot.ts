@@ -1,8 +1,8 @@
-import { buildSnapshot } from '../../activities/build-snapshot.ts';
+import { buildSnapshot } from '../../activities/agents/build-snapshot.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AgentOptions } from '../../src/define/agent-options.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
-import type { AgentSnapshot } from '../../src/domain/agent-snapshot.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 
 /** The snapshot of a defined agent, as the run's first activity makes it from an agent with fixed instructions. */
 export function snapshotOf(agent: AnyAgent, capabilities = { structuredOutput: true }): AgentSnapshot {

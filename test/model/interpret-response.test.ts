@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
-import type { AgentSnapshot } from '../../src/domain/agent-snapshot.ts';
-import { isToolCall } from '../../src/domain/content.ts';
-import type { ModelResponse } from '../../src/domain/model.ts';
-import type { RecordedResponse } from '../../src/domain/recorded-response.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { isToolCall } from '../../src/core/domain/content/content.ts';
+import type { ModelResponse } from '../../src/core/domain/model/model.ts';
+import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { newSnapshot, snapshotOf } from '../fakes/snapshot.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Event } from '../../src/domain/event.ts';
-import type { StepResult } from '../../src/domain/step.ts';
+import type { Event } from '../../src/core/domain/record/event.ts';
+import type { StepResult } from '../../src/core/domain/record/step.ts';
 
 const FOLDER = fileURLToPath(new URL('./histories/', import.meta.url));
 

@@ -38,7 +38,9 @@ export async function bundleMutated(
     writeFileSync(entry, "export * from './workflows/agent-run.ts';\nexport * from './test/server/host-workflows.ts';\n");
     return await bundleWorkflowCode({
       workflowsPath: entry,
-      workflowInterceptorModules: ['workflows/cancellation.ts', 'workflows/query-guard.ts', ...modules].map((module) => join(copy, module)),
+      workflowInterceptorModules: ['workflows/interceptors/cancellation.ts', 'workflows/interceptors/query-guard.ts', ...modules].map(
+        (module) => join(copy, module),
+      ),
       logger: new DefaultLogger('ERROR'),
     });
   } finally {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { installSilentRuntime } from '../../src/cli/silent-runtime.ts';
+import { installSilentRuntime } from '../../src/cli/replay/silent-runtime.ts';
 import { Replayer, type ReplayVerdict } from '../../worker/index.ts';
 import { recordedHistories } from './histories.ts';
 import { bundleMutated, type Mutation } from './mutated-bundle.ts';
@@ -18,7 +18,7 @@ interface BrokenChange extends Mutation {
 const CHANGES: readonly BrokenChange[] = [
   {
     what: 'starts the tools of one answer in another order',
-    file: 'src/loop/execute-calls.ts',
+    file: 'src/core/loop/acting/execute-calls.ts',
     find: 'await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(state, ports, one)))',
     replace:
       '(await Promise.all([...prepared.entries()].toReversed().map(([place, one]) => batch.outcomes[place] ?? execute(state, ports, one)))).toReversed()',
@@ -27,7 +27,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'leaves an activity out',
-    file: 'src/calls/calling-ports.ts',
+    file: 'src/core/activity-requests/calling-ports.ts',
     find: 'runTool: (invocation) =>',
     replace:
       "runTool: (invocation) => invocation.call.name === 'broken' ? " +
@@ -37,7 +37,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'renames an activity',
-    file: 'src/protocol.ts',
+    file: 'src/core/protocol.ts',
     find: "callModel: 'callModel'",
     replace: "callModel: 'askModel'",
     history: 'completed-with-structured-output',
@@ -45,7 +45,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'waits before it calls the model again',
-    file: 'workflows/temporal-ports.ts',
+    file: 'workflows/run/temporal-ports.ts',
     find: 'callModel: (call) =>',
     replace: 'callModel: async (call) => (await (call.step === 2 ? sleep(1_000) : undefined)) ??',
     needs: "import { sleep } from '@temporalio/workflow';",
@@ -54,7 +54,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'never continues as new',
-    file: 'workflows/continue-due.ts',
+    file: 'workflows/run/continue-due.ts',
     find: 'return due && ',
     replace: 'return false && ',
     history: 'continued-after-every-step-2',
@@ -62,7 +62,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'summarises by another activity',
-    file: 'src/protocol.ts',
+    file: 'src/core/protocol.ts',
     find: "summarise: 'summarise'",
     replace: "summarise: 'condense'",
     history: 'compacted-and-summarised',
@@ -70,7 +70,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'makes a run findable no more',
-    file: 'workflows/search-attributes.ts',
+    file: 'workflows/visibility/search-attributes.ts',
     find: 'if (!snapshot.searchAttributes) return;',
     replace: 'if (snapshot.searchAttributes) return;',
     history: 'completed-with-tools-in-sequence',
@@ -78,7 +78,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not leave the result of a cancelled run',
-    file: 'workflows/closing.ts',
+    file: 'workflows/run/closing.ts',
     find: 'upsertMemo({ [RESULT_MEMO]: cancelled });',
     replace: '',
     history: 'cancelled-in-a-model-call',
@@ -86,7 +86,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'ends a failed run as a completed one',
-    file: 'workflows/closing.ts',
+    file: 'workflows/run/closing.ts',
     find: "case 'completed':",
     replace: "case 'completed':\n    case 'error':",
     history: 'failed-in-a-model-call',
@@ -94,7 +94,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'tells nobody that something waits',
-    file: 'src/calls/calling-ports.ts',
+    file: 'src/core/activity-requests/calling-ports.ts',
     find: 'notify: (waiting) => perform(notifyCall(run, waiting))',
     replace: 'notify: () => Promise.resolve(true)',
     history: 'checked-and-told',
@@ -102,7 +102,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'forgets the deadline of a decision',
-    file: 'src/loop/wait-for-decisions.ts',
+    file: 'src/core/loop/approvals/wait-for-decisions.ts',
     find: 'deadlineAt === undefined ?',
     replace: 'deadlineAt !== undefined ?',
     history: 'denied-by-its-deadline',
@@ -110,7 +110,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'decides without asking who may',
-    file: 'src/loop/settle-decisions.ts',
+    file: 'src/core/loop/approvals/settle-decisions.ts',
     find: 'state.snapshot.authorize && count > 0',
     replace: 'false',
     history: 'checked-and-told',
@@ -118,7 +118,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not look up what became of a call',
-    file: 'src/loop/start-tool.ts',
+    file: 'src/core/loop/acting/start-tool.ts',
     find: 'tool.verify && !ports.cancelRequested()',
     replace: 'tool.verify === undefined && tool.verify',
     history: 'answers-lost',
@@ -126,7 +126,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'asks nobody what became of a call',
-    file: 'src/loop/ask-about-outcomes.ts',
+    file: 'src/core/loop/acting/ask-about-outcomes.ts',
     find: "state.snapshot.onUnknownOutcome !== 'ask'",
     replace: "state.snapshot.onUnknownOutcome === 'ask'",
     history: 'asked-what-became-of-a-call',
@@ -134,7 +134,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'believes a predicate that was asked before the deps changed',
-    file: 'src/loop/ask-again.ts',
+    file: 'src/core/loop/acting/ask-again.ts',
     find: 'outcomes.some(hasChangedDeps)',
     replace: '!outcomes.some(hasChangedDeps)',
     history: 'asked-again-after-an-update',
@@ -142,7 +142,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'makes an activity of a local call',
-    file: 'src/calls/tool-call.ts',
+    file: 'src/core/activity-requests/tool-call.ts',
     find: "const isLocal = tool.tier === 'local'",
     replace: "const isLocal = tool.tier !== 'local' && false",
     history: 'local-tools',
@@ -166,7 +166,7 @@ describe('a change of the loop without a patch is caught where the run would be 
 
 test('a change that throws outside of any call is caught with its message', async () => {
   const verdicts = await replayed({
-    file: 'workflows/search-attributes.ts',
+    file: 'workflows/visibility/search-attributes.ts',
     find: 'if (!snapshot.searchAttributes) return;',
     replace: "if (status !== 'running') throw new TypeError('a defect');",
   });
@@ -176,7 +176,7 @@ test('a change that throws outside of any call is caught with its message', asyn
 
 test('a change of what a model reads leaves the commands as they are, and strands nothing', async () => {
   const verdicts = await replayed({
-    file: 'src/domain/tool-text.ts',
+    file: 'src/core/domain/content/tool-text.ts',
     find: "not found in agent's tool list",
     replace: 'is none of yours',
   });
@@ -185,7 +185,7 @@ test('a change of what a model reads leaves the commands as they are, and strand
 
 /** What the loop with a change makes of these histories, or of all. */
 async function replayed(mutation: Mutation, names?: string[]): Promise<Record<string, ReplayVerdict>> {
-  replayer = new Replayer({ worker: { workflowBundle: await bundleMutated(mutation, ['workflows/command-recorder.ts']) } });
+  replayer = new Replayer({ worker: { workflowBundle: await bundleMutated(mutation, ['workflows/interceptors/command-recorder.ts']) } });
   const verdicts: Record<string, ReplayVerdict> = {};
   for (const { name, history } of recordedHistories()) {
     if (names === undefined || names.includes(name)) verdicts[name] = await replayer.replay(name, history);

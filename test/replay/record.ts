@@ -8,7 +8,7 @@ import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
-import { type ContextPage, QUERIES, type StepsPage } from '../../src/protocol.ts';
+import { type ContextPage, QUERIES, type StepsPage } from '../../src/core/protocol.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { createWorker } from '../../worker/index.ts';
 import type { RunRecordFile } from './histories.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { contentItemSchema, contentPartSchema } from '../../src/schema/content-schema.ts';
-import { checkRunInput } from '../../src/schema/run-input-schema.ts';
+import { checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
 
 describe('a content item from outside', () => {
   it('keeps what it declares and drops the rest', () => {

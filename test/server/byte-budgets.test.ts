@@ -1,12 +1,12 @@
 import type { Payload } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { BYTE_BUDGETS } from '../../src/domain/byte-budget.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/domain/payload-limit.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/json/payload-limit.ts';
 import { defineAgent, defineTool, type RunResult } from '../../src/index.ts';
 import { callTool, say, scriptedModel, together, type ScriptEntry } from '../../src/testing/index.ts';
-import type { HistoryEvent } from '../../src/client/run-history.ts';
-import type { ContextPage } from '../../src/protocol.ts';
+import type { HistoryEvent } from '../../src/history/run-history.ts';
+import type { ContextPage } from '../../src/core/protocol.ts';
 import { historyOf, Testbed } from './testbed.ts';
 
 /** What is expected one byte below a limit, at it, and one byte above it. */

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RunHandle } from '../../src/client/index.ts';
-import { readRun } from '../../src/client/read-run.ts';
-import { RunChain } from '../../src/client/run-chain.ts';
-import type { Event } from '../../src/domain/event.ts';
-import type { StepResult } from '../../src/domain/step.ts';
+import { readRun } from '../../src/history/read-run.ts';
+import { RunChain } from '../../src/client/read/run-chain.ts';
+import type { Event } from '../../src/core/domain/record/event.ts';
+import type { StepResult } from '../../src/core/domain/record/step.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
-import { type ContextPage, QUERIES, SIGNALS, type StepsPage } from '../../src/protocol.ts';
+import { type ContextPage, QUERIES, SIGNALS, type StepsPage } from '../../src/core/protocol.ts';
 import { callTool, hang, say, scriptedModel, type ScriptEntry, together } from '../../src/testing/index.ts';
 import { assistant, broken, search } from './agents.ts';
 import { Testbed, until } from './testbed.ts';

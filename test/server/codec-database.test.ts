@@ -5,7 +5,7 @@ import { expect, inject, test } from 'vitest';
 import { connect } from '../../src/client/index.ts';
 import type { CodecOptions } from '../../src/codec/codec-options.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
-import { SEARCH_ATTRIBUTE_TYPES } from '../../src/protocol.ts';
+import { SEARCH_ATTRIBUTE_TYPES } from '../../src/core/protocol.ts';
 import { failWith, hang, scriptedModel } from '../../src/testing/index.ts';
 import { createWorker } from '../../worker/index.ts';
 import { codecWith, DISCREET_SCRIPT, keeper, SECRETS } from './codec-agents.ts';

@@ -1,9 +1,9 @@
 import proto from '@temporalio/proto';
 import { describe, expect, test } from 'vitest';
-import { runHistory } from '../../src/client/run-history.ts';
+import { runHistory } from '../../src/history/run-history.ts';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { failWith, hang, say, scriptedModel, type ScriptedModel, type ScriptEntry } from '../../src/testing/index.ts';
-import { SIGNALS } from '../../src/protocol.ts';
+import { SIGNALS } from '../../src/core/protocol.ts';
 import { callCli } from '../cli/call-cli.ts';
 import { codecWith, DISCREET_SCRIPT, keeper, keysVariable, SECRETS } from './codec-agents.ts';
 import { sharedBundle, Testbed, until } from './testbed.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { ModelRequest } from '../../src/domain/model.ts';
+import type { ModelRequest } from '../../src/core/domain/model/model.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
-import { ACTIVITIES } from '../../src/protocol.ts';
+import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { callTool, failWith, say, scriptedModel, type ScriptEntry, together } from '../../src/testing/index.ts';
 import type { CreateWorkerOptions } from '../../worker/index.ts';
 import { historyOf, Testbed } from './testbed.ts';

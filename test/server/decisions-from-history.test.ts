@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RunHandle } from '../../src/client/index.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
-import { SIGNALS } from '../../src/protocol.ts';
+import { SIGNALS } from '../../src/core/protocol.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../src/testing/index.ts';
 import { search } from './agents.ts';
 import { askColour, mail, refund } from './decision-agents.ts';

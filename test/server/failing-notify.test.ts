@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
 import type { RunHandle } from '../../src/client/index.ts';
-import type { RunningCall } from '../../src/protocol.ts';
+import type { RunningCall } from '../../src/core/protocol.ts';
 import { callTool, say, scriptedModel } from '../../src/testing/index.ts';
 import { callCli } from '../cli/call-cli.ts';
 import { clerk } from './decision-agents.ts';

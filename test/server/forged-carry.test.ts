@@ -1,6 +1,6 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { expect, test } from 'vitest';
-import { isJsonObject, type JsonObject } from '../../src/domain/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
 import { callTool, say, scriptedModel } from '../../src/testing/index.ts';
 import { assistant } from './agents.ts';
 import { clerk } from './decision-agents.ts';

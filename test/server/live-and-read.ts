@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import type { RunHandle } from '../../src/client/index.ts';
-import { readExecution } from '../../src/client/read-run.ts';
-import { RunChain } from '../../src/client/run-chain.ts';
-import { approvalsFrom, statusFrom } from '../../src/client/views.ts';
-import type { Event } from '../../src/domain/event.ts';
-import { type ApprovalsPage, type ContextPage, QUERIES, type StatusView, type StepsPage } from '../../src/protocol.ts';
+import { readExecution } from '../../src/history/read-run.ts';
+import { RunChain } from '../../src/client/read/run-chain.ts';
+import { approvalsFrom, statusFrom } from '../../src/client/read/views.ts';
+import type { Event } from '../../src/core/domain/record/event.ts';
+import { type ApprovalsPage, type ContextPage, QUERIES, type StatusView, type StepsPage } from '../../src/core/protocol.ts';
 import type { Testbed } from './testbed.ts';
 
 /** The ids of events that no model call and no carry names are known to the workflow alone. */

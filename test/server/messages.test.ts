@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { SIGNALS } from '../../src/protocol.ts';
+import { SIGNALS } from '../../src/core/protocol.ts';
 import { hang, say, scriptedModel } from '../../src/testing/index.ts';
 import { assistant } from './agents.ts';
 import { fiveClients } from './five-clients.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { askHuman, defineAgent } from '../../src/index.ts';
 import type { RunHandle } from '../../src/client/index.ts';
-import { SIGNALS, UPDATES } from '../../src/protocol.ts';
+import { SIGNALS, UPDATES } from '../../src/core/protocol.ts';
 import { callTool, say, scriptedModel } from '../../src/testing/index.ts';
 import { historyOf, Testbed, until } from './testbed.ts';
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { contextUpdate, defineAgent, defineTool, withUpdate } from '../../src/index.ts';
 import type { RunHandle } from '../../src/client/index.ts';
-import { AGENT_RUN, SIGNALS, UPDATES } from '../../src/protocol.ts';
+import { AGENT_RUN, SIGNALS, UPDATES } from '../../src/core/protocol.ts';
 import { callTool, say, scriptedModel } from '../../src/testing/index.ts';
 import { historyOf, Testbed, until } from './testbed.ts';
 

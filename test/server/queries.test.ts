@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { afterEach, expect, inject, test } from 'vitest';
 import type { RunHandle } from '../../src/client/index.ts';
-import type { PendingApproval } from '../../src/domain/approval.ts';
-import { ASK_AGAIN, QUERIES, SIGNALS } from '../../src/protocol.ts';
+import type { PendingApproval } from '../../src/core/domain/approvals/approval.ts';
+import { ASK_AGAIN, QUERIES, SIGNALS } from '../../src/core/protocol.ts';
 import { Replayer } from '../../worker/index.ts';
 import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } from './other-processes.ts';
 import { historyOf, Testbed, until } from './testbed.ts';

@@ -2,7 +2,7 @@ import { ApplicationFailure, defaultPayloadConverter, type Payload } from '@temp
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { randomUUID } from 'node:crypto';
 import type { LonghaulClient } from '../../src/client/index.ts';
-import { AGENT_RUN } from '../../src/protocol.ts';
+import { AGENT_RUN } from '../../src/core/protocol.ts';
 import type { Testbed } from './testbed.ts';
 
 /** A payload of these bytes; without an encoding it has no metadata. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openai } from '../../activities/models/index.ts';
 import type { LonghaulPluginOptions } from '../../worker/index.ts';
-import type { ModelClient } from '../../src/domain/model.ts';
+import type { ModelClient } from '../../src/core/domain/model/model.ts';
 import { defineAgent, type Event } from '../../src/index.ts';
 import { chatChunk, says } from '../fakes/openai-answers.ts';
 import { type FakeOpenAI, type Handler, startFakeOpenAI } from '../fakes/openai-server.ts';

@@ -1,6 +1,6 @@
 import type { ApplicationFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
-import { utf8Length } from '../../src/domain/text.ts';
+import { utf8Length } from '../../src/core/domain/content/text.ts';
 import { callTool, say, scriptedModel, together } from '../../src/testing/index.ts';
 import { assistant } from './agents.ts';
 import { clerk } from './decision-agents.ts';

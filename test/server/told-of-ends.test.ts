@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
-import type { RunningCall } from '../../src/protocol.ts';
+import type { RunningCall } from '../../src/core/protocol.ts';
 import { callTool, hang, say, scriptedModel } from '../../src/testing/index.ts';
 import type { EndedNotice } from '../../worker/index.ts';
 import { callCli } from '../cli/call-cli.ts';

@@ -4,7 +4,7 @@ import { connect, type RunHandle } from '../../src/client/index.ts';
 import { ENCRYPTED_ENCODING, KEY_ID } from '../../src/codec/encryption-codec.ts';
 import type { CodecOptions } from '../../src/codec/codec-options.ts';
 import { defineAgent } from '../../src/index.ts';
-import { type ApprovalsPage, QUERIES, scopedName, SIGNALS, UPDATES } from '../../src/protocol.ts';
+import { type ApprovalsPage, QUERIES, scopedName, SIGNALS, UPDATES } from '../../src/core/protocol.ts';
 import { callTool, say, scriptedModel } from '../../src/testing/index.ts';
 import { codecWith } from './codec-agents.ts';
 import { clerk, refund } from './decision-agents.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { errorMessage } from '../../src/domain/error.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { callTool, say, scriptedModel, type ScriptEntry } from '../../src/testing/index.ts';
 import type { CreateWorkerOptions, VersioningBehavior } from '../../worker/index.ts';
@@ -15,7 +15,7 @@ let patchedBundle: Bundle;
 let strandingBundle: Bundle;
 
 beforeAll(async () => {
-  const place = { file: 'workflows/temporal-ports.ts', find: 'callModel: (call) =>' };
+  const place = { file: 'workflows/run/temporal-ports.ts', find: 'callModel: (call) =>' };
   const waiting = (condition: string): string => `callModel: async (call) => (await (${condition} ? sleep(1) : undefined)) ??`;
   const needs = "import { sleep } from '@temporalio/workflow';";
   patchedBundle = await bundleMutated({ ...place, replace: waiting("call.step === 2 && patched('wait-before-step-2')"), needs });

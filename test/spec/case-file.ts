@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { JsonValue } from '../../src/domain/json.ts';
+import type { JsonValue } from '../../src/core/domain/json/json.ts';
 
 const specCaseSchema = z.object({
   id: z.string(),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { JsonValue } from '../../src/domain/json.ts';
+import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import type { SuiteAdapter } from './adapters/adapter.ts';
 import { findSuite } from './adapters/index.ts';
 import { readCaseFiles, type SpecCase } from './case-file.ts';

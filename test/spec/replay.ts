@@ -1,5 +1,5 @@
-import { errorMessage } from '../../src/domain/error.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/domain/json.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { Operation, SuiteAdapter } from './adapters/adapter.ts';
 import type { CaseFile, SpecCase } from './case-file.ts';
 import { match, type MatchMemory, type Mismatch } from './match.ts';

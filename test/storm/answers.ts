@@ -1,6 +1,6 @@
-import type { Decision } from '../../src/domain/approval.ts';
-import { errorMessage, LonghaulError } from '../../src/domain/error.ts';
-import type { DecisionReceipt } from '../../src/protocol.ts';
+import type { Decision } from '../../src/core/domain/approvals/approval.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { DecisionReceipt } from '../../src/core/protocol.ts';
 
 /** A decision as a client sends it. */
 export interface SentDecision {

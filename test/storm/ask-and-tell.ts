@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isAskAgain } from '../../src/client/ask-again.ts';
-import { type ApprovalsPage, type ApproveInput, QUERIES, scopedName, type SendInput, UPDATES } from '../../src/protocol.ts';
+import { isAskAgain } from '../../src/temporal/query-retry.ts';
+import { type ApprovalsPage, type ApproveInput, QUERIES, scopedName, type SendInput, UPDATES } from '../../src/core/protocol.ts';
 
 /** A run, or one inside a workflow of the user, under its key. */
 export interface AskedRun {

@@ -1,5 +1,5 @@
 import type { LonghaulClient } from '../../src/client/index.ts';
-import { errorMessage } from '../../src/domain/error.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
 
 /** More than one execution may ever accept. */
 const MOST_UPDATES = 2_000;

@@ -1,6 +1,6 @@
-import type { Decision } from '../../src/domain/approval.ts';
-import type { Event } from '../../src/domain/event.ts';
-import { outputText } from '../../src/domain/output-text.ts';
+import type { Decision } from '../../src/core/domain/approvals/approval.ts';
+import type { Event } from '../../src/core/domain/record/event.ts';
+import { outputText } from '../../src/core/domain/content/output-text.ts';
 import { type Check, unless } from './check.ts';
 import { callOf, type Effect, effectProblems } from './ledger.ts';
 

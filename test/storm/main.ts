@@ -5,7 +5,7 @@ import { parseOptions, type Part, type StormOptions, USAGE } from './options.ts'
 import type { Outcome } from './outcome.ts';
 import { queriesStorm } from './queries-storm.ts';
 import { type OnStage, withStages } from './stage.ts';
-import { errorMessage } from '../../src/domain/error.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
 
 /**
  * `npm run storm`: what running runs are told under load, and whether every word of it is taken once. Tells its progress

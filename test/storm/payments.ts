@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LonghaulClient } from '../../src/client/index.ts';
-import { errorMessage } from '../../src/domain/error.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { atOnce } from './at-once.ts';
 
 /** Decisions that are on their way at once, each of them twice. */

@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LonghaulClient } from '../../src/client/index.ts';
-import { queryRun } from '../../src/client/run-queries.ts';
-import { errorMessage } from '../../src/domain/error.ts';
-import { type ContextPage, QUERIES } from '../../src/protocol.ts';
+import { queryRun } from '../../src/client/read/query-run.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { type ContextPage, QUERIES } from '../../src/core/protocol.ts';
 import { seeded } from '../crash/random-kills.ts';
 import { atOnce } from './at-once.ts';
 import { readEffects } from './ledger.ts';

@@ -1,6 +1,6 @@
-import { isToolCall, type ToolCall } from '../../src/domain/content.ts';
-import type { ModelClient, ModelRequest, ModelResponse, RawToolCall } from '../../src/domain/model.ts';
-import { outputText } from '../../src/domain/output-text.ts';
+import { isToolCall, type ToolCall } from '../../src/core/domain/content/content.ts';
+import type { ModelClient, ModelRequest, ModelResponse, RawToolCall } from '../../src/core/domain/model/model.ts';
+import { outputText } from '../../src/core/domain/content/output-text.ts';
 
 /** What the first message of the talker says, as JSON. */
 export interface TalkerInput {

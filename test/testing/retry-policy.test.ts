@@ -1,6 +1,6 @@
 import { ApplicationFailure, type RetryPolicy, TimeoutFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { failureAsSent, type SentFailure } from '../../src/testing/memory/as-sent.ts';
+import { failureAsSent, type SentFailure } from '../../src/testing/memory/payload-round-trip.ts';
 import { retryAfter, type Retry } from '../../src/testing/memory/retry-policy.ts';
 
 const after = (policy: RetryPolicy, attempt: number, failure: SentFailure, leftMs = Infinity): Retry =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ModelCallContext, ModelRequest } from '../../src/domain/model.ts';
-import { FINAL_ANSWER } from '../../src/domain/tool-text.ts';
+import type { ModelCallContext, ModelRequest } from '../../src/core/domain/model/model.ts';
+import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
 import { callTool, failWith, hang, malformed, say, scriptedModel, structured, together } from '../../src/testing/index.ts';
 
 const request: ModelRequest = { model: 'm', instructions: [], conversation: [], tools: [], settings: {} };

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { newStep, newToolCallRecord } from '../../src/domain/step.ts';
-import { newRunState } from '../../src/loop/run-state.ts';
-import { currentDetails } from '../../workflows/current-details.ts';
-import { testSnapshot } from '../loop/snapshot.ts';
+import { newStep, newToolCallRecord } from '../../src/core/domain/record/step.ts';
+import { newRunState } from '../../src/core/loop/state/run-state.ts';
+import { currentDetails } from '../../workflows/visibility/current-details.ts';
+import { testSnapshot } from '../core/loop/snapshot.ts';
 
 const AT = '2023-11-14T22:13:20.000Z';
 

@@ -1,18 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { answerQuery, QUERY_KINDS } from '../../src/answers/queries.ts';
-import { errorMessage } from '../../src/domain/error.ts';
-import type { JsonObject, JsonValue } from '../../src/domain/json.ts';
-import type { RunResultFields } from '../../src/domain/run-result.ts';
-import { isTerminal } from '../../src/domain/run-status.ts';
-import { closeRun } from '../../src/loop/close-run.ts';
-import type { RunPorts } from '../../src/loop/ports.ts';
-import { quietPorts } from '../../src/loop/quiet-ports.ts';
-import { runLoop } from '../../src/loop/run-loop.ts';
-import { type CheckedStart, checkStart } from '../../workflows/run-start.ts';
-import { currentDetails } from '../../workflows/current-details.ts';
-import { call, called, returned, said } from '../loop/fake-ports.ts';
-import { changedAt, HOSTILE, idleCarry, NOW, type Path, placesIn, waitingCarry } from '../schema/forged-carry.ts';
+import { answerQuery, QUERY_KINDS } from '../../src/core/queries/queries.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
+import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
+import { isTerminal } from '../../src/core/domain/run/run-status.ts';
+import { closeRun } from '../../src/core/loop/close-run.ts';
+import type { RunPorts } from '../../src/core/loop/ports.ts';
+import { quietPorts } from '../../src/core/loop/quiet-ports.ts';
+import { runLoop } from '../../src/core/loop/run-loop.ts';
+import { type CheckedStart, checkStart } from '../../workflows/run/run-start.ts';
+import { currentDetails } from '../../workflows/visibility/current-details.ts';
+import { call, called, returned, said } from '../core/loop/fake-ports.ts';
+import { changedAt, HOSTILE, idleCarry, NOW, type Path, placesIn, waitingCarry } from '../core/wire-schemas/forged-carry.ts';
 
 function started(carry: JsonValue, isContinued = true): CheckedStart {
   return checkStart({ carry }, { runId: 'run-1', startedAt: NOW, isContinued });

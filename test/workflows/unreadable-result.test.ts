@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { modelFailure, toolFailure } from '../../src/activity-outcome.ts';
-import { unreadable } from '../../src/domain/unreadable.ts';
-import { outcomeOf } from '../../workflows/perform.ts';
-import { testTool } from '../loop/snapshot.ts';
+import { modelFailure, toolFailure } from '../../src/core/activity-requests/activity-outcome.ts';
+import { unreadable } from '../../src/core/domain/json/unreadable.ts';
+import { outcomeOf } from '../../workflows/run/schedule-activity.ts';
+import { testTool } from '../core/loop/snapshot.ts';
 
 const returned = (output: unknown): never => expect.fail(`it was taken for ${JSON.stringify(output)}`);
 const result = unreadable('the data of the payload is not JSON');

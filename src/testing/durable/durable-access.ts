@@ -1,5 +1,5 @@
 import type { RunHandle } from '../../client/run-handle.ts';
-import type { RunAccess } from '../stage/run-access.ts';
+import type { RunAccess } from '../harness/run-access.ts';
 
 /** How what is said comes to a run on a server: as from any client. */
 export function durableAccess(run: RunHandle<unknown>): RunAccess {

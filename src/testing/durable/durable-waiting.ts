@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunHandle } from '../../client/run-handle.ts';
-import type { ApprovalView } from '../../domain/approval.ts';
-import { isToolCall } from '../../domain/content.ts';
-import type { Event } from '../../domain/event.ts';
-import { type Attendant, waitsForNobody } from '../stage/attendant.ts';
+import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
+import { isToolCall } from '../../core/domain/content/content.ts';
+import type { Event } from '../../core/domain/record/event.ts';
+import { type Attendant, waitsForNobody } from '../harness/approval-driver.ts';
 
 /** How often a run is looked at, in milliseconds: at once where something happens, seldom where nothing does. */
 const SHORTEST_PAUSE_MS = 15;

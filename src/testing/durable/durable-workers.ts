@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createWorker, type CreateWorkerOptions, type LonghaulWorker } from '../../../worker/create-worker.ts';
-import { type Cable, layCable } from './cable.ts';
+import { type Cable, layCable } from './tcp-proxy.ts';
 
 /** What the workers of a test are made of. */
 export interface DurableWorkersOptions {

@@ -2,9 +2,9 @@ import type { WorkflowClientInterceptor } from '@temporalio/client';
 import type { WorkerInterceptors } from '@temporalio/worker';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DurableTestOptions } from '../durable-test-options.ts';
-import type { Stage } from '../stage/stage.ts';
-import { stagedActivities } from '../stage/staged-activity.ts';
-import type { WorkerParts } from '../stage/worker-parts.ts';
+import type { Stage } from '../harness/harness.ts';
+import { stagedActivities } from '../harness/harness-activity.ts';
+import type { WorkerParts } from '../harness/worker-parts.ts';
 import type { DurableWorkersOptions } from './durable-workers.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 

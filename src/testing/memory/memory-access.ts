@@ -1,9 +1,9 @@
-import { type ErrorCode, LonghaulError } from '../../domain/error.ts';
-import { plainLimits } from '../../domain/limit-options.ts';
-import type { RaiseInput, SendInput, UPDATES } from '../../protocol.ts';
-import { refuseUpdate, takeUpdate } from '../../receive/requests.ts';
-import type { RunAccess } from '../stage/run-access.ts';
-import { asSent } from './as-sent.ts';
+import { type ErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
+import { plainLimits } from '../../core/domain/agent/limit-options.ts';
+import type { RaiseInput, SendInput, UPDATES } from '../../core/protocol.ts';
+import { refuseUpdate, takeUpdate } from '../../core/handlers/requests.ts';
+import type { RunAccess } from '../harness/run-access.ts';
+import { asSent } from './payload-round-trip.ts';
 import type { MemoryRun } from './memory-run.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

@@ -1,5 +1,5 @@
-import type { ActivityCall } from '../../calls/activity-call.ts';
-import type { Perform } from '../../calls/calling-ports.ts';
+import type { ActivityCall } from '../../core/activity-requests/activity-call.ts';
+import type { Perform } from '../../core/activity-requests/calling-ports.ts';
 import { type ActivitySurroundings, ScheduledActivity } from './scheduled-activity.ts';
 
 /** How long calls that nobody waits for any more may take to end, in real milliseconds. */

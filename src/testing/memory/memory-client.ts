@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AskedRun } from '../../answers/asked-run.ts';
-import { answerQuery } from '../../answers/queries.ts';
-import { QUERIES } from '../../protocol.ts';
-import { asSent } from './as-sent.ts';
+import type { AskedRun } from '../../core/queries/asked-run.ts';
+import { answerQuery } from '../../core/queries/queries.ts';
+import { QUERIES } from '../../core/protocol.ts';
+import { asSent } from './payload-round-trip.ts';
 
 /** The client that activities ask their run with. `slowMs`: how long it takes to answer. */
 export function memoryClient(run: () => AskedRun, slowMs: () => number): Client {

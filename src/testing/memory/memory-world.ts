@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { RuntimeOptions } from '../../../activities/create-runtime.ts';
-import type { RunResultFields } from '../../domain/run-result.ts';
-import { approvalViews } from '../../loop/approval-view.ts';
-import type { RunInput } from '../../protocol.ts';
+import type { RunResultFields } from '../../core/domain/run/run-result.ts';
+import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
+import type { RunInput } from '../../core/protocol.ts';
 import type { Decide } from '../decisions.ts';
-import { Attendant, waitsForNobody } from '../stage/attendant.ts';
-import type { Stage } from '../stage/stage.ts';
-import { stagedActivities } from '../stage/staged-activity.ts';
+import { Attendant, waitsForNobody } from '../harness/approval-driver.ts';
+import type { Stage } from '../harness/harness.ts';
+import { stagedActivities } from '../harness/harness-activity.ts';
 import { memoryAccess } from './memory-access.ts';
 import { MemoryActivities } from './memory-activities.ts';
 import { memoryClient } from './memory-client.ts';

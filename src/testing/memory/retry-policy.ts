@@ -1,6 +1,6 @@
 import { ApplicationFailure, type RetryPolicy, type TemporalFailure, TimeoutFailure } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
-import type { SentFailure } from './as-sent.ts';
+import type { SentFailure } from './payload-round-trip.ts';
 
 /** What a server does where an activity says nothing. */
 const DEFAULTS = { initialInterval: 1_000, backoffCoefficient: 2, maximumAttempts: Infinity } as const;

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { runInput } from '../../client/run-input.ts';
+import { runInput } from '../../client/start/run-input.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
-import { UsageError } from '../../domain/error.ts';
-import { RunResult } from '../../domain/run-result.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import { RunResult } from '../../core/domain/run/run-result.ts';
 import { effectsLedger } from '../effects-ledger.ts';
 import { faultText } from '../faults.ts';
-import { assertPlayed } from '../stage/assert-played.ts';
-import { Stage } from '../stage/stage.ts';
-import { withinTime } from '../stage/within-time.ts';
-import { workerParts } from '../stage/worker-parts.ts';
+import { assertPlayed } from '../harness/assert-played.ts';
+import { Stage } from '../harness/harness.ts';
+import { withinTime } from '../harness/within-time.ts';
+import { workerParts } from '../harness/worker-parts.ts';
 import type { TestedRun, TestOptions } from '../tested-run.ts';
 import { MemoryWorld } from './memory-world.ts';
 

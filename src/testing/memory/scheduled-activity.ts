@@ -11,8 +11,8 @@ import {
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { setTimeout as realDelay } from 'node:timers/promises';
-import type { ActivityCall } from '../../calls/activity-call.ts';
-import { asSent, failureAsSent, type SentFailure } from './as-sent.ts';
+import type { ActivityCall } from '../../core/activity-requests/activity-call.ts';
+import { asSent, failureAsSent, type SentFailure } from './payload-round-trip.ts';
 import type { MemoryWorker } from './memory-worker.ts';
 import { retryAfter } from './retry-policy.ts';
 import type { VirtualTime } from './virtual-time.ts';

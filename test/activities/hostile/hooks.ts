@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { createActivities } from '../../../activities/index.ts';
-import { SecretVault } from '../../../activities/secret-vault.ts';
+import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
 import type { ArchiveSink } from '../../../src/archive/archive-sink.ts';
 import { resource } from '../../../src/define/resource.ts';
-import type { DecidedCall, PendingApproval } from '../../../src/domain/approval.ts';
-import type { Folded } from '../../../src/domain/window.ts';
+import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals/approval.ts';
+import type { Folded } from '../../../src/core/domain/record/window.ts';
 import { defineAgent, defineTool, type ToolOptions } from '../../../src/index.ts';
 import type { PayloadStore } from '../../../src/payload-store/payload-store.ts';
-import { ACTIVITIES, QUERIES, type RunToolInput } from '../../../src/protocol.ts';
+import { ACTIVITIES, QUERIES, type RunToolInput } from '../../../src/core/protocol.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 import { activityWorld, type WorldOptions } from '../activity-world.ts';

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { lastWords } from '../../../activities/mcp/last-words.ts';
+import { lastWords } from '../../../activities/mcp/stderr-tail.ts';
 
 /** The last words of a process that has written these pieces. */
 async function said(...pieces: string[]): Promise<string[]> {

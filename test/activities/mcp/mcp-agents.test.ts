@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { approvalTerms } from '../../../activities/approval-terms.ts';
+import { approvalTerms } from '../../../activities/model-calls/approval-requirements.ts';
 import { McpConnection } from '../../../activities/mcp/mcp-connection.ts';
 import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
-import { resolveAgentActivity } from '../../../activities/resolve-agent.ts';
-import { runToolActivity } from '../../../activities/run-tool.ts';
-import { SecretVault } from '../../../activities/secret-vault.ts';
-import type { AgentSnapshot } from '../../../src/domain/agent-snapshot.ts';
-import { LonghaulError } from '../../../src/domain/error.ts';
+import { resolveAgentActivity } from '../../../activities/agents/resolve-agent.ts';
+import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
+import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
+import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
+import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
 import { type AgentOptions, defineAgent, defineTool, mcpServer, type McpServerOptions } from '../../../src/index.ts';
-import type { RunToolInput } from '../../../src/protocol.ts';
+import type { RunToolInput } from '../../../src/core/protocol.ts';
 import { activityWorld, type World, type WorldOptions } from '../activity-world.ts';
 import { MemoryServer, type MemoryTool } from './memory-server.ts';
 

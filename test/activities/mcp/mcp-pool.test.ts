@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { McpConnection, type McpRequest } from '../../../activities/mcp/mcp-connection.ts';
 import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
-import type { McpServerDefinition } from '../../../src/define/mcp-definition.ts';
-import { mcpServer } from '../../../src/define/mcp-server.ts';
+import type { McpServerDefinition } from '../../../src/define/mcp/mcp-definition.ts';
+import { mcpServer } from '../../../src/define/mcp/mcp-server.ts';
 import { until } from '../../server/until.ts';
 import { MemoryServer } from './memory-server.ts';
 

@@ -4,10 +4,10 @@ import type { McpOutcome } from '../../../activities/mcp/call-outcome.ts';
 import { mcpToolDefinition, type PinnedTool } from '../../../activities/mcp/mcp-tool.ts';
 import type { McpRequest } from '../../../activities/mcp/mcp-connection.ts';
 import type { McpPool } from '../../../activities/mcp/mcp-pool.ts';
-import { UnknownOutcome } from '../../../activities/unknown-outcome.ts';
-import { mcpServer, type McpServerOptions } from '../../../src/define/mcp-server.ts';
+import { UnknownOutcome } from '../../../activities/tool-calls/unknown-outcome.ts';
+import { mcpServer, type McpServerOptions } from '../../../src/define/mcp/mcp-server.ts';
 import { isToolFailure } from '../../../src/define/tool-failure.ts';
-import type { JsonObject } from '../../../src/domain/json.ts';
+import type { JsonObject } from '../../../src/core/domain/json/json.ts';
 import { fakeContext } from '../../fakes/run-context.ts';
 
 const tools: Tool[] = [{ name: 'deals/get', inputSchema: { type: 'object', properties: { id: { type: 'number' } }, required: ['id'] } }];

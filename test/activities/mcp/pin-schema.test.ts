@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { pinSchema } from '../../../activities/mcp/pin-schema.ts';
-import type { JsonObject } from '../../../src/domain/json.ts';
-import { checkJson } from '../../../src/schema/check-json-schema.ts';
+import type { JsonObject } from '../../../src/core/domain/json/json.ts';
+import { checkJson } from '../../../src/core/json-schema/check-json-schema.ts';
 
 /** The problems of arguments, by the schema as it is pinned. */
 function problems(schema: JsonObject, args: JsonObject): string[] {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CHAT_USAGE, chatChunk } from '../../fakes/openai-answers.ts';
 import type { Handler } from '../../fakes/openai-server.ts';
-import type { UsageStats } from '../../../src/domain/usage.ts';
+import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
 import { fakeProvider } from './asking.ts';
 
 const { ask, askInVain } = fakeProvider();

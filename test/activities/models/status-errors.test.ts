@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ERROR_CODES } from '../../../src/domain/error.ts';
+import { ERROR_CODES } from '../../../src/core/domain/errors/error.ts';
 import { fakeProvider } from './asking.ts';
 
 const { server, askInVain } = fakeProvider();

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../src/domain/json.ts';
+import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { SpecCase } from '../case-file.ts';
 
 /**

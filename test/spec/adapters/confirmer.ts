@@ -1,7 +1,7 @@
-import type { PendingApproval } from '../../../src/domain/approval.ts';
-import type { JsonObject, JsonValue } from '../../../src/domain/json.ts';
-import { approve, reject } from '../../../src/receive/decision.ts';
-import type { Receiver } from '../../../src/receive/receiver.ts';
+import type { PendingApproval } from '../../../src/core/domain/approvals/approval.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import { approve, reject } from '../../../src/core/handlers/decision.ts';
+import type { Receiver } from '../../../src/core/handlers/receiver.ts';
 import { list, object, text } from './fields.ts';
 
 /** Gives a run the `confirmations` of a case, as decisions that come to it from outside. */

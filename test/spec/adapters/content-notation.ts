@@ -1,7 +1,7 @@
-import type { ContentItem, ContentPart } from '../../../src/domain/content.ts';
-import type { Event } from '../../../src/domain/event.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/domain/json.ts';
-import { outputText } from '../../../src/domain/output-text.ts';
+import type { ContentItem, ContentPart } from '../../../src/core/domain/content/content.ts';
+import type { Event } from '../../../src/core/domain/record/event.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
+import { outputText } from '../../../src/core/domain/content/output-text.ts';
 import { number, text } from './fields.ts';
 
 /** A content item of a case with its keys renamed and nothing else changed. */

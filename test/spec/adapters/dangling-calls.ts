@@ -1,7 +1,7 @@
-import { type ContentItem, isToolCall, type Message, type Role, type ToolResult } from '../../../src/domain/content.ts';
-import { patchDangling } from '../../../src/domain/dangling.ts';
-import type { JsonObject, JsonValue } from '../../../src/domain/json.ts';
-import type { ConversationEvent } from '../../../src/domain/model.ts';
+import { type ContentItem, isToolCall, type Message, type Role, type ToolResult } from '../../../src/core/domain/content/content.ts';
+import { patchDangling } from '../../../src/core/domain/record/dangling.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
 import { parseToolCall } from '../../../src/model/parse-tool-call.ts';
 import type { SuiteAdapter } from './adapter.ts';
 import { list, object, text } from './fields.ts';

@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { buildChatMessages } from '../../../activities/models/chat-messages.ts';
-import { newEvent } from '../../../src/domain/event.ts';
-import { addEvent, type ExecutionContext, incrementStep, newExecutionContext, setState } from '../../../src/domain/execution-context.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/domain/json.ts';
+import { buildChatMessages } from '../../../activities/models/openai/chat-messages.ts';
+import { newEvent } from '../../../src/core/domain/record/event.ts';
+import {
+  addEvent,
+  type ExecutionContext,
+  incrementStep,
+  newExecutionContext,
+  setState,
+} from '../../../src/core/domain/record/execution-context.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 import { contentItemSchema } from '../../../src/schema/content-schema.ts';
 import type { SuiteAdapter } from './adapter.ts';
 import { runAgentCase } from './agent-run.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/domain/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 
 /** The value as an object; an input that is none is a mistake in the case. */
 export function object(value: JsonValue | undefined): JsonObject {

@@ -1,8 +1,8 @@
-import { newRunState } from '../../../src/loop/run-state.ts';
-import { limitReached } from '../../../src/loop/limits.ts';
-import { applyOperations } from '../../../src/domain/context-update.ts';
-import type { JsonObject } from '../../../src/domain/json.ts';
-import { addReported, type AggregatedUsage, noUsage } from '../../../src/domain/usage.ts';
+import { newRunState } from '../../../src/core/loop/state/run-state.ts';
+import { limitReached } from '../../../src/core/loop/limits/limits.ts';
+import { applyOperations } from '../../../src/core/domain/record/context-update.ts';
+import type { JsonObject } from '../../../src/core/domain/json/json.ts';
+import { addReported, type AggregatedUsage, noUsage } from '../../../src/core/domain/model/usage.ts';
 import { newSnapshot } from '../../fakes/snapshot.ts';
 import type { SuiteAdapter } from './adapter.ts';
 import { list, number, object } from './fields.ts';

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../../src/domain/json.ts';
-import { checkJson, type JsonProblem } from '../../../src/schema/check-json-schema.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import { checkJson, type JsonProblem } from '../../../src/core/json-schema/check-json-schema.ts';
 import { object } from './fields.ts';
 
 /** The operation `tool.validate`: arguments against a schema. */

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../../src/domain/json.ts';
-import { TERMINAL_STATUSES } from '../../../src/domain/run-status.ts';
-import { addUsage, noUsage } from '../../../src/domain/usage.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import { TERMINAL_STATUSES } from '../../../src/core/domain/run/run-status.ts';
+import { addUsage, noUsage } from '../../../src/core/domain/model/usage.ts';
 import { parseToolCall } from '../../../src/model/parse-tool-call.ts';
 import type { SuiteAdapter } from './adapter.ts';
 import { list, object } from './fields.ts';

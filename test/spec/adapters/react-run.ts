@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { buildChatMessages } from '../../../activities/models/chat-messages.ts';
+import { buildChatMessages } from '../../../activities/models/openai/chat-messages.ts';
 import { defineAgent } from '../../../src/define/define-agent.ts';
 import { defineTool } from '../../../src/define/define-tool.ts';
 import { toolOutput } from '../../../src/define/tool-output.ts';
 import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/domain/json.ts';
-import type { ModelRequest } from '../../../src/domain/model.ts';
-import { RunResult } from '../../../src/domain/run-result.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
+import { RunResult } from '../../../src/core/domain/run/run-result.ts';
 import { list, number, object, text } from './fields.ts';
 import { runInProcess, type FinishedRun } from './in-process-run.ts';
 import { toTheirResult } from './result-notation.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { RunResult } from '../../../src/domain/run-result.ts';
-import type { JsonObject, JsonValue } from '../../../src/domain/json.ts';
-import { newRunResult } from '../../../src/domain/new-run-result.ts';
-import { outputText } from '../../../src/domain/output-text.ts';
-import { TERMINAL_STATUSES, type TerminalStatus } from '../../../src/domain/run-status.ts';
-import { hasToolCalls, newStep, newToolCallRecord, type StepResult, type ToolCallRecord } from '../../../src/domain/step.ts';
-import { type AggregatedUsage, noUsage, type UsageStats } from '../../../src/domain/usage.ts';
+import type { RunResult } from '../../../src/core/domain/run/run-result.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import { newRunResult } from '../../../src/core/domain/run/new-run-result.ts';
+import { outputText } from '../../../src/core/domain/content/output-text.ts';
+import { TERMINAL_STATUSES, type TerminalStatus } from '../../../src/core/domain/run/run-status.ts';
+import { hasToolCalls, newStep, newToolCallRecord, type StepResult, type ToolCallRecord } from '../../../src/core/domain/record/step.ts';
+import { type AggregatedUsage, noUsage, type UsageStats } from '../../../src/core/domain/model/usage.ts';
 import { toOurPart } from './content-notation.ts';
 import { list, number, object, text } from './fields.ts';
 

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonValue } from '../../../src/domain/json.ts';
-import { unknownTool } from '../../../src/domain/tool-text.ts';
+import { isJsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
+import { unknownTool } from '../../../src/core/domain/content/tool-text.ts';
 
 /** How the systems say that a tool is unknown. One wording is kept, the others are accepted here. */
 const UNKNOWN_TOOL = [/^Tool '(.+)' not found$/, /^Tool not found: (.+)$/];

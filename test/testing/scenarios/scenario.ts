@@ -3,10 +3,10 @@ import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import type { AgentOptions } from '../../../src/define/agent-options.ts';
 import { defineAgent } from '../../../src/define/define-agent.ts';
 import { defineTool } from '../../../src/define/define-tool.ts';
-import type { ToolPolicyOptions } from '../../../src/define/tool-policy-options.ts';
+import type { ToolPolicyOptions } from '../../../src/define/options/tool-policy-options.ts';
 import type { Resources, RunContext } from '../../../src/define/run-context.ts';
 import type { AnyTool } from '../../../src/define/tool-definition.ts';
-import type { TerminalStatus } from '../../../src/domain/run-status.ts';
+import type { TerminalStatus } from '../../../src/core/domain/run/run-status.ts';
 import {
   type EffectsLedger,
   type ExpectedLine,

@@ -1,0 +1,104 @@
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import { parseDeps } from '../../src/define/options/parse-deps.ts';
+import { type ErrorCode, UsageError } from '../../src/core/domain/errors/error.ts';
+import type { JsonObject } from '../../src/core/domain/json/json.ts';
+import { knownText, type MissingThing } from '../../src/core/domain/errors/missing.ts';
+import type { ModelClient } from '../../src/core/domain/model/model.ts';
+import { MissingHere } from '../attempts/missing-here.ts';
+
+/** The agents and model providers of a worker, by name. */
+export class AgentRegistry {
+  readonly #agents = new Map<string, AnyAgent>();
+  readonly #providers: Map<string, ModelClient>;
+
+  /** Throws a UsageError for two agents of one name and for an agent whose provider is missing. */
+  constructor(agents: readonly AnyAgent[], providers: Readonly<Record<string, ModelClient>>) {
+    this.#providers = new Map(Object.entries(providers));
+    for (const agent of agents) {
+      if (this.#agents.has(agent.name)) throw new UsageError(`two agents are named "${agent.name}": give each its own name`);
+      this.#agents.set(agent.name, agent);
+      for (const model of [agent.model, agent.window.summaryModel ?? agent.model]) {
+        if (this.#providers.has(providerOf(model))) continue;
+        throw new UsageError(
+          `agent "${agent.name}" uses model "${model}", but the worker has no provider "${providerOf(model)}" (it has: ${list(this.#providers)}): add it to "providers"`,
+        );
+      }
+    }
+  }
+
+  /** The names of all tools of all agents. */
+  get toolNames(): string[] {
+    return [...new Set([...this.#agents.values()].flatMap((agent) => agent.tools.map((tool) => tool.name)))];
+  }
+
+  /** Some agent has tools whose names are not known before a run starts. */
+  get hasMcpServers(): boolean {
+    return [...this.#agents.values()].some(({ mcp = [] }) => mcp.length > 0);
+  }
+
+  /** Throws `unknown_agent` with the known names. */
+  agent(name: string): AnyAgent {
+    const agent = this.#agents.get(name);
+    if (agent !== undefined) return agent;
+    throw missing('unknown_agent', `No agent "${name}" is registered in this worker`, {
+      kind: 'agent',
+      name,
+      known: [...this.#agents.keys()],
+    });
+  }
+
+  /** The model client for `provider/model`. Throws `unknown_provider` with the known names. */
+  provider(model: string): ModelClient {
+    const provider = this.#providers.get(providerOf(model));
+    if (provider !== undefined) return provider;
+    const thing: MissingThing = { kind: 'provider', name: providerOf(model), known: [...this.#providers.keys()] };
+    throw missing('unknown_provider', `No provider "${thing.name}" for model "${model}" in this worker`, thing);
+  }
+
+  /** The tool as this worker has it, or undefined where agent or tool are gone since the run began. */
+  tool(agentName: string, toolName: string): AnyTool | undefined {
+    return this.#agents.get(agentName)?.tools.find((tool) => tool.name === toolName);
+  }
+
+  /** The MCP server as this worker has it, or undefined where agent or server are gone since the run began. */
+  mcpServer(agentName: string, serverName: string): McpServerDefinition | undefined {
+    return this.#agents.get(agentName)?.mcp?.find((server) => server.name === serverName);
+  }
+
+  /** The failure of a call whose tool, or whose MCP server, this worker does not have. */
+  missingTool(agentName: string, toolName: string, serverName?: string): MissingHere {
+    const agent = this.#agents.get(agentName);
+    const known = serverName === undefined ? agent?.tools.map(({ name }) => name) : agent?.mcp?.map(({ name }) => name);
+    const kind = serverName === undefined ? 'tool' : 'MCP server';
+    const name = serverName ?? toolName;
+    return missing('unknown_tool', `No ${kind} "${name}" of agent "${agentName}" in this worker`, { kind, name, known: known ?? [] });
+  }
+
+  /** Deps as the agent's schema sees them (defaults filled in), or as they are where this worker lacks the agent. */
+  deps(agentName: string, deps: JsonObject): unknown {
+    const agent = this.#agents.get(agentName);
+    return agent === undefined ? deps : parseDeps(agent, deps);
+  }
+
+  /** The zod schema of the agent's output, where this worker has the agent. */
+  outputZod(agentName: string): NonNullable<AnyAgent['output']>['zod'] | undefined {
+    return this.#agents.get(agentName)?.output?.zod;
+  }
+}
+
+function missing(code: ErrorCode, what: string, thing: MissingThing): MissingHere {
+  const here = new MissingHere(code, what, thing);
+  here.message = `${what}. ${knownText(here.missing)}`;
+  return here;
+}
+
+/** What stands before the first slash. */
+function providerOf(model: string): string {
+  return model.slice(0, Math.max(0, model.indexOf('/')));
+}
+
+function list(map: ReadonlyMap<string, unknown>): string {
+  return [...map.keys()].map((name) => `"${name}"`).join(', ') || 'none';
+}

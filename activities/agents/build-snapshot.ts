@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AgentSnapshot, OutputSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import type { ContinueAsNewThresholds } from '../../src/core/domain/run/continue-as-new.ts';
+import { canonicalJson, type JsonValue } from '../../src/core/domain/json/json.ts';
+import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
+import type { PriceTable } from '../../src/model/prices.ts';
+import { requireNamedTools } from './require-named-tools.ts';
+import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
+import { windowPolicy } from './window-policy.ts';
+
+/** What a snapshot needs beside the agent's definition. */
+export interface SnapshotCircumstances extends LimitOverrides {
+  /** The agent's instructions, resolved for the deps of this run. */
+  instructions: string[];
+  capabilities: ModelCapabilities;
+  /** Milliseconds between two heartbeats. */
+  heartbeatMs: number;
+  /** The namespace has Longhaul's search attributes for agent and status. */
+  searchAttributes: boolean;
+  /** The namespace has the search attribute for what a run waits for. */
+  waitingForAttribute?: boolean;
+  /** The words that the run was started with. */
+  tags?: readonly string[] | undefined;
+  /** The namespace has the search attribute for them. */
+  tagAttribute?: boolean;
+  /** Where the worker sets its own. */
+  continueAsNew?: ContinueAsNewThresholds | undefined;
+  /** The run moves to the current build of its worker where it continues as new. */
+  upgradeOnContinueAsNew?: boolean;
+  /** The tools of the agent's MCP servers. */
+  mcpTools?: readonly ToolSnapshot[];
+  /** The worker has an archive. */
+  archive?: boolean;
+  /** The worker checks who decides. */
+  authorize?: boolean;
+  /** The worker tells somebody when something waits. */
+  notify?: boolean;
+  /** The worker tells somebody when a run has ended. */
+  notifyEnded?: boolean;
+  /** Prices that the worker knows better than the list. */
+  prices?: PriceTable | undefined;
+}
+
+/**
+ * The agent as plain JSON, pinned for one run. Its digest names the same content wherever it is computed. Throws
+ * `invalid_input` and `invalid_agent` for limits that could not hold, and for tools that the agent names and does not have.
+ */
+export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstances): AgentSnapshot {
+  const { instructions, capabilities, heartbeatMs, searchAttributes, continueAsNew } = circumstances;
+  const output = outputSnapshot(agent, capabilities);
+  const tools = [...agent.tools.map(toolSnapshot), ...(circumstances.mcpTools ?? [])];
+  requireNamedTools(agent, tools);
+  const limits = snapshotLimits(agent, circumstances, tools);
+  const prices = snapshotPrices(agent, limits, circumstances.prices);
+  const content: Omit<AgentSnapshot, 'digest'> = {
+    version: 1,
+    name: agent.name,
+    instructions,
+    model: agent.model,
+    tools,
+    parallel: agent.parallel,
+    settings: agent.settings,
+    ...(output === undefined ? {} : { output }),
+    ...(agent.depsSchema === undefined ? {} : { deps: agent.depsSchema }),
+    ...(agent.onUnknownOutcome === 'ask' ? { onUnknownOutcome: 'ask' as const } : {}),
+    limits,
+    timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts },
+    ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
+    ...(circumstances.authorize ? { authorize: true as const } : {}),
+    ...(circumstances.notify ? { notify: true as const } : {}),
+    ...(circumstances.notifyEnded ? { notifyEnded: true as const } : {}),
+    ...(prices === undefined ? {} : { prices }),
+    window: windowPolicy(agent, capabilities),
+    ...(continueAsNew === undefined ? {} : { continueAsNew }),
+    ...(circumstances.archive ? { archive: true } : {}),
+    ...(circumstances.upgradeOnContinueAsNew ? { upgradeOnContinueAsNew: true as const } : {}),
+    searchAttributes,
+    ...(circumstances.waitingForAttribute ? { waitingForAttribute: true as const } : {}),
+    ...tagged(circumstances),
+  };
+  return { ...content, digest: snapshotDigest(content) };
+}
+
+/** A run without tags has none of it. */
+function tagged({ tags = [], tagAttribute }: SnapshotCircumstances): Pick<AgentSnapshot, 'tags' | 'tagAttribute'> {
+  if (tags.length === 0) return {};
+  return { tags: [...tags], ...(tagAttribute ? { tagAttribute } : {}) };
+}
+
+/** 132 bits in base64url: every activity input names the snapshot by it, so it is kept short. */
+const DIGEST_LENGTH = 22;
+
+/** The start of a SHA-256 over the canonical JSON of everything but the digest itself. */
+function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
+  const plain = JSON.parse(JSON.stringify(content)) as JsonValue;
+  return createHash('sha256').update(canonicalJson(plain)).digest('base64url').slice(0, DIGEST_LENGTH);
+}
+
+function toolSnapshot(tool: AnyTool): ToolSnapshot {
+  const { approval, answer } = tool;
+  return {
+    name: tool.name,
+    description: tool.description,
+    parameters: tool.providerSchema,
+    strict: tool.strict,
+    schema: tool.schema,
+    parallel: tool.parallel,
+    ...tool.policy,
+    maxResultBytes: tool.maxResultBytes,
+    ...(approval === undefined ? {} : { approval: { ...approval, when: approval.when === 'always' ? 'always' : 'predicate' } }),
+    ...(answer === undefined ? {} : { answer }),
+  };
+}
+
+function outputSnapshot(agent: AnyAgent, capabilities: ModelCapabilities): OutputSnapshot | undefined {
+  if (agent.output === undefined) return undefined;
+  const { schema, providerSchema, strict, mode, maxRetries } = agent.output;
+  return { mode: mode ?? (capabilities.structuredOutput ? 'schema' : 'final_answer'), schema, providerSchema, strict, maxRetries };
+}

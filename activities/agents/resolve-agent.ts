@@ -1,0 +1,96 @@
+import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import { parseDeps } from '../../src/define/options/parse-deps.ts';
+import { withOverrides } from '../../src/define/options/with-overrides.ts';
+import { RESERVED_NAMES } from '../../src/define/options/reserved-names.ts';
+import { type DataView, QUERIES, type ResolveAgentInput } from '../../src/core/protocol.ts';
+import { attempt } from '../attempts/attempt.ts';
+import { buildSnapshot } from './build-snapshot.ts';
+import { checkSnapshotSize } from './check-snapshot-size.ts';
+import { failingAs } from '../failures/failure.ts';
+import { listMcpTools } from '../mcp/list-tools.ts';
+import { queryRun } from '../run-queries/run-access.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+
+/** The run's first activity: the agent by name, its instructions for these deps, as the snapshot that the run is pinned to. */
+export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveAgentInput) => Promise<AgentSnapshot> {
+  const { aborts, heartbeatMs, notifyEnded } = runtime;
+  // A run without an agent has no snapshot that says whether somebody is to be told of its end.
+  const details = notifyEnded === undefined ? undefined : { notifyEnded: true };
+  return failingAs(
+    'invalid_agent',
+    (input) => attempt(aborts, { heartbeatMs }, ({ signal }) => resolveAgent(runtime, input, signal)),
+    details,
+  );
+}
+
+async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, signal: AbortSignal): Promise<AgentSnapshot> {
+  const agent = overridden(runtime.registry.agent(input.agent), input);
+  const given = input.depsByReference ? (await queryRun<DataView>(input, QUERIES.data, null)).deps : (input.deps ?? {});
+  // The client refuses these before the start; runs that start another way come here.
+  const problem = depsProblem(given);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
+  const searchAttributes = await runtime.searchAttributes();
+  const mcpTools = await toolsOfServers(runtime, agent, signal);
+  const snapshot = buildSnapshot(agent, {
+    instructions: await resolveInstructions(agent, parseDeps(agent, given)),
+    capabilities: runtime.registry.provider(agent.model).capabilities,
+    heartbeatMs: runtime.heartbeatMs,
+    searchAttributes: searchAttributes.agentAndStatus,
+    waitingForAttribute: searchAttributes.waitingFor,
+    tags: input.tags,
+    tagAttribute: searchAttributes.tag ?? false,
+    maxIterations: input.maxIterations,
+    ...(input.limits === undefined ? {} : { limits: input.limits }),
+    authorize: runtime.authorize !== undefined,
+    notify: runtime.notify !== undefined,
+    notifyEnded: runtime.notifyEnded !== undefined,
+    prices: runtime.prices,
+    mcpTools,
+    continueAsNew: runtime.continueAsNew,
+    archive: runtime.archive !== undefined,
+    upgradeOnContinueAsNew: runtime.upgradeOnContinueAsNew,
+  });
+  checkSnapshotSize(snapshot);
+  runtime.snapshots.add(snapshot);
+  return snapshot;
+}
+
+/** The agent as this run has it. Throws `invalid_input` for what the start says of it and cannot be. */
+function overridden(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
+  try {
+    return withOverrides(agent, input);
+  } catch (error) {
+    throw new LonghaulError('invalid_input', `The run cannot start: ${errorMessage(error)}`);
+  }
+}
+
+/** The tools of the agent's MCP servers: what these say goes into history, and so without secrets. */
+async function toolsOfServers(runtime: ActivityRuntime, { tools, mcp = [] }: AnyAgent, stop: AbortSignal): Promise<ToolSnapshot[]> {
+  if (mcp.length === 0) return [];
+  const taken = new Set([...RESERVED_NAMES, ...tools.map(({ name }) => name), ...runtime.otherActivities]);
+  const listed = await listMcpTools({ pool: runtime.mcp, servers: mcp, taken, stop });
+  return listed.map((tool) => ({ ...tool, ...redactedTexts(runtime, tool) }));
+}
+
+function redactedTexts({ secrets }: ActivityRuntime, { description, parameters, schema }: ToolSnapshot): Partial<ToolSnapshot> {
+  return secrets.redactJson({ description, parameters, schema }) as Pick<ToolSnapshot, 'description' | 'parameters' | 'schema'>;
+}
+
+async function resolveInstructions(agent: AnyAgent, deps: unknown): Promise<string[]> {
+  const { instructions } = agent;
+  if (typeof instructions !== 'function') return asList(instructions);
+  try {
+    return asList(await instructions(deps as never));
+  } catch (error) {
+    throw new LonghaulError('instructions_failed', `The instructions of agent "${agent.name}" failed: ${errorMessage(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function asList(instructions: string | readonly string[]): string[] {
+  return typeof instructions === 'string' ? [instructions] : [...instructions];
+}

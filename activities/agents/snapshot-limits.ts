@@ -1,0 +1,61 @@
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { RunLimits } from '../../src/core/domain/agent/limits.ts';
+import type { ModelPrice } from '../../src/core/domain/model/price.ts';
+import { priceOf, type PriceTable } from '../../src/model/prices.ts';
+import type { ResolveAgentInput } from '../../src/core/protocol.ts';
+
+/** What the start of a run says about its limits. */
+export type LimitOverrides = Pick<ResolveAgentInput, 'limits'> & { maxIterations?: number | undefined };
+
+/** The limits of a run: the agent's, with those that it was started with. Throws `invalid_input` for a limit of a tool that is not among `tools`. */
+export function snapshotLimits(
+  { name, limits }: AnyAgent,
+  { maxIterations, limits: given = {} }: LimitOverrides,
+  tools: readonly Pick<ToolSnapshot, 'name'>[],
+): RunLimits {
+  for (const tool of Object.keys(given.toolCallsByName ?? {})) {
+    if (tools.some((one) => one.name === tool)) continue;
+    const known = tools.map((one) => `"${one.name}"`).join(', ') || 'none';
+    throw new LonghaulError(
+      'invalid_input',
+      `"limits.toolCallsByName" names the tool "${tool}", which agent "${name}" does not have (it has: ${known})`,
+    );
+  }
+  const toolCallsByName = { ...limits.toolCallsByName, ...given.toolCallsByName };
+  return {
+    ...limits,
+    ...given,
+    ...(Object.keys(toolCallsByName).length === 0 ? {} : { toolCallsByName }),
+    ...(maxIterations === undefined ? {} : { maxIterations }),
+  };
+}
+
+/**
+ * The prices of the models that a run may call, as far as they are known. Throws `invalid_agent` where the run has a
+ * limit in dollars and one of them is not: the limit would hold for nothing.
+ */
+export function snapshotPrices(
+  agent: AnyAgent,
+  { costUsd }: RunLimits,
+  overrides: PriceTable = {},
+): Record<string, ModelPrice> | undefined {
+  const prices: Record<string, ModelPrice> = {};
+  for (const model of modelsOf(agent)) {
+    const price = priceOf(model, overrides);
+    if (price !== undefined) prices[model] = price;
+    else if (costUsd !== undefined) {
+      throw new LonghaulError(
+        'invalid_agent',
+        `The limit "costUsd" of agent "${agent.name}" cannot hold: the price of model "${model}" is not known. ` +
+          `Give it to the worker, in US dollars per million tokens: prices: {'${model}': {input: …, output: …}}`,
+      );
+    }
+  }
+  return Object.keys(prices).length === 0 ? undefined : prices;
+}
+
+function modelsOf({ model, window: { summarise = true, summaryModel = model } }: AnyAgent): string[] {
+  return summarise ? [...new Set([model, summaryModel])] : [model];
+}

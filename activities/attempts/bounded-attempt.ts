@@ -1,0 +1,79 @@
+import { activityInfo, cancellationSignal } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { type ErrorCode, errorMessage } from '../../src/core/domain/errors/error.ts';
+import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { attempt } from './attempt.ts';
+import { toFailure } from '../failures/failure.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+import { AS_IT_IS, withStack } from '../failures/serializable-failure.ts';
+import { inTime } from './time-limit.ts';
+
+/** How attempts are bounded. */
+export interface AttemptBound {
+  /** Milliseconds from the beginning of the first attempt: an attempt that fails is the last one where the next would begin after that. */
+  totalMs: number;
+  /** The code of a failure that has none of its own. */
+  code: ErrorCode;
+}
+
+/** An attempt that has not ended after a fifth of the time is given up. */
+const ATTEMPT_SHARE = 5;
+/** Less than the five minutes that the server gives an attempt. */
+const LONGEST_ATTEMPT_MS = 270_000;
+/** The wait after the first attempt is so small a part of the time: a second of five minutes. It doubles up to the time of one attempt. */
+const FIRST_WAIT_SHARE = 300;
+
+/**
+ * Runs one attempt of an activity whose attempts in all take a bounded time, and says when the next one is due. The time
+ * is counted from the beginning of the first attempt, which heartbeats tell the others, so that waiting for a worker is
+ * no part of it. A cancellation of the run leaves the attempt alone; a shutdown of the worker ends it, and another
+ * worker goes on.
+ */
+export async function boundedAttempt<Result>(
+  { aborts, heartbeatMs }: Pick<ActivityRuntime, 'aborts' | 'heartbeatMs'>,
+  bound: AttemptBound,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const beginning = { begun: begunBefore(activityInfo().heartbeatDetails) ?? Date.now() };
+  const stop = cancellationSignal();
+  return attempt(aborts, { heartbeatMs, details: () => beginning }, async (own) => {
+    try {
+      return await inTime(work, { ms: longestAttemptMs(bound), stop });
+    } catch (error) {
+      // Goes to the server with the failure.
+      own.beat(beginning);
+      throw stop.aborted ? error : failureOf(error, bound, Date.now() - beginning.begun);
+    }
+  });
+}
+
+function longestAttemptMs({ totalMs }: AttemptBound): number {
+  return Math.min(totalMs / ATTEMPT_SHARE, LONGEST_ATTEMPT_MS);
+}
+
+function begunBefore(details: unknown): number | undefined {
+  return isJsonObject(details) && typeof details['begun'] === 'number' ? details['begun'] : undefined;
+}
+
+/** Tried again only where there is time for that. Whatever was thrown, nothing is left to the retry policy. */
+function failureOf(error: unknown, bound: AttemptBound, elapsedMs: number): ApplicationFailure {
+  const { attempt: attempts } = activityInfo();
+  const failure = toFailure(error, bound.code);
+  const known = failure instanceof ApplicationFailure ? failure : undefined;
+  const doubled = (bound.totalMs / FIRST_WAIT_SHARE) * 2 ** (attempts - 1);
+  const wait = known?.nextRetryDelay ?? Math.max(1, Math.round(Math.min(doubled, longestAttemptMs(bound))));
+  const isLast = known?.nonRetryable === true || (typeof wait === 'number' && elapsedMs + wait > bound.totalMs);
+  const message = known?.message ?? errorMessage(error);
+  const given = ApplicationFailure.create({
+    type: known?.type ?? bound.code,
+    message: isLast ? `${message} (given up after ${attemptsText(attempts)} in ${(elapsedMs / 1000).toFixed(1)} s)` : message,
+    nonRetryable: isLast,
+    ...(isLast ? {} : { nextRetryDelay: wait }),
+    ...(failure.cause === undefined ? {} : { cause: failure.cause as Error }),
+  });
+  return withStack(given, failure, AS_IT_IS);
+}
+
+function attemptsText(attempts: number): string {
+  return attempts === 1 ? '1 attempt' : `${attempts} attempts`;
+}

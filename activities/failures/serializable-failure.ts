@@ -1,0 +1,128 @@
+import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { errorMessage, type ErrorCode } from '../../src/core/domain/errors/error.ts';
+import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
+import { soundWait } from './retry-delay.ts';
+
+/**
+ * Failures that can be reported. The SDK encodes the failure of an activity where nothing catches what that throws: a
+ * failure with a BigInt in its details, a wait of NaN, or a stack that is no text would end the worker. So none is
+ * passed on as it was thrown: each is made anew, of parts that are known to be sound.
+ */
+
+/** A failure as an activity may throw it. */
+export type SoundFailure = ApplicationFailure | CancelledFailure | AbortError;
+
+/** Changes the texts and the details of a failure on their way. */
+export interface Fitting {
+  text: (text: string, maxBytes: number) => string;
+  json: (value: JsonValue) => JsonValue;
+}
+
+/** Everything as it is. */
+export const AS_IT_IS: Fitting = { text: (text) => text, json: (value) => value };
+
+/** Bytes of a type: it is a name. */
+const TYPE_BYTES = 200;
+const MOST_CAUSES = 4;
+const MOST_DETAILS = 100;
+/** Bytes of JSON of all details together. */
+const DETAILS_BYTES = 64_000;
+
+/** A cancellation, which Temporal knows by its name. */
+class AbortError extends Error {
+  override readonly name = 'AbortError';
+}
+
+/** The cancellation that was thrown; undefined for anything else. */
+export function soundCancellation(error: unknown, fitting: Fitting): CancelledFailure | AbortError | undefined {
+  if (isInstance(error, CancelledFailure)) {
+    const cancelled = new CancelledFailure(messageOf(error, fitting), detailsOf(error, fitting) ?? [], causeOf(error, fitting));
+    return withStack(cancelled, error, fitting);
+  }
+  if (memberOf(error, 'name') !== 'AbortError') return undefined;
+  return withStack(new AbortError(messageOf(error, fitting)), error, fitting);
+}
+
+/** The failure that the user's code has chosen, with what of it is sound; one without a type is `otherwise`. */
+export function soundApplicationFailure(error: ApplicationFailure, otherwise: ErrorCode, fitting: Fitting): ApplicationFailure {
+  return applicationFailure(error, otherwise, fitting, []);
+}
+
+function applicationFailure(
+  error: ApplicationFailure,
+  otherwise: ErrorCode,
+  fitting: Fitting,
+  above: readonly unknown[],
+): ApplicationFailure {
+  const type = memberOf(error, 'type');
+  const details = detailsOf(error, fitting);
+  const cause = causeOf(error, fitting, above);
+  const wait = soundWait(memberOf(error, 'nextRetryDelay'));
+  const failure = ApplicationFailure.create({
+    type: typeof type === 'string' && type !== '' ? fitting.text(type.toWellFormed(), TYPE_BYTES) : otherwise,
+    message: messageOf(error, fitting),
+    nonRetryable: memberOf(error, 'nonRetryable') === true,
+    ...(details === undefined ? {} : { details }),
+    ...(wait === undefined ? {} : { nextRetryDelay: wait }),
+    ...(memberOf(error, 'category') === ApplicationFailureCategory.BENIGN ? { category: ApplicationFailureCategory.BENIGN } : {}),
+    ...(cause === undefined ? {} : { cause }),
+  });
+  return withStack(failure, error, fitting);
+}
+
+/** Says in words what was thrown. */
+export function messageOf(error: unknown, fitting: Fitting): string {
+  const message = errorMessage(error) || `[${nameOf(error)} without a message]`;
+  return fitting.text(message.toWellFormed(), BYTE_BUDGETS.errorMessage);
+}
+
+function nameOf(error: unknown): string {
+  const name = memberOf(error, 'name');
+  return typeof name === 'string' && name !== '' ? name : 'An error';
+}
+
+/** The stack of what was thrown in the place of our own, which says nothing. */
+export function withStack<Failure extends Error>(failure: Failure, error: unknown, fitting: Fitting): Failure {
+  const stack = memberOf(error, 'stack');
+  failure.stack = typeof stack === 'string' ? fitting.text(stack.toWellFormed(), BYTE_BUDGETS.errorMessage) : '';
+  return failure;
+}
+
+/** What caused it, and what caused that, made of sound parts; undefined where nothing is named. */
+export function causeOf(error: unknown, fitting: Fitting, above: readonly unknown[] = []): Error | undefined {
+  const cause = memberOf(error, 'cause');
+  const path = [...above, error];
+  if (cause === undefined || cause === null || path.includes(cause)) return undefined;
+  if (path.length > MOST_CAUSES) return new Error('[The causes of this error are left out]');
+  if (isInstance(cause, ApplicationFailure)) return applicationFailure(cause, 'internal', fitting, path);
+  const below = causeOf(cause, fitting, path);
+  return withStack(new Error(messageOf(cause, fitting), below === undefined ? {} : { cause: below }), cause, fitting);
+}
+
+/** The details as JSON: in the place of each that is none stands a text that says so, and of all where they are too large. */
+function detailsOf(error: unknown, { json }: Fitting): JsonValue[] | undefined {
+  const details = memberOf(error, 'details');
+  if (details === undefined || details === null) return undefined;
+  const read = readDetails(details);
+  if (read === undefined) return ['[The details of this failure cannot be read]'];
+  const sound = read.map((one) => json(one));
+  const bytes = jsonBytes(sound);
+  return bytes <= DETAILS_BYTES ? sound : [`[The details of this failure are ${bytes} bytes of JSON, over ${DETAILS_BYTES}]`];
+}
+
+function readDetails(details: unknown): JsonValue[] | undefined {
+  try {
+    if (!Array.isArray(details)) return undefined;
+    const first: unknown[] = details.slice(0, MOST_DETAILS);
+    return first.map((one) => {
+      const clean = one === undefined ? null : cleanJson(one);
+      return clean === undefined ? '[This detail is not JSON, or nested too deep]' : clean;
+    });
+  } catch {
+    return undefined;
+  }
+}

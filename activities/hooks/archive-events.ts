@@ -1,0 +1,76 @@
+import { activityInfo, getClient } from '@temporalio/activity';
+import type { ArchiveSink } from '../../src/archive/archive-sink.ts';
+import { readExecution, type ReadExecution } from '../../src/history/read-run.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { Event } from '../../src/core/domain/record/event.ts';
+import { recordsInOrder } from '../../src/core/domain/record/run-record.ts';
+import type { StepResult } from '../../src/core/domain/record/step.ts';
+import { type ArchiveEventsInput, type ContextPage, QUERIES, type StepsPage } from '../../src/core/protocol.ts';
+import { boundedAttempt } from '../attempts/bounded-attempt.ts';
+import { queryRun, runIdOf } from '../run-queries/run-access.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+
+/** Hands what an execution has recorded to the worker's archive. What the archive cannot keep is tried again, for as long as the worker says: the run waits for it. */
+export function archiveEventsActivity(runtime: ActivityRuntime): (input: ArchiveEventsInput) => Promise<void> {
+  const { archive, archiveTimeoutMs } = runtime;
+  return (input) =>
+    boundedAttempt(runtime, { totalMs: archiveTimeoutMs, code: 'archive_failed' }, async () => {
+      if (archive !== undefined) return archiveExecution(archive, input);
+      throw new LonghaulError('archive_failed', 'This worker has no archive, and the run was begun by one that has');
+    });
+}
+
+async function archiveExecution(archive: ArchiveSink, input: ArchiveEventsInput): Promise<void> {
+  const { workflowNamespace } = activityInfo();
+  const runId = runIdOf(input);
+  const history = readOnce(input);
+  const events = await readEvents(input, history);
+  const { firstIndex, steps } = await readSteps(input, history);
+  const records = [...recordsInOrder({ firstOffset: input.from, events, firstStep: firstIndex, steps })];
+  await archive.append({ run: { namespace: workflowNamespace ?? '', runId }, from: input.from, through: input.through, records });
+}
+
+/** The execution from its own history, which has what is too large for the answer of a query. */
+type History = () => Promise<ReadExecution>;
+
+function readOnce({ run }: ArchiveEventsInput): History {
+  let reading: Promise<ReadExecution | undefined> | undefined;
+  return async () => {
+    const { workflowExecution } = activityInfo();
+    if (run === undefined) reading ??= readExecution(getClient(), workflowExecution?.workflowId ?? '', workflowExecution?.runId ?? '');
+    const read = await reading;
+    if (read !== undefined) return read;
+    throw new LonghaulError('payload_too_large', `Run "${run}" inside a workflow has a step that is too large to be archived`);
+  };
+}
+
+async function readEvents(input: ArchiveEventsInput, history: History): Promise<Event[]> {
+  const events: Event[] = [];
+  for (let offset = input.from; offset < input.through; offset = input.from + events.length) {
+    const page = await queryRun<ContextPage>(input, QUERIES.context, { from: offset });
+    events.push(...(page.events.length > 0 ? page.events : [await largeEvent(offset, page, history)]));
+  }
+  return events.slice(0, input.through - input.from);
+}
+
+async function largeEvent(offset: number, { nextId }: ContextPage, history: History): Promise<Event> {
+  const { firstOffset, events } = await history();
+  const event = events[offset - firstOffset];
+  if (event !== undefined) return nextId === undefined ? event : { ...event, id: nextId };
+  throw new LonghaulError('archive_failed', `Event ${offset} of the run cannot be read`);
+}
+
+async function readSteps(input: ArchiveEventsInput, history: History): Promise<{ firstIndex: number; steps: StepResult[] }> {
+  const first = await queryRun<StepsPage>(input, QUERIES.steps, { from: 0 });
+  const { firstIndex, total } = first;
+  const steps = [...first.steps];
+  while (firstIndex + steps.length < total) {
+    const page = await queryRun<StepsPage>(input, QUERIES.steps, { from: firstIndex + steps.length });
+    const large = page.steps.length > 0 ? undefined : (await history()).steps[steps.length];
+    if (page.steps.length === 0 && large === undefined) {
+      throw new LonghaulError('archive_failed', `Step ${firstIndex + steps.length + 1} of the run cannot be read`);
+    }
+    steps.push(...(large === undefined ? page.steps : [large]));
+  }
+  return { firstIndex, steps };
+}

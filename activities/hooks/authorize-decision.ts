@@ -1,0 +1,90 @@
+import type { AuthorizeContext, AuthorizeDecision, DecisionToAuthorize } from '../../src/define/decision-hooks.ts';
+import { cutText } from '../../src/core/domain/content/cut-content.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import {
+  type AuthorizeDecisionInput,
+  type AuthorizeDecisionOutput,
+  type DataView,
+  type DecisionContent,
+  type DecisionQuestion,
+  QUERIES,
+} from '../../src/core/protocol.ts';
+import { attempt } from '../attempts/attempt.ts';
+import { callArguments } from '../tool-calls/call-arguments.ts';
+import { failingAs } from '../failures/failure.ts';
+import { MissingHere } from '../attempts/missing-here.ts';
+import { queryRun, runIdOf } from '../run-queries/run-access.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+
+/** Bytes of JSON of a name and of a reason: both are recorded, and names are carried on with what was decided. */
+const NAME_BYTES = 300;
+const REASON_BYTES = 2_000;
+
+/**
+ * Asks the worker's `authorize` whether a decision is by somebody who may decide. What the hook throws is a refusal, as
+ * what it returns is: whoever decides waits for the answer, and can send the decision again. Only what keeps the hook
+ * from being asked is tried again.
+ */
+export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: AuthorizeDecisionInput) => Promise<AuthorizeDecisionOutput> {
+  return failingAs('authorization_failed', async (input) => {
+    const { authorize, aborts, heartbeatMs } = runtime;
+    if (authorize === undefined) {
+      const message = 'This worker has no "authorize", and the run was begun by one that has';
+      throw new MissingHere('authorization_failed', message, { kind: 'hook', name: 'authorize', known: [] });
+    }
+    return attempt(aborts, { heartbeatMs }, async ({ signal }) => {
+      const decision = await readDecision(runtime, input);
+      const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
+      const runId = runIdOf(input);
+      const resources = await runtime.resourcePool.use();
+      const answer = await ask(authorize, decision, { deps: Object.freeze(deps), resources, signal, runId, agent: input.agentName });
+      return runtime.secrets.redactJson(answer) as AuthorizeDecisionOutput;
+    });
+  });
+}
+
+async function readDecision(runtime: ActivityRuntime, input: AuthorizeDecisionInput): Promise<DecisionToAuthorize> {
+  const { at, eventId, decision } = input;
+  const { id, type, callId, toolName, reason, remember, by, source } = decision;
+  const { arguments: edited, content } = input.contentByReference
+    ? await queryRun<DecisionContent>(input, QUERIES.decision, { id } satisfies DecisionQuestion)
+    : input;
+  return {
+    id,
+    type,
+    callId,
+    toolName,
+    arguments: at === undefined || eventId === undefined ? {} : await callArguments(runtime, input, { at, eventId }),
+    ...(edited === undefined ? {} : { editedArguments: edited }),
+    ...(content === undefined ? {} : { content }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(remember === undefined ? {} : { remember }),
+    by,
+    source,
+  };
+}
+
+async function ask(
+  authorize: AuthorizeDecision,
+  decision: DecisionToAuthorize,
+  context: AuthorizeContext,
+): Promise<AuthorizeDecisionOutput> {
+  try {
+    return verdict(await authorize(decision, context));
+  } catch (error) {
+    if (context.signal.aborted) throw context.signal.reason;
+    return refused(errorMessage(error) || '"authorize" failed without a message');
+  }
+}
+
+/** Whatever is not clearly an identity is a refusal. */
+function verdict(answer: unknown): AuthorizeDecisionOutput {
+  const { as, refuse } = typeof answer === 'object' && answer !== null ? (answer as Partial<Record<string, unknown>>) : {};
+  if (typeof refuse === 'string') return refused(refuse);
+  if (typeof as === 'string' && as !== '') return { type: 'authorized', as: cutText(as.toWellFormed(), NAME_BYTES) };
+  return refused('"authorize" returned neither {as: "name"} nor {refuse: "reason"}');
+}
+
+function refused(reason: string): AuthorizeDecisionOutput {
+  return { type: 'refused', reason: cutText(reason.toWellFormed(), REASON_BYTES) };
+}

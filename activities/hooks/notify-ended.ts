@@ -1,0 +1,33 @@
+import { activityInfo } from '@temporalio/activity';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { RunResult, type RunResultFields } from '../../src/core/domain/run/run-result.ts';
+import { type DataView, type NotifyEndedInput, QUERIES } from '../../src/core/protocol.ts';
+import { boundedAttempt } from '../attempts/bounded-attempt.ts';
+import { queryRun, runIdOf } from '../run-queries/run-access.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+
+/** How long a hook that fails may hold back the end of a run, where the worker does not say. Milliseconds. */
+export const DEFAULT_NOTIFY_ENDED_MS = 300_000;
+
+/** Tells the worker's `notifyEnded` that a run has ended. What it throws is tried again under the same id, for as long as the worker says. */
+export function notifyEndedActivity(runtime: ActivityRuntime): (input: NotifyEndedInput) => Promise<void> {
+  const { notifyEnded, notifyEndedTimeoutMs = DEFAULT_NOTIFY_ENDED_MS, resourcePool } = runtime;
+  return (input) =>
+    boundedAttempt(runtime, { totalMs: notifyEndedTimeoutMs, code: 'notification_failed' }, async (signal) => {
+      if (notifyEnded === undefined) {
+        throw new LonghaulError('notification_failed', 'This worker has no "notifyEnded", and the run was begun by one that has');
+      }
+      const fields = await queryRun<RunResultFields<unknown> | null>(input, QUERIES.result, null);
+      if (fields === null) throw new LonghaulError('notification_failed', `Run "${runIdOf(input)}" does not say how it has ended`);
+      const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
+      const resources = await resourcePool.use();
+      const { agentName, status } = input;
+      const notice = { id: endingId(input), runId: runIdOf(input), agentName, status, result: new RunResult(fields) };
+      await notifyEnded(notice, { deps: Object.freeze(deps), resources, signal });
+    });
+}
+
+/** A run ends once in one execution; one that is reset, or begun anew under its id, ends again in another. */
+function endingId(input: NotifyEndedInput): string {
+  return `${runIdOf(input)}/${activityInfo().workflowExecution?.runId ?? ''}`;
+}

@@ -1,0 +1,70 @@
+import { activityInfo } from '@temporalio/activity';
+import type { WaitingNotice } from '../../src/define/decision-hooks.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { JsonObject } from '../../src/core/domain/json/json.ts';
+import { type ApprovalsPage, type DataView, type NotifyWaitingInput, QUERIES } from '../../src/core/protocol.ts';
+import { attempt } from '../attempts/attempt.ts';
+import { callArguments } from '../tool-calls/call-arguments.ts';
+import { failingAs } from '../failures/failure.ts';
+import { queryRun, runIdOf } from '../run-queries/run-access.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+import { inTime } from '../attempts/time-limit.ts';
+
+/** One attempt may take so long: less than the minute that the server gives it, so that one that hangs leaves the worker free. */
+const NOTIFY_MS = 50_000;
+
+/** Tells the worker's `notify` that something waits for a decision. What it throws is tried again, under the same id. */
+export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyWaitingInput) => Promise<void> {
+  return failingAs('notification_failed', async (input) => {
+    const { notify, aborts, heartbeatMs, resourcePool } = runtime;
+    if (notify === undefined) {
+      throw new LonghaulError('notification_failed', 'This worker has no "notify", and the run was begun by one that has');
+    }
+    await attempt(aborts, { heartbeatMs }, async ({ signal }) => {
+      if (activityInfo().attempt > 1 && !(await stillWaits(input))) return;
+      const notice = noticeOf(input, await argumentsOf(runtime, input));
+      const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
+      try {
+        const resources = await resourcePool.use();
+        const told = (own: AbortSignal): void | Promise<void> => notify(notice, { deps: Object.freeze(deps), resources, signal: own });
+        await inTime(told, { ms: NOTIFY_MS, stop: signal });
+      } catch (error) {
+        throw signal.aborted ? signal.reason : error;
+      }
+    });
+  });
+}
+
+/** An attempt after the first may come much later: what was decided meanwhile is not told any more. */
+async function stillWaits(input: NotifyWaitingInput): Promise<boolean> {
+  for (let from = 0; ;) {
+    const { pending, total } = await queryRun<ApprovalsPage>(input, QUERIES.approvals, { from });
+    if (pending.some(({ key }) => key === input.waiting.key)) return true;
+    from += pending.length;
+    if (pending.length === 0 || from >= total) return false;
+  }
+}
+
+async function argumentsOf(runtime: ActivityRuntime, input: NotifyWaitingInput): Promise<JsonObject> {
+  const { at, eventId, waiting } = input;
+  if (at === undefined || eventId === undefined) return { ...waiting.proposal };
+  return callArguments(runtime, input, { at, eventId });
+}
+
+function noticeOf(input: NotifyWaitingInput, args: JsonObject): WaitingNotice {
+  const { notificationId, agentName, waiting } = input;
+  const { kind, callId, toolName, digest, deadlineAt, onDeadline, reason } = waiting;
+  return {
+    id: notificationId,
+    runId: runIdOf(input),
+    agentName,
+    kind,
+    callId,
+    toolName,
+    arguments: args,
+    digest,
+    ...(deadlineAt === undefined ? {} : { deadline: new Date(deadlineAt).toISOString() }),
+    ...(onDeadline === undefined ? {} : { onDeadline }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}

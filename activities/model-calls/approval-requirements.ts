@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ApprovalContext, askedTerms } from '../../src/define/options/approval-options.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import type { ApprovalTerms } from '../../src/core/domain/approvals/approval.ts';
+import { isToolCall, type ToolCall } from '../../src/core/domain/content/content.ts';
+import { cutText } from '../../src/core/domain/content/cut-content.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { canonicalJson } from '../../src/core/domain/json/json.ts';
+import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
+import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
+import { calledTool } from '../tool-calls/called-tool.ts';
+import { queryRun, runIdOf, runKey } from '../run-queries/run-access.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+import { logThrown } from '../tool-calls/thrown-by-tool.ts';
+import { isWaitOver } from '../attempts/waiting-attempt.ts';
+
+/** 132 bits in base64url, as in the digest of a snapshot. */
+const DIGEST_LENGTH = 22;
+
+/** A predicate that takes longer than this (milliseconds) is not waited for: what waits is a model call that has been paid for. */
+const PREDICATE_MS = 30_000;
+
+/** Bytes of JSON of a reason: it is shown wherever the call is, and carried while it waits. */
+const REASON_BYTES = 500;
+
+/** A response whose calls are to be looked at, and where it comes from. */
+export interface Deciding {
+  runtime: ActivityRuntime;
+  run: OfRun;
+  snapshot: AgentSnapshot;
+  signal: AbortSignal;
+}
+
+/** What a predicate says, without what a decision is bound to. */
+type Terms = Omit<ApprovalTerms, 'digest'>;
+
+/**
+ * The terms of the calls that need a decision, by call id; undefined where none does. A predicate that cannot be asked,
+ * that throws, or that this worker does not have, has not said that its call may run: the call needs a decision then.
+ */
+export async function approvalTerms(deciding: Deciding, response: RecordedResponse): Promise<Record<string, ApprovalTerms> | undefined> {
+  const { snapshot, run } = deciding;
+  const { problems = {} } = response;
+  let data: Promise<DataView> | undefined;
+  const dataOnce: () => Promise<DataView> = () => (data ??= queryRun<DataView>(run, QUERIES.data, null));
+  const entries = response.content.filter(isToolCall).map(async (call): Promise<[string, ApprovalTerms][]> => {
+    const approval = snapshot.tools.find(({ name }) => name === call.name)?.approval;
+    if (approval === undefined || Object.hasOwn(problems, call.toolCallId)) return [];
+    const terms = approval.when === 'always' ? {} : await askPredicate(deciding, call, dataOnce);
+    return terms === undefined ? [] : [[call.toolCallId, { digest: callDigest(call), ...terms }]];
+  });
+  const terms = (await Promise.all(entries)).flat();
+  // Call ids come from models and may be `__proto__`: fromEntries makes every key a plain own one.
+  return terms.length === 0 ? undefined : Object.fromEntries(terms);
+}
+
+/** What a decision about a call is bound to: equal for equal calls, whoever computes it. */
+export function callDigest({ name, arguments: args }: ToolCall): string {
+  return createHash('sha256')
+    .update(canonicalJson({ name, arguments: args }))
+    .digest('base64url')
+    .slice(0, DIGEST_LENGTH);
+}
+
+/**
+ * Throws `MissingHere` where this worker lacks a tool whose predicate the run has, and another worker may have it: before
+ * anything is paid for. Once others have been waited for, the calls of that tool need a decision, here and for the rest of
+ * the run; and so they do where the tool has no predicate any more.
+ */
+export function requirePredicate(
+  runtime: ActivityRuntime,
+  run: OfRun,
+  { name: agentName }: AgentSnapshot,
+  { name, approval, mcp }: ToolSnapshot,
+): void {
+  if (approval?.when !== 'predicate') return;
+  if (calledTool(runtime, { agentName, ...(mcp === undefined ? {} : { mcp }) }, name) !== undefined) return;
+  const place = `${runKey(run).chain}/${name}`;
+  if (isWaitOver()) runtime.waitedFor.add(place);
+  if (!runtime.waitedFor.has(place)) throw runtime.registry.missingTool(agentName, name, mcp?.server);
+}
+
+/** What the predicate of a call says, with the deps and the state that `data` gives. */
+export async function askPredicate(deciding: Deciding, call: ToolCall, data: () => Promise<DataView>): Promise<Terms | undefined> {
+  const { runtime, snapshot, signal } = deciding;
+  const mcp = snapshot.tools.find(({ name }) => name === call.name)?.mcp;
+  const tool = calledTool(runtime, { agentName: snapshot.name, ...(mcp === undefined ? {} : { mcp }) }, call.name);
+  const when = tool?.approval?.when;
+  if (tool === undefined || typeof when !== 'function')
+    return { reason: 'This worker does not have what says whether the call needs approval' };
+  const timeUp = new AbortController();
+  const asking = AbortSignal.any([signal, timeUp.signal]);
+  try {
+    const asked = ask(deciding, { call, tool, when, data, signal: asking });
+    const late = delay(PREDICATE_MS, undefined, { signal: asking }).then(() => {
+      throw new Error(`no answer within ${PREDICATE_MS / 1000} s`);
+    });
+    return await Promise.race([asked, late]);
+  } catch (error) {
+    logThrown(runtime, { what: `"approval" of tool "${call.name}"`, agent: snapshot.name, callId: call.toolCallId }, error, 'error');
+    return { reason: briefly(runtime, `Whether the call needs approval could not be told: ${errorMessage(error)}`) };
+  } finally {
+    timeUp.abort();
+  }
+}
+
+/** What a predicate is asked with. */
+interface Predicate {
+  call: ToolCall;
+  tool: AnyTool;
+  when: Exclude<NonNullable<AnyTool['approval']>['when'], 'always'>;
+  data: () => Promise<DataView>;
+  signal: AbortSignal;
+}
+
+async function ask({ runtime, run, snapshot }: Deciding, { call, tool, when, data, signal }: Predicate): Promise<Terms | undefined> {
+  const parsed = await tool.parameters.safeParseAsync(call.arguments);
+  // The tool would refuse them, too; but a person can correct them.
+  if (!parsed.success) return { reason: 'The arguments do not fit the tool' };
+  const { deps, state } = await data();
+  const context: ApprovalContext<unknown> = {
+    deps: Object.freeze(structuredClone(runtime.registry.deps(snapshot.name, deps))),
+    resources: await runtime.resourcePool.use(),
+    state: Object.freeze(structuredClone(state)),
+    agent: snapshot.name,
+    runId: runIdOf(run),
+    callId: call.toolCallId,
+    signal,
+  };
+  const terms = askedTerms(`tool "${tool.name}"`, await when(parsed.data as never, context as never));
+  return terms?.reason === undefined ? terms : { ...terms, reason: briefly(runtime, terms.reason) };
+}
+
+/** Without secrets, before it is cut: a part of one would not be found. */
+function briefly({ secrets }: ActivityRuntime, reason: string): string {
+  return cutText(secrets.redact(reason).toWellFormed(), REASON_BYTES);
+}

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { isToolCall } from '../../src/core/domain/content/content.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import type { ConversationEvent, ModelCallContext } from '../../src/core/domain/model/model.ts';
+import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
+import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/window.ts';
+import { interpretResponse } from '../../src/model/interpret-response.ts';
+import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
+import { approvalTerms, requirePredicate } from './approval-requirements.ts';
+import { askingActivity, askModel } from './ask-model.ts';
+import { buildRequest } from './build-request.ts';
+import { fitResponse } from './fit-response.ts';
+import { queryRun, runKey } from '../run-queries/run-access.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+import type { FetchTranscript } from '../run-queries/transcript.ts';
+
+/** Assembles the conversation from its reference, asks the model once, and returns the answer checked and identified. */
+export function callModelActivity(runtime: ActivityRuntime): (input: CallModelInput) => Promise<CallModelOutput> {
+  return askingActivity((input) => callModel(runtime, input));
+}
+
+async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promise<CallModelOutput> {
+  const key = runKey(input);
+  const snapshot = await runtime.snapshots.load(input, input.agent);
+  const client = runtime.registry.provider(snapshot.model);
+  // Before anything is paid for. The final attempt runs no tools.
+  if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
+  const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
+  const request = buildRequest(snapshot, conversationOf(window.events), input.final === true);
+  const { heartbeatMs } = snapshot.timing;
+  const question = { client, request, heartbeatMs, interruptibleBy: input.run ?? '', ...callerOf(runtime, snapshot) };
+  const asked = await askModel(runtime.aborts, question, async (answer, signal) => {
+    const interpreted = interpretResponse(answer, {
+      snapshot,
+      outputZod: runtime.registry.outputZod(snapshot.name),
+      knownCallIds: callIds(window),
+      uuid: randomUUID,
+    });
+    const response = fitResponse(interpreted, snapshot.model);
+    // The final attempt runs no tools, whatever is called.
+    const approvals = input.final ? undefined : await approvalTerms({ runtime, run: input, snapshot, signal }, response);
+    return approvals === undefined ? response : fitResponse({ ...response, approvals }, snapshot.model);
+  });
+  if (asked.type === 'aborted') return asked;
+  const { result, failedAttempts } = asked;
+  runtime.transcripts.addResponse(key, input.through, recordedEvent(snapshot.name, result));
+  return { type: 'response', response: { ...result, ...(failedAttempts === undefined ? {} : { failedAttempts }) } };
+}
+
+/** What a provider is told of the run that asks, beside the request: what it may choose its key by. */
+export function callerOf({ secrets }: ActivityRuntime, { tags }: AgentSnapshot): Pick<ModelCallContext, 'tags' | 'secret'> {
+  return { ...(tags === undefined ? {} : { tags }), secret: (nameOrReference) => secrets.resolve(nameOrReference) };
+}
+
+/** Asks the run for the part of the conversation that this process lacks. */
+export function fetchTranscript(run: OfRun): FetchTranscript {
+  return (question) => queryRun<TranscriptAnswer>(run, QUERIES.transcript, question);
+}
+
+/** Events as a model sees them: where they are in the record says nothing to it. */
+export function conversationOf(events: WindowEvent[]): ConversationEvent[] {
+  return events.map(({ author, content, providerItems }) =>
+    providerItems === undefined ? { author, content } : { author, content, providerItems },
+  );
+}
+
+function recordedEvent(author: string, { id, content, providerItems }: RecordedResponse): Folded {
+  return { id, author, content, ...(providerItems === undefined ? {} : { providerItems }) };
+}
+
+/** Ids of the calls in the conversation: a new one must differ. */
+function callIds({ events }: Window): Set<string> {
+  return new Set(events.flatMap(({ content }) => content.filter(isToolCall).map(({ toolCallId }) => toolCallId)));
+}

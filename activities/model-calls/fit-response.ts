@@ -1,0 +1,113 @@
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { isToolCall, type ToolCall } from '../../src/core/domain/content/content.ts';
+import { cutText } from '../../src/core/domain/content/cut-content.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
+import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
+
+/** Responses below this cannot be over any budget. */
+const SMALL = Math.min(BYTE_BUDGETS.modelText, BYTE_BUDGETS.toolArguments);
+
+/**
+ * A response as it can be recorded. Arguments over a call's budget, and those with which the response would be over its
+ * own, are left out: such a call must not run, and the model reads why; the rest of the response stands. What a model
+ * says beside arguments cannot be left out without saying something else: over its budget, this throws
+ * `payload_too_large` with the name of the model. Calling the model again would cost the same and most likely end the
+ * same, so that is not tried.
+ */
+export function fitResponse(response: RecordedResponse, model: string): RecordedResponse {
+  const brief = briefProblems(response);
+  const bytes = jsonBytes(brief);
+  if (bytes <= SMALL) return brief;
+  const beside = jsonBytes(withoutArguments(brief, () => true));
+  if (beside > BYTE_BUDGETS.modelText) throw tooLarge(model, beside, BYTE_BUDGETS.modelText);
+  const dropped = callsToDrop(brief, bytes);
+  if (dropped.size === 0) return brief;
+  const fitting = withProblems(
+    withoutArguments(brief, (call) => dropped.has(call)),
+    dropped,
+  );
+  const fittingBytes = jsonBytes(fitting);
+  if (fittingBytes > BYTE_BUDGETS.modelResponse) throw tooLarge(model, fittingBytes, BYTE_BUDGETS.modelResponse);
+  return fitting;
+}
+
+/** The text of an answer that was aborted, as much of it as can be recorded. */
+export function fitPartialText(text: string): string {
+  return cutText(text.toWellFormed(), BYTE_BUDGETS.modelText);
+}
+
+/** The calls whose arguments do not fit, in the model's order, and what the model is told about each. */
+function callsToDrop(response: RecordedResponse, bytes: number): Map<ToolCall, string> {
+  const dropped = new Map<ToolCall, string>();
+  const calls = response.content.filter(isToolCall);
+  const sizes = new Map(calls.map((call) => [call, jsonBytes(call.arguments)]));
+  let total = bytes;
+  const drop = (call: ToolCall, problem: string): void => {
+    dropped.set(call, problem);
+    total += problemBytes(call, problem) - (sizes.get(call) ?? 0);
+  };
+  for (const call of calls) {
+    const size = sizes.get(call) ?? 0;
+    if (size > BYTE_BUDGETS.toolArguments) drop(call, ownArguments(call.name, size));
+  }
+  // From the last one on: a model that asks for too much has begun with what it needs first.
+  for (const call of calls.toReversed()) {
+    if (total <= BYTE_BUDGETS.modelResponse) break;
+    const size = sizes.get(call) ?? 0;
+    const problem = allArguments(call.name, size);
+    if (!dropped.has(call) && size > problemBytes(call, problem)) drop(call, problem);
+  }
+  return new Map(calls.flatMap((call): [ToolCall, string][] => (dropped.has(call) ? [[call, dropped.get(call) ?? '']] : [])));
+}
+
+/** Bytes that a call without its arguments brings in: its problem, the braces of its arguments, and at most the name of the field of problems. */
+function problemBytes(call: ToolCall, problem: string): number {
+  return jsonBytes({ [call.toolCallId]: problem }) + ',"problems":{}'.length;
+}
+
+function withoutArguments(response: RecordedResponse, isDropped: (call: ToolCall) => boolean): RecordedResponse {
+  const content = response.content.map((item) => (isToolCall(item) && isDropped(item) ? { ...item, arguments: {} } : item));
+  return { ...response, content };
+}
+
+function withProblems(response: RecordedResponse, dropped: ReadonlyMap<ToolCall, string>): RecordedResponse {
+  const entries = [...dropped].map(([call, problem]): [string, string] => [call.toolCallId, problem]);
+  const problems = Object.fromEntries([...Object.entries(response.problems ?? {}), ...entries]);
+  const { output, ...rest } = response;
+  // The verdict may have been on an answer that is gone.
+  const lostAnswer = [...dropped.keys()].some(({ name }) => name === FINAL_ANSWER);
+  return { ...rest, problems, ...(output === undefined || lostAnswer ? {} : { output }) };
+}
+
+/** Problems are read by the model, and quote it: they are kept as short as any message of an error. */
+function briefProblems(response: RecordedResponse): RecordedResponse {
+  const { problems, output } = response;
+  if (problems === undefined && output?.type !== 'problem') return response;
+  const brief = Object.entries(problems ?? {}).map(([id, problem]): [string, string] => [id, briefly(problem)]);
+  return {
+    ...response,
+    ...(problems === undefined ? {} : { problems: Object.fromEntries(brief) }),
+    ...(output?.type === 'problem' ? { output: { type: 'problem', problem: briefly(output.problem) } } : {}),
+  };
+}
+
+function briefly(problem: string): string {
+  return cutText(problem, BYTE_BUDGETS.errorMessage);
+}
+
+function ownArguments(name: string, bytes: number): string {
+  return `The arguments of '${name}' are too large: ${bytes} bytes of JSON, over ${BYTE_BUDGETS.toolArguments}. They were left out, and the tool was not called. Call it with less.`;
+}
+
+function allArguments(name: string, bytes: number): string {
+  return `The calls of this answer are too large together: over ${BYTE_BUDGETS.modelResponse} bytes of JSON. The arguments of '${name}' (${bytes} bytes) were left out, and the tool was not called. Ask for fewer calls at once.`;
+}
+
+function tooLarge(model: string, bytes: number, budget: number): LonghaulError {
+  return new LonghaulError(
+    'payload_too_large',
+    `The answer of model "${model}" is ${bytes} bytes of JSON without the arguments of its calls, over ${budget}: lower "maxOutputTokens".`,
+  );
+}

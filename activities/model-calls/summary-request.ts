@@ -1,0 +1,67 @@
+import type { ContentItem } from '../../src/core/domain/content/content.ts';
+import { cutText } from '../../src/core/domain/content/cut-content.ts';
+import type { ModelRequest } from '../../src/core/domain/model/model.ts';
+import { outputText } from '../../src/core/domain/content/output-text.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import { resultText } from '../../src/core/domain/content/tool-text.ts';
+import type { WindowEvent } from '../../src/core/domain/record/window.ts';
+
+const INSTRUCTIONS =
+  'You compress the older part of a conversation between a user and an agent that uses tools, so that the agent can go on without it. ' +
+  'Write down what was asked, what was done and found out, the facts, names, numbers and decisions that may still be needed, and what is left to do. ' +
+  'Do not address anybody, do not add anything.';
+
+/** Bytes of one item that are worth a summary, and what is left of them where all items together are too much. */
+const ITEM_BYTES = [20_000, 5_000, 1_000, 200];
+
+/** Bytes of the conversation for each token that the model takes: text has about four, and the answer needs room too. */
+const BYTES_PER_TOKEN = 3;
+
+const MOST_WORDS = 1_000;
+const LEAST_WORDS = 20;
+const BYTES_PER_WORD = 8;
+
+/** What bounds a summary. */
+export interface SummaryBounds {
+  /** Tokens that the model takes. */
+  tokens: number;
+  /** Bytes that the summary may have. */
+  maxBytes: number;
+}
+
+/**
+ * The request for a summary: a function of the events alone, so that it is the same wherever it is built. The
+ * conversation is quoted as text, because not every provider takes tool calls of tools that it is not offered. Where
+ * it is too much, its longest items are cut, so that its end is not missing.
+ */
+export function summaryRequest(model: string, events: WindowEvent[], { tokens, maxBytes }: SummaryBounds): ModelRequest {
+  const words = Math.max(LEAST_WORDS, Math.min(MOST_WORDS, Math.floor(maxBytes / BYTES_PER_WORD)));
+  const quoted = `The conversation:\n\n${quote(events, tokens * BYTES_PER_TOKEN)}\n\nSummarise it.`;
+  return {
+    model: model.slice(model.indexOf('/') + 1),
+    instructions: [`${INSTRUCTIONS} At most ${words} words.`],
+    conversation: [{ author: 'user', content: [{ type: 'message', role: 'user', content: quoted }] }],
+    tools: [],
+    settings: {},
+  };
+}
+
+function quote(events: WindowEvent[], budget: number): string {
+  let text = '';
+  for (const bytes of ITEM_BYTES) {
+    text = events.flatMap(({ author, content }) => content.map((item) => line(author, item, bytes))).join('\n');
+    if (jsonBytes(text) <= budget) break;
+  }
+  return cutText(text, budget);
+}
+
+function line(author: string, item: ContentItem, bytes: number): string {
+  switch (item.type) {
+    case 'message':
+      return `${author}: ${cutText(outputText(item.content), bytes)}`;
+    case 'tool_call':
+      return `${author} calls ${item.name}(${cutText(JSON.stringify(item.arguments), bytes)})`;
+    case 'tool_result':
+      return `${item.name} ${item.status === 'error' ? 'failed' : 'returned'}: ${cutText(resultText(item.content), bytes)}`;
+  }
+}

@@ -1,4 +1,0 @@
-import type { ModelCallContext } from '../../src/domain/model.ts';
-
-/** Who hears of an answer while it arrives. */
-export type AnswerListener = Pick<ModelCallContext, 'onText' | 'onOutput' | 'onUsage'>;

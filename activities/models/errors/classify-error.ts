@@ -1,0 +1,102 @@
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
+import { ERROR_CODES, type ErrorCode, errorMessage, ModelCallError } from '../../../src/core/domain/errors/error.ts';
+import { memberOf } from '../../../src/core/domain/errors/thrown.ts';
+import { oneLine } from '../../../src/core/domain/content/text.ts';
+import { AnswerFault, type AnswerFaultKind, ReportedFault } from './answer-fault.ts';
+import { isBrokenConnection, whyBroken } from './broken-connection.ts';
+import { readErrorBody } from './error-body.ts';
+import { decideCode } from './error-rules.ts';
+import { redact } from './redact.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+/** Which call failed, for the message; and what the message must not show. */
+export interface FailedCall {
+  model: string;
+  /** Host and port of the provider. */
+  host: string;
+  secrets: readonly string[];
+}
+
+/** Bytes of a provider's text that a message repeats. */
+const MAX_PROVIDER_TEXT = 600;
+
+const FAULT_CODES: Record<AnswerFaultKind, ErrorCode> = {
+  cut: 'model_unreachable',
+  silent: 'model_timeout',
+  malformed: 'model_bad_response',
+};
+
+/** What the reader of an error can do about it. */
+const ADVICE: Partial<Record<ErrorCode, string>> = {
+  model_unauthorized: 'check the API key',
+  model_forbidden: 'check what the API key may do',
+  model_not_found: "check the model's name and the `baseURL`",
+  model_quota_exceeded: 'check the plan and the credit of the account',
+  context_length_exceeded: 'shorten the conversation or choose a model with a larger context',
+};
+
+/** Any error of a model call as a `ModelCallError`, whose code decides what is tried again. */
+export function classifyError(error: unknown, call: FailedCall): ModelCallError {
+  if (error instanceof ModelCallError) return error;
+  const { code, message, wait } = describe(error, call);
+  const advice = ADVICE[code];
+  return new ModelCallError(code, advice === undefined ? message : `${message} (${advice})`, { retryAfterMs: wait });
+}
+
+interface Description {
+  code: ErrorCode;
+  message: string;
+  wait?: number | undefined;
+}
+
+function describe(error: unknown, call: FailedCall): Description {
+  if (error instanceof AnswerFault)
+    return { code: FAULT_CODES[error.kind], message: `Provider of model "${call.model}": ${error.message}` };
+  if (error instanceof ReportedFault) return reported(error.body, undefined, undefined, call);
+  if (error instanceof APIConnectionTimeoutError) return timeout(call);
+  if (error instanceof APIConnectionError) return broken(error, call);
+  if (error instanceof APIError && error.status !== undefined) return reported(error.error, error.status, error.headers, call);
+  // What `fetch` throws while a body is read comes here as it is: "terminated", with the reason as its cause or without.
+  if (isBrokenConnection(error)) return broken(error, call);
+  return { code: 'model_error', message: `The call of model "${call.model}" failed: ${quote(errorMessage(error), call)}` };
+}
+
+function reported(body: unknown, httpStatus: number | undefined, headers: Headers | undefined, call: FailedCall): Description {
+  const said = readErrorBody(body);
+  const status = httpStatus ?? said.status;
+  const code = heedRetryHeader(decideCode({ ...said, status }), headers?.get('x-should-retry'));
+  const text = quote(said.message, call);
+  const answered = status === undefined ? 'reported an error' : `answered ${status}`;
+  return {
+    code,
+    message: `Provider ${answered} for model "${call.model}"${text === '' ? '' : `: ${text}`}`,
+    wait: ERROR_CODES[code].retryable ? retryAfterMs(headers, Date.now()) : undefined,
+  };
+}
+
+/** `x-should-retry` says more than the status does, but cannot make good what no repetition can. */
+function heedRetryHeader({ code, certain }: { code: ErrorCode; certain: boolean }, header: string | null | undefined): ErrorCode {
+  const { retryable } = ERROR_CODES[code];
+  if (header === 'false' && retryable) return code === 'model_rate_limited' ? 'model_quota_exceeded' : 'model_error';
+  if (header === 'true' && !retryable && !certain) return 'model_server_error';
+  return code;
+}
+
+function timeout(call: FailedCall): Description {
+  return { code: 'model_timeout', message: `Provider at "${call.host}" did not answer in time for model "${call.model}"` };
+}
+
+function broken(error: unknown, call: FailedCall): Description {
+  const why = whyBroken(error);
+  if (why !== undefined && /TIMEOUT|ETIMEDOUT/.test(why)) return timeout(call);
+  const reason = why ?? quote(errorMessage(memberOf(error, 'cause') ?? error), call);
+  return {
+    code: 'model_unreachable',
+    message: `No connection to the provider at "${call.host}" for model "${call.model}", or it broke: ${reason}`,
+  };
+}
+
+/** Somebody else's text, fit for a message. It is cut only after secrets are gone: half a key would not be recognised. */
+function quote(text: string, call: FailedCall): string {
+  return oneLine(redact(text, call.secrets), MAX_PROVIDER_TEXT);
+}

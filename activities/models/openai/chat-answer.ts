@@ -1,0 +1,110 @@
+import { isJsonObject } from '../../../src/core/domain/json/json.ts';
+import type { ModelResponse } from '../../../src/core/domain/model/model.ts';
+import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
+import { AnswerFault, isReportedError, ReportedFault } from '../errors/answer-fault.ts';
+import { argumentsText, ChatToolCalls } from './chat-tool-calls.ts';
+import type { AnswerListener } from './answer-listener.ts';
+import type { AnswerPiece } from './exchange.ts';
+import { normalFinishReason } from './finish-reason.ts';
+import { tokenUsage } from './token-usage.ts';
+
+/** Gathers the first choice of a Chat Completions answer, from the chunks of a stream or from a whole completion. */
+export class ChatAnswer {
+  readonly #listener: AnswerListener;
+  readonly #calls = new ChatToolCalls();
+  #choice: unknown;
+  #text = '';
+  #refusal = '';
+  #usage: UsageStats | null = null;
+  #finishReason: string | undefined;
+  #ended = false;
+
+  constructor(listener: AnswerListener = {}) {
+    this.#listener = listener;
+  }
+
+  /** The model has finished: what may still come is the usage. */
+  get finished(): boolean {
+    return this.#finishReason !== undefined || this.#ended;
+  }
+
+  /** Nothing of value can follow. */
+  get complete(): boolean {
+    return this.#finishReason !== undefined && this.#usage !== null;
+  }
+
+  /** Takes a piece of the answer; throws a `ReportedFault` where the provider reports an error in it. */
+  take(piece: AnswerPiece): void {
+    if (piece.type === 'end') {
+      this.#ended = true;
+      return;
+    }
+    const { data } = piece;
+    if (!isJsonObject(data)) return;
+    if (isReportedError(data)) throw new ReportedFault(data);
+    const usage = tokenUsage(data['usage']);
+    if (usage !== null) this.#listener.onUsage?.(usage);
+    this.#usage = usage ?? this.#usage;
+    const choices: unknown = data['choices'];
+    if (Array.isArray(choices)) this.#takeChoice(choices.find((choice) => this.#isOurs(choice)));
+  }
+
+  /** The answer as a whole; throws an `AnswerFault` where there is none or it is cut. */
+  response(): ModelResponse {
+    if (!this.finished) throw new AnswerFault('cut', 'the connection ended before the answer did');
+    if (this.#choice === undefined) throw new AnswerFault('malformed', 'the answer holds no choice');
+    const toolCalls = this.#calls.list;
+    return {
+      content: this.#text,
+      toolCalls,
+      usage: this.#usage,
+      finishReason: normalFinishReason(this.#finishReason, { toolCalls: toolCalls.length, refusal: this.#refusal }),
+      ...(this.#refusal === '' ? {} : { refusal: this.#refusal }),
+    };
+  }
+
+  #isOurs(choice: unknown): boolean {
+    return isJsonObject(choice) && (this.#choice === undefined || indexOf(choice) === this.#choice);
+  }
+
+  #takeChoice(choice: unknown): void {
+    if (!isJsonObject(choice)) return;
+    this.#choice = indexOf(choice);
+    const { delta, message, finish_reason: finishReason } = choice;
+    if (isJsonObject(delta)) this.#takeMessage(delta, (call) => this.#calls.addDelta(call));
+    else if (isJsonObject(message)) this.#takeMessage(message, (call) => this.#calls.addWhole(call));
+    if (typeof finishReason === 'string' && finishReason !== '') this.#finishReason = finishReason;
+  }
+
+  #takeMessage(message: Record<string, unknown>, addCall: (call: unknown) => void): void {
+    const text = textOf(message['content']);
+    if (text !== '') this.#listener.onText?.(text);
+    this.#text += text;
+    if (typeof message['refusal'] === 'string') this.#refusal += message['refusal'];
+    const calls: unknown = message['tool_calls'];
+    if (Array.isArray(calls)) for (const call of calls) addCall(call);
+    const beside = besideText(message, calls);
+    if (beside !== '') this.#listener.onOutput?.(beside);
+  }
+}
+
+/** What the model wrote beside text. Reasoning has no place in the API, and two names among the servers that send it. */
+function besideText(message: Record<string, unknown>, calls: unknown): string {
+  const written = Array.isArray(calls) ? calls.map(argumentsText) : [];
+  const said = ['refusal', 'reasoning_content', 'reasoning'].map((field) => message[field]);
+  return [...said, ...written].filter((one) => typeof one === 'string').join('');
+}
+
+/** Choices without a number are the first. */
+function indexOf(choice: Record<string, unknown>): unknown {
+  return typeof choice['index'] === 'number' ? choice['index'] : 0;
+}
+
+/** Text, or the text among parts, which is how some servers send content. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content
+    .map((part: unknown) => (isJsonObject(part) && part['type'] === 'text' && typeof part['text'] === 'string' ? part['text'] : ''))
+    .join('');
+}

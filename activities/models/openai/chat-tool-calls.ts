@@ -1,0 +1,79 @@
+import { isJsonObject } from '../../../src/core/domain/json/json.ts';
+import type { RawToolCall } from '../../../src/core/domain/model/model.ts';
+
+interface CallInProgress extends RawToolCall {
+  index: number | undefined;
+}
+
+/**
+ * Puts the tool calls of a stream together. OpenAI numbers the calls and sends id and name once. Other servers leave
+ * out the number, give every call the number 0, repeat id and name in every chunk, or send the arguments as an object.
+ */
+export class ChatToolCalls {
+  readonly #calls: CallInProgress[] = [];
+
+  /** Adds a chunk of a call. */
+  addDelta(delta: unknown): void {
+    if (!isJsonObject(delta)) return;
+    const call = this.#callOf(delta);
+    const { name, arguments: text } = functionOf(delta);
+    call.id = pick(call.id, delta['id']);
+    call.name = pick(call.name, name);
+    if (typeof call.arguments === 'string' && typeof text === 'string') call.arguments += text;
+    else call.arguments = pick(call.arguments, text);
+  }
+
+  /** Adds a call that came whole, as in an answer that is not streamed. */
+  addWhole(entry: unknown): void {
+    if (!isJsonObject(entry)) return;
+    this.#open(undefined);
+    this.addDelta({ function: functionOf(entry), ...(entry['id'] === undefined ? {} : { id: entry['id'] }) });
+  }
+
+  /** The calls so far, in the order of their first chunk. */
+  get list(): RawToolCall[] {
+    return this.#calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text }));
+  }
+
+  #callOf(delta: Record<string, unknown>): CallInProgress {
+    const index = typeof delta['index'] === 'number' ? delta['index'] : undefined;
+    const id = filled(delta['id']);
+    const starts = filled(functionOf(delta).name) !== undefined;
+    if (index !== undefined) {
+      const numbered = this.#calls.findLast((call) => call.index === index);
+      const another = starts && id !== undefined && filled(numbered?.id) !== undefined && numbered?.id !== id;
+      return numbered === undefined || another ? this.#open(index) : numbered;
+    }
+    const identified = id === undefined ? undefined : this.#calls.findLast((call) => call.id === id);
+    if (identified !== undefined) return identified;
+    const last = this.#calls.at(-1);
+    const fresh = last !== undefined && last.id === undefined && last.name === undefined;
+    return last === undefined || (starts && !fresh) ? this.#open(undefined) : last;
+  }
+
+  #open(index: number | undefined): CallInProgress {
+    const call: CallInProgress = { index, id: undefined, name: undefined, arguments: undefined };
+    this.#calls.push(call);
+    return call;
+  }
+}
+
+/** The name and the arguments in a chunk of a call. */
+export function argumentsText(call: unknown): string {
+  if (!isJsonObject(call)) return '';
+  const { name, arguments: text } = functionOf(call);
+  return [name, text].filter((one) => typeof one === 'string').join('');
+}
+
+function functionOf(call: Record<string, unknown>): Record<string, unknown> & { name?: unknown; arguments?: unknown } {
+  return isJsonObject(call['function']) ? call['function'] : {};
+}
+
+/** What is there already, unless it is empty. */
+function pick(present: unknown, arriving: unknown): unknown {
+  return filled(present) === undefined ? (arriving ?? present) : present;
+}
+
+function filled(value: unknown): unknown {
+  return value === null || value === '' ? undefined : value;
+}

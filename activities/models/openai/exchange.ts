@@ -1,0 +1,103 @@
+import type OpenAI from 'openai';
+import { AnswerFault } from '../errors/answer-fault.ts';
+import { serverSentEvents } from './server-sent-events.ts';
+import { SilenceWatch } from './idle-timeout.ts';
+
+/** One request to a provider. */
+export interface Exchange {
+  path: string;
+  body: Record<string, unknown>;
+  signal: AbortSignal;
+  /** Milliseconds without a sign of life after which the provider is given up. */
+  timeoutMs: number;
+  /** True once nothing of value can follow the data taken so far: the answer does not wait for the end of the stream. */
+  isComplete: () => boolean;
+}
+
+/** A piece of an answer: JSON that the provider sent, or the mark that it has sent all. */
+export type AnswerPiece = { type: 'data'; data: unknown } | { type: 'end' };
+
+/** An answer larger than this could not be recorded anyway. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** A complete answer waits so long for the stream to close, so that the connection can serve the next call. */
+const CLOSE_WAIT_MS = 250;
+
+/** Posts one request, once, and yields what comes back, streamed or whole. A stream that breaks off ends without an `end` piece. */
+export async function* exchange(client: OpenAI, { path, body, signal, timeoutMs, isComplete }: Exchange): AsyncGenerator<AnswerPiece> {
+  signal.throwIfAborted();
+  const watch = new SilenceWatch(signal, timeoutMs);
+  let closeWait: NodeJS.Timeout | undefined;
+  try {
+    const response = await client.post(path, { body, signal: watch.signal, timeout: timeoutMs }).asResponse();
+    watch.heard();
+    for await (const piece of piecesOf(response, watch)) {
+      if (closeWait !== undefined) continue;
+      yield piece;
+      if (piece.type === 'end' || isComplete()) closeWait = setTimeout(() => watch.end(), CLOSE_WAIT_MS);
+    }
+  } catch (error) {
+    if (closeWait !== undefined) return;
+    throw watch.expired ? new AnswerFault('silent', `nothing arrived for ${timeoutMs} ms`) : error;
+  } finally {
+    clearTimeout(closeWait);
+    watch.end();
+  }
+}
+
+/** Types under which servers and the proxies before them send what is no stream of events. */
+const WHOLE = /json|text\/(?:html|plain)/;
+
+async function* piecesOf(response: Response, watch: SilenceWatch): AsyncGenerator<AnswerPiece> {
+  const text = textOf(response, watch);
+  if (!WHOLE.test(response.headers.get('content-type') ?? '')) return yield* eventsOf(text);
+  let whole = '';
+  for await (const piece of text) whole += piece;
+  if (isJson(whole)) {
+    yield { type: 'data', data: parse(whole) };
+    yield { type: 'end' };
+    return;
+  }
+  // A stream under the wrong type is still a stream.
+  if (!/^data:/m.test(whole)) throw new AnswerFault('malformed', 'the answer is neither JSON nor a stream of events');
+  yield* eventsOf(ReadableStream.from([whole]));
+}
+
+async function* eventsOf(text: AsyncIterable<string>): AsyncGenerator<AnswerPiece> {
+  for await (const { data, complete } of serverSentEvents(text)) {
+    if (data.trim() === '') continue;
+    if (data.trim() === '[DONE]') yield { type: 'end' };
+    else if (complete || isJson(data)) yield { type: 'data', data: parse(data) };
+  }
+}
+
+async function* textOf(response: Response, watch: SilenceWatch): AsyncGenerator<string> {
+  const body: AsyncIterable<Uint8Array> | null = response.body;
+  if (body === null) return;
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  for await (const chunk of body) {
+    watch.heard();
+    bytes += chunk.byteLength;
+    if (bytes > MAX_ANSWER_BYTES) throw new AnswerFault('malformed', `the answer is larger than ${MAX_ANSWER_BYTES} bytes`);
+    yield decoder.decode(chunk, { stream: true });
+  }
+  yield decoder.decode();
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AnswerFault('malformed', 'the answer is not JSON');
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,140 @@
+import { requireKnown } from '../../../src/define/options/option-checks.ts';
+import { type Duration, timerMilliseconds } from '../../../src/core/domain/run/duration.ts';
+import { ModelCallError, UsageError } from '../../../src/core/domain/errors/error.ts';
+import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
+import { requireRealModelsAllowed } from '../../../src/model/real-models.ts';
+import { type ApiKey, keyFor } from './api-key.ts';
+import { type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
+import { ChatAnswer } from './chat-answer.ts';
+import { chatRequest } from './chat-request.ts';
+import { classifyError } from '../errors/classify-error.ts';
+import { type Exchange, exchange } from './exchange.ts';
+import { ProviderClient } from './provider-client.ts';
+import { ResponsesAnswer } from './responses-answer.ts';
+import { responsesRequest } from './responses-request.ts';
+
+/** How a provider that speaks OpenAI's API is reached. Every field is optional. */
+export interface OpenAIOptions {
+  /**
+   * Default: `OPENAI_API_KEY` of the environment, read when a call is made. Servers other than OpenAI's can do without one.
+   * A secret of the worker, `secret('openai')`, or a function that chooses for each call, by the tags of the run:
+   * `({ tags }) => secret(tags.includes('acme') ? 'openai/acme' : 'openai/default')`.
+   */
+  apiKey?: ApiKey;
+  /** Default: `OPENAI_BASE_URL` of the environment, otherwise OpenAI. */
+  baseURL?: string;
+  /** The API to speak. Default: `responses` with OpenAI, `chat` (Chat Completions) with every other server. */
+  api?: 'chat' | 'responses';
+  organization?: string;
+  /** After this long without a sign of life a call is given up, to be tried again. The default is 5 minutes. */
+  timeout?: Duration;
+  /** Sent with every request. */
+  headers?: Record<string, string>;
+  /** What the server can take, where it is less than OpenAI's. */
+  capabilities?: Partial<OpenAICapabilities>;
+}
+
+const OPENAI_URL = 'https://api.openai.com/v1';
+/** Keys that are kept at hand: one for each tenant, say. */
+const MAX_CLIENTS = 100;
+const OPTIONS = ['apiKey', 'baseURL', 'api', 'organization', 'timeout', 'headers', 'capabilities'];
+
+/**
+ * A model client for OpenAI and for every server that speaks its API (vLLM, Ollama, llama.cpp, gateways). Nothing is
+ * read or opened before the first call. Throws a `UsageError` for options that cannot work.
+ */
+export function openai(options: OpenAIOptions = {}): ModelClient {
+  requireKnown('openai', options, OPTIONS);
+  const url = parseUrl(options.baseURL || process.env['OPENAI_BASE_URL'] || OPENAI_URL);
+  return new OpenAIModelClient(options, url, timerMilliseconds(options.timeout ?? '5m', 'openai: "timeout"'));
+}
+
+class OpenAIModelClient implements ModelClient {
+  readonly capabilities: OpenAICapabilities;
+  readonly #options: OpenAIOptions;
+  readonly #url: URL;
+  readonly #timeoutMs: number;
+  readonly #isOpenAI: boolean;
+  readonly #api: 'chat' | 'responses';
+  /** By their keys, the newest last. */
+  readonly #clients = new Map<string, ProviderClient>();
+
+  constructor(options: OpenAIOptions, url: URL, timeoutMs: number) {
+    this.#options = options;
+    this.#url = url;
+    this.#timeoutMs = timeoutMs;
+    this.#isOpenAI = url.hostname === 'openai.com' || url.hostname.endsWith('.openai.com');
+    this.#api = options.api ?? (this.#isOpenAI ? 'responses' : 'chat');
+    this.capabilities = openaiCapabilities(this.#isOpenAI, options.capabilities);
+  }
+
+  async call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
+    context.signal.throwIfAborted();
+    requireRealModelsAllowed(request.model, this.#url.host);
+    let key: string | undefined;
+    try {
+      key = await keyFor(this.#options.apiKey, request.model, context);
+      const client = this.#connect(request.model, key);
+      return await (this.#api === 'chat' ? this.#callChat(client, request, context) : this.#callResponses(client, request, context));
+    } catch (error) {
+      if (context.signal.aborted) throw context.signal.reason;
+      throw classifyError(error, { model: request.model, host: this.#url.host, secrets: this.#secrets(key) });
+    }
+  }
+
+  async #callChat(client: ProviderClient, request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
+    const answer = new ChatAnswer(context);
+    const body = chatRequest(request, this.capabilities);
+    try {
+      for await (const piece of exchange(client, this.#exchange('/chat/completions', body, answer, context))) answer.take(piece);
+    } catch (error) {
+      // A finished answer is paid for and whole, even where the connection broke before the usage came.
+      if (!answer.finished) throw error;
+    }
+    return answer.response();
+  }
+
+  async #callResponses(client: ProviderClient, request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
+    const answer = new ResponsesAnswer(context);
+    const body = responsesRequest(request, this.capabilities);
+    for await (const piece of exchange(client, this.#exchange('/responses', body, answer, context))) answer.take(piece);
+    return answer.response();
+  }
+
+  #exchange(path: string, body: Record<string, unknown>, answer: { complete: boolean }, { signal }: ModelCallContext): Exchange {
+    return { path, body, signal, timeoutMs: this.#timeoutMs, isComplete: () => answer.complete };
+  }
+
+  #connect(model: string, key: string | undefined): ProviderClient {
+    const { organization, headers } = this.#options;
+    const apiKey = key ?? (this.#isOpenAI ? undefined : 'no-key-needed');
+    if (apiKey === undefined) {
+      throw new ModelCallError(
+        'model_unauthorized',
+        `No API key for model "${model}": set OPENAI_API_KEY where the worker runs, or give openai() an "apiKey"`,
+      );
+    }
+    const client = this.#clients.get(apiKey) ?? new ProviderClient({ apiKey, baseURL: this.#url.href, organization, headers });
+    this.#clients.delete(apiKey);
+    this.#clients.set(apiKey, client);
+    const [oldest] = this.#clients.keys();
+    if (oldest !== undefined && this.#clients.size > MAX_CLIENTS) this.#clients.delete(oldest);
+    return client;
+  }
+
+  #secrets(key: string | undefined): string[] {
+    const headers = Object.entries(this.#options.headers ?? {}).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
+    return [key ?? '', ...headers.map(([, value]) => value)];
+  }
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new UsageError(`openai: "baseURL" is not an http or https URL: "${text}"`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new UsageError('openai: "baseURL" holds a user or a password, which fetch refuses: put credentials into "apiKey" or "headers"');
+  }
+  return url;
+}

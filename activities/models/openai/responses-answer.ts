@@ -1,0 +1,122 @@
+import { isJsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model/model.ts';
+import { AnswerFault, isReportedError, ReportedFault } from '../errors/answer-fault.ts';
+import type { AnswerListener } from './answer-listener.ts';
+import type { AnswerPiece } from './exchange.ts';
+import { normalFinishReason } from './finish-reason.ts';
+import { tokenUsage } from './token-usage.ts';
+
+/** Gathers an answer of the Responses API, from the events of a stream or from a whole response. */
+export class ResponsesAnswer {
+  readonly #listener: AnswerListener;
+  readonly #items: unknown[] = [];
+  #streamedText = '';
+  #response: Record<string, unknown> | undefined;
+
+  constructor(listener: AnswerListener = {}) {
+    this.#listener = listener;
+  }
+
+  /** The response has reached its last event. */
+  get complete(): boolean {
+    return this.#response !== undefined;
+  }
+
+  /** Takes a piece of the answer; throws a `ReportedFault` where it says that the response failed. */
+  take(piece: AnswerPiece): void {
+    if (piece.type === 'end' || !isJsonObject(piece.data)) return;
+    const event = piece.data;
+    switch (typeof event['type'] === 'string' ? event['type'] : '') {
+      case 'response.output_text.delta':
+        if (typeof event['delta'] === 'string') this.#takeText(event['delta']);
+        break;
+      case 'response.function_call_arguments.delta':
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+      case 'response.refusal.delta':
+        if (typeof event['delta'] === 'string' && event['delta'] !== '') this.#listener.onOutput?.(event['delta']);
+        break;
+      case 'response.output_item.done':
+        this.#items.push(event['item']);
+        break;
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+        this.#close(isJsonObject(event['response']) ? event['response'] : {});
+        break;
+      case 'error':
+        throw new ReportedFault(event);
+      default:
+        this.#takeOther(event);
+    }
+  }
+
+  /** The answer as a whole; throws an `AnswerFault` where it is cut or empty. */
+  response(): ModelResponse {
+    if (this.#response === undefined) throw new AnswerFault('cut', 'the connection ended before the answer did');
+    const output: unknown = this.#response['output'];
+    const items = Array.isArray(output) && output.length > 0 ? output : this.#items;
+    const objects = items.filter((item) => isJsonObject(item));
+    const toolCalls = objects.filter((item) => item['type'] === 'function_call').map(toolCall);
+    const refusal = messageText(objects, 'refusal', 'refusal');
+    const reasoning = objects.filter(isReplayable);
+    return {
+      content: messageText(objects, 'output_text', 'text') || this.#streamedText,
+      toolCalls,
+      usage: tokenUsage(this.#response['usage']),
+      finishReason: normalFinishReason(incompleteReason(this.#response), { toolCalls: toolCalls.length, refusal }),
+      ...(refusal === '' ? {} : { refusal }),
+      ...(reasoning.length === 0 ? {} : { providerItems: reasoning }),
+    };
+  }
+
+  #takeText(delta: string): void {
+    this.#streamedText += delta;
+    if (delta !== '') this.#listener.onText?.(delta);
+  }
+
+  /** A response that is not streamed, or an error in a shape that the API does not document. */
+  #takeOther(body: Record<string, unknown>): void {
+    if (!Array.isArray(body['output']) && isReportedError(body)) throw new ReportedFault(body);
+    if (!Array.isArray(body['output'])) return;
+    this.#close(body);
+    const text = messageText(
+      body['output'].filter((item) => isJsonObject(item)),
+      'output_text',
+      'text',
+    );
+    if (text !== '') this.#listener.onText?.(text);
+  }
+
+  #close(response: Record<string, unknown>): void {
+    const { status, error } = response;
+    const usage = tokenUsage(response['usage']);
+    if (usage !== null) this.#listener.onUsage?.(usage);
+    if (isJsonObject(error)) throw new ReportedFault(error);
+    if (status === 'failed') throw new ReportedFault('the response failed without a reason');
+    if (status === 'cancelled' || status === 'queued' || status === 'in_progress') {
+      throw new AnswerFault('malformed', `the response ended with the status "${status}"`);
+    }
+    this.#response = response;
+  }
+}
+
+function toolCall({ call_id: id, name, arguments: text }: Record<string, unknown>): RawToolCall {
+  return { id, name, arguments: text };
+}
+
+/** The text of all message parts of a type. */
+function messageText(items: Record<string, unknown>[], type: string, field: string): string {
+  const parts = items.flatMap((item): unknown[] => (item['type'] === 'message' && Array.isArray(item['content']) ? item['content'] : []));
+  return parts.map((part) => (isJsonObject(part) && part['type'] === type && typeof part[field] === 'string' ? part[field] : '')).join('');
+}
+
+/** Without its encrypted content an item is but an id, of which the provider keeps no record. */
+function isReplayable(item: Record<string, unknown>): item is Record<string, JsonValue> {
+  return item['type'] === 'reasoning' && typeof item['encrypted_content'] === 'string';
+}
+
+function incompleteReason({ status, incomplete_details: details }: Record<string, unknown>): string | undefined {
+  if (isJsonObject(details) && typeof details['reason'] === 'string') return details['reason'];
+  return status === 'incomplete' ? 'incomplete' : undefined;
+}

@@ -1,0 +1,157 @@
+import type { ReadSecret, ResourceDefinition } from '../../src/define/resource.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { memberOf } from '../../src/core/domain/errors/thrown.ts';
+import { inTime } from '../attempts/time-limit.ts';
+
+/** After a failure, how long (milliseconds) those who do not need the resource by name leave it in peace. */
+const PAUSE_AFTER_FAILURE_MS = 5_000;
+
+/** How a resource of a worker stands. `failed`: it was to be open, and is not. */
+export interface ResourceHealth {
+  readonly state: 'closed' | 'open' | 'failed';
+  /** Why, where it has failed. */
+  readonly message?: string;
+}
+
+/** What live resources need of their worker. */
+export interface Surroundings {
+  secret: ReadSecret;
+  /** Takes secrets out of what an opening says when it fails. */
+  redact: (text: string) => string;
+  log: (line: string) => void;
+}
+
+type Life =
+  | { type: 'closed' }
+  | { type: 'open'; value: unknown; checkedAt: number; turn: number }
+  | { type: 'failed'; error: LonghaulError; at: number };
+
+/** How often anything was opened in this process: what was opened last is closed first. */
+let turns = 0;
+
+/** One resource of a worker, from its opening to its end. Times are of the monotonic clock. */
+export class LiveResource {
+  readonly name: string;
+  readonly definition: ResourceDefinition;
+  readonly #surroundings: Surroundings;
+  #life: Life = { type: 'closed' };
+  #settling: Promise<void> | undefined;
+
+  constructor(name: string, definition: ResourceDefinition, surroundings: Surroundings) {
+    this.name = name;
+    this.definition = definition;
+    this.#surroundings = surroundings;
+  }
+
+  /** The live object. Throws `resource_unavailable` where there is none. */
+  get value(): unknown {
+    const life = this.#life;
+    if (life.type === 'open') return life.value;
+    throw life.type === 'failed' ? life.error : this.#unavailable('is not open: the worker does not run, or is about to open it again');
+  }
+
+  get health(): ResourceHealth {
+    const life = this.#life;
+    return life.type === 'failed' ? { state: 'failed', message: life.error.message } : { state: life.type };
+  }
+
+  /** When it was opened, among all that were; 0 where it is not open. */
+  get turn(): number {
+    return this.#life.type === 'open' ? this.#life.turn : 0;
+  }
+
+  /** It has to be opened or checked before somebody who needs it uses it. */
+  isDue(now: number): boolean {
+    const life = this.#life;
+    if (life.type !== 'open') return true;
+    return this.definition.health !== undefined && now - life.checkedAt >= this.definition.healthEveryMs;
+  }
+
+  /** The same for somebody who may not need it: what has just failed is not waited for again. */
+  isDueToAll(now: number): boolean {
+    return this.#life.type === 'failed' ? now - this.#life.at >= PAUSE_AFTER_FAILURE_MS : this.isDue(now);
+  }
+
+  /**
+   * Opens or checks it. Those who come meanwhile wait for the same. Rejects with `resource_unavailable`, which the next
+   * use does not remember. `stop` ends an opening.
+   */
+  settle(stop: AbortSignal): Promise<void> {
+    return (this.#settling ??= this.#settle(stop).finally(() => (this.#settling = undefined)));
+  }
+
+  /** Closes it, after what goes on with it. Never rejects: what goes wrong is logged. */
+  async close(): Promise<void> {
+    await this.#settling?.catch(() => undefined);
+    const life = this.#life;
+    this.#life = { type: 'closed' };
+    if (life.type === 'open') await this.#dispose(life.value);
+  }
+
+  async #settle(stop: AbortSignal): Promise<void> {
+    if (this.#life.type === 'open') {
+      const { value, turn } = this.#life;
+      const problem = await this.#problem(value, stop);
+      // A check that the end of the worker has cut short says nothing.
+      if (problem === undefined || stop.aborted) {
+        this.#life = { type: 'open', value, checkedAt: performance.now(), turn };
+        return;
+      }
+      this.#surroundings.log(`Resource "${this.name}" is unhealthy (${problem}): it is closed and opened again`);
+      this.#life = { type: 'closed' };
+      await this.#dispose(value);
+    }
+    await this.#open(stop);
+  }
+
+  async #open(stop: AbortSignal): Promise<void> {
+    const { open, timeoutMs } = this.definition;
+    const { secret } = this.#surroundings;
+    try {
+      const late = (value: unknown): void => void this.#dispose(value);
+      const value = await inTime((signal) => open({ secret, signal }), { ms: timeoutMs, stop, late });
+      turns += 1;
+      this.#life = { type: 'open', value, checkedAt: performance.now(), turn: turns };
+    } catch (thrown) {
+      const cause = this.#redacted(thrown);
+      const error = this.#unavailable(`cannot be opened: ${cause.message}`, { cause });
+      this.#life = { type: 'failed', error, at: performance.now() };
+      throw error;
+    }
+  }
+
+  /** What is wrong with the live object, if anything is. */
+  async #problem(value: unknown, stop: AbortSignal): Promise<string | undefined> {
+    const { health, timeoutMs } = this.definition;
+    if (health === undefined) return undefined;
+    try {
+      const answer = await inTime(() => health(value), { ms: timeoutMs, stop });
+      return answer === false ? 'its "health" says false' : undefined;
+    } catch (error) {
+      return this.#redacted(error).message;
+    }
+  }
+
+  async #dispose(value: unknown): Promise<void> {
+    const { close, timeoutMs } = this.definition;
+    if (close === undefined) return;
+    try {
+      await inTime(() => close(value), { ms: timeoutMs });
+    } catch (error) {
+      this.#surroundings.log(`Resource "${this.name}" has not closed: ${this.#redacted(error).message}`);
+    }
+  }
+
+  /** What was thrown, without the secrets that it may repeat: addresses with passwords are in many messages. */
+  #redacted(thrown: unknown): Error {
+    const { redact } = this.#surroundings;
+    const error = new Error(redact(errorMessage(thrown)));
+    const stack = memberOf(thrown, 'stack');
+    if (typeof stack === 'string') error.stack = redact(stack);
+    return error;
+  }
+
+  #unavailable(what: string, options?: ErrorOptions): LonghaulError {
+    return new LonghaulError('resource_unavailable', `Resource "${this.name}" of the worker ${what}`, options);
+  }
+}

@@ -1,0 +1,44 @@
+import { isResource } from '../../src/define/resource.ts';
+import type { Resources } from '../../src/define/run-context.ts';
+import { UsageError } from '../../src/core/domain/errors/error.ts';
+import type { LiveResource } from './live-resource.ts';
+
+/** What a tool sees of the resources of its worker, made once for all its calls. */
+export interface ResourceView {
+  /** The live ones that can be read in it: each is what it is at the time it is read. */
+  readonly live: readonly LiveResource[];
+  readonly resources: Resources;
+  /** Already fulfilled with `resources`: what a use gives that has nothing to wait for. */
+  readonly ready: Promise<Resources>;
+}
+
+/** The resources that are named; without names all but the lazy ones. Reading another one of the worker throws a UsageError. */
+export function resourceView(
+  given: Resources,
+  live: ReadonlyMap<string, LiveResource>,
+  names: readonly string[] | undefined,
+): ResourceView {
+  const resources: Resources = {};
+  const seen: LiveResource[] = [];
+  for (const [name, value] of Object.entries(given)) {
+    const one = live.get(name);
+    const included = names === undefined ? one?.definition.lazy !== true : names.includes(name);
+    if (included && one !== undefined) seen.push(one);
+    Object.defineProperty(resources, name, property(name, { included, value, one }));
+  }
+  Object.freeze(resources);
+  return { live: seen, resources, ready: Promise.resolve(resources) };
+}
+
+function property(
+  name: string,
+  { included, value, one }: { included: boolean; value: unknown; one: LiveResource | undefined },
+): PropertyDescriptor {
+  if (!included) return { get: () => notNamed(name, value), enumerable: false };
+  return one === undefined ? { value, enumerable: true } : { get: () => one.value, enumerable: true };
+}
+
+function notNamed(name: string, value: unknown): never {
+  const why = isResource(value) && value.lazy ? 'is lazy: it is opened for tools that name it' : 'is not among those that the tool names';
+  throw new UsageError(`Resource "${name}" of the worker ${why}. Write "${name}" into "resources" of the tool`);
+}

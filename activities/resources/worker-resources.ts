@@ -1,0 +1,24 @@
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { Resources } from '../../src/define/run-context.ts';
+import { ResourcePool } from './resource-pool.ts';
+import type { SecretVault } from '../secrets/secret-vault.ts';
+
+/** What the resources of a worker need of it. */
+export interface ResourceSurroundings {
+  agents: readonly AnyAgent[];
+  secrets: SecretVault;
+  log: (line: string) => void;
+}
+
+/** The resources of a worker, for its agents. Throws a UsageError for a tool that needs one which the worker does not have. */
+export function workerResources(resources: Resources, { agents, secrets, log }: ResourceSurroundings): ResourcePool {
+  const pool = new ResourcePool(resources, {
+    secret: (nameOrReference) => secrets.resolve(nameOrReference),
+    redact: (text) => secrets.redact(text),
+    log,
+  });
+  for (const agent of agents) {
+    for (const { name, resources: needed = [] } of agent.tools) pool.require(`tool "${name}" of agent "${agent.name}"`, needed);
+  }
+  return pool;
+}

@@ -1,0 +1,210 @@
+import { LRUCache } from 'lru-cache';
+import type { ToolResult } from '../../src/core/domain/content/content.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import {
+  emptyWindow,
+  extendWindow,
+  type Folded,
+  type Window,
+  type WindowEvent,
+  windowEventBytes,
+} from '../../src/core/domain/record/window.ts';
+import type { TranscriptAnswer, TranscriptQuestion } from '../../src/core/protocol.ts';
+import type { RunKey } from './run-access.ts';
+
+/** Asks the run for what is missing. */
+export type FetchTranscript = (question: TranscriptQuestion) => Promise<TranscriptAnswer>;
+
+/** Which conversation is wanted: the window after `through` events, the last of which has `lastEventId`. */
+export interface TranscriptReference {
+  through: number;
+  lastEventId: string;
+  /** The last event is a batch of these tool results. */
+  results?: string[] | undefined;
+}
+
+interface Transcript {
+  /** A window that the workflow has named. */
+  confirmed: Window;
+  /** The same with the response that this process has received since: the workflow may have recorded another attempt's. */
+  expected: Window;
+  /** Tool results of this process by id, with the event that asked for them. */
+  results: Map<string, { eventId: string; result: ToolResult }>;
+  /** Bytes of the results that have come since the entry was weighed. */
+  unweighed?: number;
+}
+
+/** Bytes of results that may come before an entry is weighed again: for each small one alone it would cost more than the call. */
+const UNWEIGHED_BYTES = 50_000;
+
+/**
+ * The conversations of the runs that this process works for, so that neither model nor tool activities need them
+ * in their input. The cache decides how a conversation is assembled, never what it says: an entry belongs to one
+ * execution (`namespace/workflowId/runId`, since after a reset counters repeat with other content), and is used
+ * only where the id of its last event is the one that the workflow names. The next execution of a run takes over the
+ * entry of the one before, under the same condition.
+ */
+export class TranscriptCache {
+  readonly #transcripts: LRUCache<string, Transcript>;
+  /** The execution of each chain that has an entry. */
+  readonly #executions = new Map<string, string>();
+  /** One question at a time for each run: the server buffers few queries. */
+  readonly #loading = new Map<string, Promise<unknown>>();
+
+  /** `maxBytes` bounds the sum of what is kept, in bytes of JSON. */
+  constructor(maxBytes: number) {
+    this.#transcripts = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: sizeOf,
+      dispose: (_, execution, reason) => {
+        if (reason !== 'set') this.#forget(execution);
+      },
+    });
+  }
+
+  /** The conversation, from memory where possible, asking for no more than what is missing. */
+  load(key: RunKey, reference: TranscriptReference, fetch: FetchTranscript): Promise<Window> {
+    return this.#inTurn(key, () => this.#assemble(key, reference, fetch));
+  }
+
+  /**
+   * One event of the conversation, from memory where possible, whatever the run has recorded since: decisions, results
+   * of other calls. Undefined where the run does not have it.
+   */
+  event(key: RunKey, wanted: Pick<WindowEvent, 'offset' | 'id'>, fetch: FetchTranscript): Promise<WindowEvent | undefined> {
+    return this.#inTurn(key, () => this.#find(key, wanted, fetch));
+  }
+
+  /** Remembers the response that this process has just received, as the event after the first `through`. */
+  addResponse(key: RunKey, through: number, event: Folded): void {
+    const known = this.#get(key);
+    if (known?.confirmed.through === through) this.#set(key, { ...known, expected: extendWindow(known.confirmed, event) });
+  }
+
+  /** Remembers a tool result that this process has just produced, until the workflow says where it belongs. */
+  addResult(key: RunKey, id: string, eventId: string, result: ToolResult): void {
+    const known = this.#get(key);
+    if (known === undefined) return;
+    known.results.set(id, { eventId, result });
+    known.unweighed = (known.unweighed ?? 0) + resultBytes(result);
+    if (known.unweighed > UNWEIGHED_BYTES) this.#set(key, known);
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#transcripts.clear();
+  }
+
+  async #inTurn<Answer>({ execution }: RunKey, question: () => Promise<Answer>): Promise<Answer> {
+    while (this.#loading.has(execution)) await this.#loading.get(execution)?.catch(() => undefined);
+    const loading = question();
+    this.#loading.set(execution, loading);
+    try {
+      return await loading;
+    } finally {
+      this.#loading.delete(execution);
+    }
+  }
+
+  async #find(key: RunKey, wanted: Pick<WindowEvent, 'offset' | 'id'>, fetch: FetchTranscript): Promise<WindowEvent | undefined> {
+    const known = this.#get(key);
+    const windows = known === undefined ? [] : [known.expected, known.confirmed];
+    const inMemory = windows.map((window) => eventOf(window, wanted)).find((event) => event !== undefined);
+    const window = inMemory === undefined ? await ask(windows, fetch) : undefined;
+    const { results } = known ?? { results: new Map() };
+    if (window !== undefined) this.#set(key, { confirmed: window, expected: window, results });
+    else if (known !== undefined) this.#set(key, known);
+    return inMemory ?? (window && eventOf(window, wanted));
+  }
+
+  async #assemble(key: RunKey, reference: TranscriptReference, fetch: FetchTranscript): Promise<Window> {
+    const known = this.#get(key);
+    const candidates = known === undefined ? [] : [withResults(known, reference), known.expected, known.confirmed];
+    const windows = candidates.filter((window) => window !== undefined);
+    const window = windows.find((one) => isWanted(one, reference)) ?? (await ask(windows, fetch));
+    if (!isWanted(window, reference)) {
+      const { through, lastEventId } = reference;
+      throw new LonghaulError('transcript_unavailable', `Event ${through - 1} of the run is not "${lastEventId}"`);
+    }
+    // Results of calls that are still going on are wanted later.
+    const results = [...(known?.results ?? [])].filter(([, { eventId }]) => eventId === window.lastEventId);
+    this.#set(key, { confirmed: window, expected: window, results: new Map(results) });
+    return window;
+  }
+
+  #get(key: RunKey): Transcript | undefined {
+    const known = this.#transcripts.get(key.execution);
+    const before = this.#executions.get(key.chain);
+    if (known !== undefined || before === undefined) return known;
+    const moved = this.#transcripts.get(before);
+    this.#transcripts.delete(before);
+    if (moved !== undefined) this.#set(key, moved);
+    return moved;
+  }
+
+  #set({ chain, execution }: RunKey, transcript: Transcript): void {
+    transcript.unweighed = 0;
+    this.#transcripts.set(execution, transcript);
+    if (this.#transcripts.has(execution)) this.#executions.set(chain, execution);
+  }
+
+  #forget(execution: string): void {
+    for (const [chain, known] of this.#executions) if (known === execution) this.#executions.delete(chain);
+  }
+}
+
+function eventOf({ events }: Window, { offset, id }: Pick<WindowEvent, 'offset' | 'id'>): WindowEvent | undefined {
+  return events.find((event) => event.offset === offset && event.id === id);
+}
+
+function isWanted(window: Window, { through, lastEventId }: TranscriptReference): boolean {
+  return window.through === through && window.lastEventId === lastEventId;
+}
+
+/** The expected window with the batch of results at its end, where this process produced all of them. */
+function withResults({ expected, results }: Transcript, reference: TranscriptReference): Window | undefined {
+  if (reference.results === undefined || expected.through !== reference.through - 1) return undefined;
+  const content: ToolResult[] = [];
+  for (const id of reference.results) {
+    const known = results.get(id);
+    if (known?.eventId !== expected.lastEventId) return undefined;
+    content.push(known.result);
+  }
+  return extendWindow(expected, { id: reference.lastEventId, author: expected.events.at(-1)?.author ?? '', content });
+}
+
+/** The run's own window: what is known of it, extended by the events that the run says are missing. */
+async function ask(windows: Window[], fetch: FetchTranscript): Promise<Window> {
+  const known = windows.map(({ through, lastEventId }) => ({ through, lastEventId }));
+  let answer = await fetch({ known, from: 0 });
+  const list = [...answer.events];
+  while (list.length < answer.total && answer.events.length > 0) {
+    answer = await fetch({ known, from: list.length });
+    list.push(...answer.events);
+  }
+  if (answer.type === 'events') {
+    const { since } = answer;
+    return list.reduce(extendWindow, windows.find(({ through }) => through === since) ?? emptyWindow());
+  }
+  const events = list as WindowEvent[];
+  const { through, lastEventId } = answer;
+  return { events, through, lastEventId, bytes: events.reduce((sum, event) => sum + windowEventBytes(event), 0) };
+}
+
+/** Windows share what they hold. */
+function sizeOf({ expected, results }: Transcript): number {
+  return Math.max(
+    1,
+    [...results.values()].reduce((sum, { result }) => sum + resultBytes(result), expected.bytes),
+  );
+}
+
+const sizes = new WeakMap<ToolResult, number>();
+
+/** Counted once for each result. */
+function resultBytes(result: ToolResult): number {
+  const bytes = sizes.get(result) ?? jsonBytes(result);
+  sizes.set(result, bytes);
+  return bytes;
+}

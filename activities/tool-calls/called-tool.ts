@@ -1,0 +1,19 @@
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { RunToolInput } from '../../src/core/protocol.ts';
+import { mcpToolDefinition } from '../mcp/mcp-tool.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+
+/** Where a call's tool is from. */
+type Origin = Pick<RunToolInput, 'agentName' | 'mcp'>;
+
+/** The tool of a call by its name, or undefined where this worker does not have it, or its agent or MCP server, any more. */
+export function calledTool(
+  runtime: Pick<ActivityRuntime, 'registry' | 'mcp'>,
+  { agentName, mcp }: Origin,
+  name: string,
+): AnyTool | undefined {
+  if (mcp === undefined) return runtime.registry.tool(agentName, name);
+  const server = runtime.registry.mcpServer(agentName, mcp.server);
+  if (server === undefined) return undefined;
+  return mcpToolDefinition(runtime.mcp, server, { name, tool: mcp.tool, once: mcp.once === true });
+}

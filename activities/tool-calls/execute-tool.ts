@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { isUpdatingResult } from '../../src/define/context-update.ts';
+import type { RunContext } from '../../src/define/run-context.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import { isModelRetry, isToolFailure } from '../../src/define/tool-failure.ts';
+import { isToolOutput, type ToolOutput } from '../../src/define/tool-output.ts';
+import type { ContextOperation } from '../../src/core/domain/record/context-update.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { isTooDeep, MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { isInstance } from '../../src/core/domain/errors/thrown.ts';
+import { tryAgain } from '../../src/core/domain/content/tool-text.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
+import { UnknownOutcome } from './unknown-outcome.ts';
+import { updateFrom, withoutLegacyUpdate } from './update-from.ts';
+
+/** One call to execute. */
+export interface Execution {
+  tool: AnyTool;
+  args: JsonObject;
+  context: RunContext;
+}
+
+/** What came of one attempt. */
+export interface Executed {
+  /** Texts in one value, joined by line breaks, then everything else; empty where the tool returned nothing. */
+  content: JsonValue[];
+  isError: boolean;
+  /** What it changes of the deps. */
+  update?: ContextOperation[];
+  /** The tool asks the model to try again. */
+  asksRetry?: true;
+  /** What the tool threw, where that may be tried again. */
+  thrown?: { error: unknown };
+  /** What the tool threw in order to say something to the model: a `ToolFailure` or a `ModelRetry`. */
+  said?: { error: unknown };
+  /** Milliseconds. */
+  durationMs: number;
+}
+
+/** A result, before its time is known. */
+type Outcome = Omit<Executed, 'durationMs'>;
+
+/**
+ * Executes a tool: arguments through its zod schema, then `execute`, then the result as JSON. Whatever goes wrong is
+ * an error result for the model. Rejects only with the reason of an aborted `context.signal`, and with `UnknownOutcome`.
+ */
+export async function executeTool({ tool, args, context }: Execution): Promise<Executed> {
+  const startedAt = performance.now();
+  return { ...(await execute(tool, args, context)), durationMs: performance.now() - startedAt };
+}
+
+async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Promise<Outcome> {
+  try {
+    const parsed = await tool.parameters.safeParseAsync(args);
+    if (!parsed.success) return failure(`Invalid arguments for '${tool.name}': ${z.prettifyError(parsed.error)}`);
+    const returned = await tool.execute(parsed.data as never, context as never);
+    return await toOutcome(tool, returned);
+  } catch (error) {
+    if (context.signal.aborted) throw context.signal.reason;
+    if (isInstance(error, UnknownOutcome)) throw error;
+    return thrown(tool.name, error);
+  }
+}
+
+function thrown(name: string, error: unknown): Outcome {
+  const message = errorMessage(error) || `Tool '${name}' failed without a message`;
+  if (isModelRetry(error)) return { ...failure(tryAgain(message)), asksRetry: true, said: { error } };
+  return isToolFailure(error) ? { ...failure(message), said: { error } } : { ...failure(message), thrown: { error } };
+}
+
+/** What a tool returned, or `verify` in its stead, as a result. */
+export async function toOutcome(tool: AnyTool, returned: unknown): Promise<Outcome> {
+  if (!isUpdatingResult(returned)) return bareOutcome(tool, returned);
+  const update = updateFrom(tool.name, returned.update);
+  if (!update.ok) return failure(update.problem);
+  const outcome = await bareOutcome(tool, returned.result);
+  return outcome.isError ? outcome : { ...outcome, update: update.operations };
+}
+
+async function bareOutcome(tool: AnyTool, returned: unknown): Promise<Outcome> {
+  if (isToolOutput(returned)) return blocksOutcome(tool, returned);
+  const { value: bare, update } = tool.legacyUpdates ? withoutLegacyUpdate(returned) : { value: returned };
+  const operations = update === undefined ? undefined : updateFrom(tool.name, update);
+  if (operations?.ok === false) return failure(operations.problem);
+  // A schema that refers to itself would overflow the stack.
+  if (isTooDeep(bare)) return notJson(tool.name);
+  const checked = await tool.result?.safeParseAsync(bare);
+  if (checked !== undefined && !checked.success) {
+    return failure(`Tool '${tool.name}' returned a value that does not fit its result schema: ${z.prettifyError(checked.error)}`);
+  }
+  const outcome = valueOutcome(tool.name, checked === undefined ? bare : checked.data);
+  return outcome.isError || operations === undefined ? outcome : { ...outcome, update: operations.operations };
+}
+
+function valueOutcome(name: string, value: unknown): Outcome {
+  if (value === undefined || value === null) return { content: [], isError: false };
+  // JSON would make null of these.
+  if (typeof value === 'number' && !Number.isFinite(value)) return { content: [String(value)], isError: false };
+  const plain = cleanJson(value);
+  return plain === undefined ? notJson(name) : { content: [plain], isError: false };
+}
+
+/** Several blocks: the texts first and in one, as seed 001 joins them. */
+function blocksOutcome(tool: AnyTool, { content, isError }: ToolOutput): Outcome {
+  const blocks = content.map(cleanJson).filter((block) => block !== undefined);
+  if (blocks.length < content.length) return notJson(tool.name);
+  const texts = blocks.map(textOf).filter((text) => text !== undefined);
+  const others = blocks.filter((block) => textOf(block) === undefined);
+  return { content: [...(texts.length > 0 ? [texts.join('\n')] : []), ...others], isError };
+}
+
+/** The text of a text block. */
+function textOf(block: JsonValue): string | undefined {
+  if (typeof block === 'string') return block;
+  return isJsonObject(block) && block['type'] === 'text' && typeof block['text'] === 'string' ? block['text'] : undefined;
+}
+
+function notJson(name: string): Outcome {
+  return failure(
+    `Tool '${name}' returned a value that is not JSON (a bigint, a function, a cycle, or nested deeper than ${MAX_JSON_DEPTH} levels)`,
+  );
+}
+
+function failure(message: string): Outcome {
+  return { content: [message.toWellFormed()], isError: true };
+}

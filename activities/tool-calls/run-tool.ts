@@ -1,0 +1,223 @@
+import { activityInfo, getClient, log } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Resources } from '../../src/define/run-context.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import type { SpilledContent, ToolResult } from '../../src/core/domain/content/content.ts';
+import { cutText } from '../../src/core/domain/content/cut-content.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
+import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
+import { MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent/tool-policy.ts';
+import { attemptsText, resultText } from '../../src/core/domain/content/tool-text.ts';
+import { spill } from '../../src/payload-store/spill.ts';
+import { type CallArgumentsQuestion, QUERIES, type RunToolInput, type RunToolOutput } from '../../src/core/protocol.ts';
+import { attempt, type Attempt } from '../attempts/attempt.ts';
+import { callArguments } from './call-arguments.ts';
+import { calledTool } from './called-tool.ts';
+import { dataFor } from '../run-queries/run-data.ts';
+import { type Executed, executeTool } from './execute-tool.ts';
+import { failingAs } from '../failures/failure.ts';
+import { fitResult } from './fit-result.ts';
+import { queryRun, runKey } from '../run-queries/run-access.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+import { shortId } from './short-id.ts';
+import { soundWait } from '../failures/retry-delay.ts';
+import { keptChanges } from './tool-changes.ts';
+import { toolContext } from './tool-context.ts';
+import { failureOfTool, logThrown, type Thrower } from './thrown-by-tool.ts';
+import { timeLimit, ToolTimeout } from './tool-timeout.ts';
+import { attemptNumber, attemptsAllowed, lastDetails } from '../attempts/waiting-attempt.ts';
+
+/** A local call that takes longer than this (milliseconds) is reported: it holds up the task of its workflow. */
+const SLOW_LOCAL_MS = 1_000;
+
+/** Runs one tool call. It is registered under the name of every tool, so that the Temporal UI shows that name. */
+export function runToolActivity(runtime: ActivityRuntime): (input: RunToolInput) => Promise<RunToolOutput> {
+  return failingAs('internal', (input) => runTool(runtime, input));
+}
+
+/** A call as its attempt finds it. */
+export interface Call {
+  input: RunToolInput;
+  name: string;
+  tool: AnyTool;
+  args: JsonObject;
+  deps: JsonObject;
+  state: JsonObject;
+  resources: Resources;
+}
+
+async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<RunToolOutput> {
+  const name = activityInfo().activityType;
+  const tool = calledTool(runtime, input, name);
+  if (tool === undefined) throw runtime.registry.missingTool(input.agentName, name, input.mcp?.server);
+  const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (own) => {
+    // Heartbeats go on meanwhile: a run that is slow to answer, or opening again what was lost, may take longer than the
+    // server waits for one, and a call that it has given up must not begin.
+    const args = await argumentsOf(runtime, input);
+    const { deps, state } = await dataFor(input);
+    const resources = await runtime.resourcePool.use(tool.resources);
+    return runAttempt(runtime, { input, name, tool, args, deps, state, resources }, own);
+  });
+  if (!output.lost) runtime.transcripts.addResult(runKey(input), output.id, input.eventId, toolResult(name, input, output));
+  return output;
+}
+
+async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): Promise<RunToolOutput> {
+  const { name, tool, input } = call;
+  const concurrency = tool.policy.concurrency;
+  const turnOver = concurrency === undefined ? undefined : await runtime.turns.take(name, concurrency, own.signal);
+  const limit = timeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, (reason) => own.abort(reason));
+  const changes = new Map<string, JsonValue>();
+  let hasBegun = false;
+  try {
+    const context = toolContext(runtime, input, {
+      ...call,
+      deps: runtime.registry.deps(input.agentName, call.deps),
+      changes,
+      attempt: own,
+    });
+    own.throwIfAborted();
+    hasBegun = true;
+    const executed = await limit.race(executeTool({ tool, args: call.args, context }));
+    if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);
+    if (executed.thrown !== undefined && isTriedAgain(call, executed.thrown.error))
+      throw retryable(runtime, executed, executed.thrown.error);
+    if (executed.thrown !== undefined) logThrown(runtime, throwerOf(call), executed.thrown.error, 'error');
+    if (executed.said !== undefined) logThrown(runtime, throwerOf(call), executed.said.error, 'debug');
+    return await toolOutput(runtime, call, executed, Object.fromEntries(changes));
+  } catch (error) {
+    if (!hasBegun) throw error;
+    return endOfAttempt(runtime, call, own, error);
+  } finally {
+    limit.clear();
+    turnOver?.();
+  }
+}
+
+/** An attempt that did not come to its end although the tool was called: given up by the run, out of time, or on a worker that shuts down. */
+async function endOfAttempt(runtime: ActivityRuntime, call: Call, own: Attempt, error: unknown): Promise<RunToolOutput> {
+  // Whatever ended it from outside: it may go on acting, or have acted.
+  if (happensOnce(call) && !own.isGivenUp()) return lost(runtime, call, error);
+  if (!isInstance(error, ToolTimeout)) throw error;
+  if (isTriedAgain(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
+  logThrown(runtime, throwerOf(call), error, 'error');
+  return toolOutput(runtime, call, {
+    content: [`${error.message} (${attemptsText(attemptNumber())})`],
+    isError: true,
+    durationMs: error.afterMs,
+  });
+}
+
+function throwerOf({ name, input: { agentName: agent, step, callId } }: Call): Thrower {
+  return { what: `Tool "${name}"`, agent, step, callId };
+}
+
+/** By what is pinned for the run, or by what the tool says now: whichever is stricter. */
+function happensOnce({ tool, input }: Call): boolean {
+  return input.once === true || tool.policy.effect === 'once';
+}
+
+/** What is thrown is tried again as long as there are attempts left, and the tool does not say otherwise. */
+function isTriedAgain(call: Call, error: unknown): boolean {
+  const { tool } = call;
+  const attempts = attemptsAllowed() ?? tool.policy.maxAttempts;
+  if (happensOnce(call) || attemptNumber() >= attempts) return false;
+  if (isInstance(error, ToolTimeout) || tool.retryOn === 'any') return true;
+  return tool.retryOn !== 'none' && saysYes(tool.retryOn, error);
+}
+
+/** What cannot say whether an error is to be tried again has not said that it is not. */
+function saysYes(retryOn: (error: unknown) => boolean, error: unknown): boolean {
+  try {
+    return retryOn(error);
+  } catch {
+    return true;
+  }
+}
+
+/** A failure that Temporal tries again, as the policy of the tool says. It is in no history, but in what the server shows of the attempt. */
+function retryable(runtime: ActivityRuntime, { content }: Executed, error: unknown): ApplicationFailure {
+  const asked = soundWait(memberOf(error, 'retryAfterMs')) ?? 0;
+  // While a local call waits, the task of its run does.
+  const wait = activityInfo().isLocal ? Math.min(asked, MAX_LOCAL_TIMEOUT_MS) : asked;
+  return failureOfTool(runtime, error, {
+    // Without secrets before it is cut: a part of one would not be found.
+    message: cutText(runtime.secrets.redact(resultText(content)), BYTE_BUDGETS.errorMessage),
+    ...(wait > 0 ? { nextRetryDelay: wait } : {}),
+  });
+}
+
+/** The result of a call as its run is told of it: without secrets, within its budget, and with what it changes. */
+export async function toolOutput(
+  runtime: ActivityRuntime,
+  call: Call,
+  executed: Executed,
+  changes: JsonObject = {},
+): Promise<RunToolOutput> {
+  const { name, tool, input } = call;
+  const kept = keptChanges(runtime, call, executed, changes);
+  const attempts = attemptNumber();
+  const named = executed.thrown !== undefined && attempts > 1 ? withAttempts(kept.content, attempts) : kept.content;
+  const result = { name, content: runtime.secrets.redactJson(named) as JsonValue[], isError: kept.isError };
+  const fitting = await fitResult(result, tool, (content) => spillContent(runtime, content));
+  return {
+    id: shortId(),
+    content: fitting.content,
+    ...(fitting.isError ? { isError: true } : {}),
+    ...(fitting.spilled === undefined ? {} : { spilled: fitting.spilled }),
+    durationMs: Math.round(executed.durationMs * 100) / 100,
+    ...(kept.state === undefined ? {} : { state: kept.state }),
+    ...(kept.contextUpdate === undefined ? {} : { contextUpdate: kept.contextUpdate }),
+    ...(executed.asksRetry ? { asksRetry: true } : {}),
+    ...(activityInfo().isLocal ? { at: input.at } : {}),
+  };
+}
+
+function withAttempts(content: JsonValue[], attempts: number): JsonValue[] {
+  return [`${resultText(content)} (${attemptsText(attempts)})`];
+}
+
+/** It may have acted, and nobody here knows. */
+function lost({ secrets }: ActivityRuntime, { input }: Call, error: unknown): RunToolOutput {
+  const reason = cutText(secrets.redact(errorMessage(error)), BYTE_BUDGETS.errorMessage);
+  return { id: '', content: [], durationMs: 0, lost: true, reason, ...(activityInfo().isLocal ? { at: input.at } : {}) };
+}
+
+function reportSlow({ name, input }: Call, durationMs: number): void {
+  const took = Math.round(durationMs);
+  log.warn(`The local tool "${name}" took ${took} ms, and held up the task of its run for that long: write "tier": "remote"`, {
+    agent: input.agentName,
+    step: input.step,
+    callId: input.callId,
+  });
+}
+
+function toolResult(name: string, { callId }: RunToolInput, { content, isError, spilled }: RunToolOutput): ToolResult {
+  return {
+    type: 'tool_result',
+    toolCallId: callId,
+    name,
+    status: isError ? 'error' : 'success',
+    content,
+    ...(spilled === undefined ? {} : { spilled }),
+  };
+}
+
+/** Stores content for the run that the current activity belongs to, with the codecs of this worker. */
+async function spillContent({ payloadStore }: ActivityRuntime, content: JsonValue[]): Promise<SpilledContent> {
+  // A worker with such a tool is not made without a store.
+  if (payloadStore === undefined) throw new LonghaulError('internal', 'This worker has no payload store');
+  const { workflowExecution, workflowNamespace } = activityInfo();
+  const run = { namespace: workflowNamespace ?? '', runId: workflowExecution?.workflowId ?? '' };
+  return spill(payloadStore, getClient().options.loadedDataConverter, run, content);
+}
+
+/** The arguments as they were decided, where that is something else than the model's. */
+async function argumentsOf(runtime: ActivityRuntime, input: RunToolInput): Promise<JsonObject> {
+  if (input.arguments !== undefined) return input.arguments;
+  const { callId } = input;
+  if (input.argumentsByReference) return queryRun<JsonObject>(input, QUERIES.callArguments, { callId } satisfies CallArgumentsQuestion);
+  return callArguments(runtime, input, input);
+}

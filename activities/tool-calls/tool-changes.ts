@@ -1,0 +1,74 @@
+import { activityInfo } from '@temporalio/activity';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { applyOperations, type ContextOperation } from '../../src/core/domain/record/context-update.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { depthProblem } from '../../src/core/domain/json/json-depth.ts';
+import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import { stateProblem } from '../../src/core/domain/record/state-problem.ts';
+import type { RunToolInput } from '../../src/core/protocol.ts';
+import type { Executed } from './execute-tool.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+
+/** A result with what it changes of the run, which may be an error result instead that changes nothing. */
+export interface KeptChanges {
+  content: JsonValue[];
+  isError: boolean;
+  state?: JsonObject;
+  contextUpdate?: ContextOperation[];
+}
+
+/** The data that a call was given. */
+interface CallData {
+  input: RunToolInput;
+  name: string;
+  deps: JsonObject;
+  state: JsonObject;
+}
+
+/**
+ * Checks what a call changes before the run is told of it: the state within its budget, the deps through the agent's
+ * full schema, and no secret in either.
+ */
+export function keptChanges(runtime: ActivityRuntime, call: CallData, executed: Executed, changes: JsonObject): KeptChanges {
+  const { content, isError, update = [] } = executed;
+  const isChanged = Object.keys(changes).length > 0;
+  if (!isChanged && update.length === 0) return { content, isError };
+  const problem = localProblem({ changes, update }) ?? (isChanged ? stateProblem(call.state, changes) : undefined);
+  if (problem !== undefined) return { content: [`Tool '${call.name}' keeps too much. ${problem}`], isError: true };
+  const refused = update.length === 0 ? undefined : updateProblem(runtime, call, update);
+  if (refused !== undefined) {
+    return { content: [`The update of the deps by tool '${call.name}' was refused, and changed nothing: ${refused}`], isError: true };
+  }
+  return {
+    content,
+    isError,
+    ...(isChanged ? { state: runtime.secrets.redactJson(changes) as JsonObject } : {}),
+    ...(update.length === 0 ? {} : { contextUpdate: update }),
+  };
+}
+
+/** What local calls leave is in one message with whatever else comes of the task. */
+function localProblem(changed: { changes: JsonObject; update: ContextOperation[] }): string | undefined {
+  const bytes = activityInfo().isLocal ? jsonBytes(changed) : 0;
+  if (bytes <= BYTE_BUDGETS.localChanges) return undefined;
+  return `A call of a local tool may change ${BYTE_BUDGETS.localChanges} bytes of state and deps, and this one changes ${bytes}: write "tier": "remote".`;
+}
+
+function updateProblem({ registry, secrets }: ActivityRuntime, { input, deps }: CallData, update: ContextOperation[]): string | undefined {
+  const updated = applyOperations(deps, update);
+  if (!updated.ok) return updated.problem;
+  // Appended to a list, a value is a level deeper.
+  const tooDeep = depthProblem({ deps: updated.deps });
+  if (tooDeep !== undefined) return tooDeep;
+  // The operations, because these are recorded: a value that a later one takes out again is in the history as well.
+  const [leak] = update.flatMap((one) => secrets.leak({ [one.key]: one.op === 'delete' ? null : one.value }, 'deps') ?? []);
+  if (leak !== undefined)
+    return `${leak} has a secret in it: deps are in the history of the run. Keep its name, and read it with context.secret`;
+  try {
+    registry.deps(input.agentName, updated.deps);
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
+}

@@ -1,0 +1,95 @@
+import { activityInfo, log } from '@temporalio/activity';
+import type { Resources, RunContext, RunLog } from '../../src/define/run-context.ts';
+import { MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../../src/core/domain/json/json.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
+import type { CallUsage, RunToolInput } from '../../src/core/protocol.ts';
+import type { Attempt } from '../attempts/attempt.ts';
+import { heartbeatDetails } from '../attempts/heartbeat-details.ts';
+import { redactedLog } from '../secrets/redact-log.ts';
+import { runIdOf } from '../run-queries/run-access.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+import { attemptNumber, lastDetails } from '../attempts/waiting-attempt.ts';
+
+/** What the context of one attempt is made of, beside its input. */
+export interface AttemptParts {
+  /** Through the agent's zod schema. */
+  deps: unknown;
+  state: JsonObject;
+  resources: Resources;
+  /** Where keys go that the tool sets. */
+  changes: Map<string, JsonValue>;
+  attempt: Pick<Attempt, 'signal' | 'beat'>;
+}
+
+/** What a tool receives beside its arguments. */
+export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts: AttemptParts): RunContext {
+  const { isLocal } = activityInfo();
+  const lastHeartbeat = lastDetails();
+  const { secrets } = runtime;
+  const { deps, state, resources, changes, attempt } = parts;
+  const { agentName, step, callId } = input;
+  const runId = runIdOf(input);
+  const context: RunContext = {
+    deps: frozenCopy(deps),
+    resources,
+    secret: (named) => secrets.resolve(named),
+    retry: attemptNumber() - 1,
+    usage: usageOf(input),
+    agent: agentName,
+    userId: principal(deps, 'userId'),
+    sessionId: principal(deps, 'sessionId'),
+    runId,
+    step,
+    callId,
+    idempotencyKey: idempotencyKey(runId, input),
+    get signal() {
+      return attempt.signal;
+    },
+    state: frozenCopy(state),
+    log: runLog(runtime, { runId, agent: agentName, step, callId }),
+    setState: (key: string, value: JsonValue) => {
+      const plain = cleanJson(value);
+      if (plain === undefined)
+        throw new TypeError(`setState: the value of "${key}" is not JSON, or nested deeper than ${MAX_JSON_DEPTH} levels`);
+      changes.set(key, plain);
+    },
+    // A local call has no heartbeats: it is over before one would be due.
+    heartbeat: (details) => (isLocal ? undefined : attempt.beat(redacted(runtime, heartbeatDetails(details)))),
+  };
+  return lastHeartbeat === undefined || lastHeartbeat === null ? context : { ...context, lastHeartbeat: lastHeartbeat as JsonValue };
+}
+
+function usageOf({ usage = { promptTokens: 0, completionTokens: 0, llmCalls: 0 } }: RunToolInput): CallUsage {
+  return { ...usage, totalTokens: usage.totalTokens ?? usage.promptTokens + usage.completionTokens };
+}
+
+/** A copy of its own for the tool. Most runs have no such data, and copying costs even then. */
+function frozenCopy<Value>(value: Value): Readonly<Value> {
+  return Object.freeze(isEmpty(value) ? { ...value } : structuredClone(value));
+}
+
+/** What a schema makes of deps may be anything: only of a plain object its keys are all there is. */
+function isEmpty(value: unknown): boolean {
+  return isJsonObject(value) && Object.getPrototypeOf(value) === Object.prototype && Object.keys(value).length === 0;
+}
+
+/** The same for every attempt of a call, and for no other call. The call's id is not in it: models choose that, and may choose it again. */
+export function idempotencyKey(runId: string, { eventId, at }: Pick<RunToolInput, 'eventId' | 'at'>): string {
+  return `${runId}/${eventId}/${at[1]}`;
+}
+
+function principal(deps: unknown, field: 'userId' | 'sessionId'): string | undefined {
+  const value = isJsonObject(deps) ? deps[field] : undefined;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+function redacted({ secrets }: ActivityRuntime, details: JsonValue | undefined): JsonValue | undefined {
+  return details === undefined ? undefined : secrets.redactJson(details);
+}
+
+function runLog({ secrets }: ActivityRuntime, fields: Record<string, unknown>): RunLog {
+  const line = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, more?: Record<string, unknown>) =>
+    log[level](message, { ...fields, ...more });
+  return redactedLog(secrets, { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') });
+}

@@ -1,0 +1,63 @@
+import type { ContextOperation } from '../../src/core/domain/record/context-update.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
+import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
+
+/** The operations of an update that a tool returned; or why they are none. */
+export type ReturnedUpdate = { ok: true; operations: ContextOperation[] } | { ok: false; problem: string };
+
+/** The key under which a tool of seed 002 returned changes of the deps, among the fields of its result. */
+const LEGACY_KEY = '__update_context__';
+
+/** Checks what a tool returned as an update: what is not JSON, and what must not be in deps, is refused with its path. */
+export function updateFrom(toolName: string, update: unknown): ReturnedUpdate {
+  const refused = (problem: string): ReturnedUpdate => ({
+    ok: false,
+    problem: `The update of the deps by tool '${toolName}' was refused, and changed nothing: ${problem}`,
+  });
+  if (!hasOperations(update)) return refused('it has no list of operations: write contextUpdate().set(key, value)');
+  const operations: ContextOperation[] = [];
+  for (const operation of update.operations) {
+    const problem = problemOf(operation as ContextOperation | null);
+    if (problem !== undefined) return refused(problem);
+    operations.push(cleanJson(operation) as ContextOperation);
+  }
+  // All of them are recorded, whatever they leave.
+  const bytes = jsonBytes(operations);
+  return bytes <= BYTE_BUDGETS.deps
+    ? { ok: true, operations }
+    : refused(`its operations are ${bytes} bytes of JSON, over ${BYTE_BUDGETS.deps}`);
+}
+
+function hasOperations(update: unknown): update is { operations: readonly unknown[] } {
+  return typeof update === 'object' && update !== null && 'operations' in update && Array.isArray(update.operations);
+}
+
+/** A result without the changes that it names in the way of seed 002: fields to set. */
+export function withoutLegacyUpdate(returned: unknown): { value: unknown; update?: { operations: ContextOperation[] } } {
+  if (!isPlainObject(returned) || !Object.hasOwn(returned, LEGACY_KEY)) return { value: returned };
+  const { [LEGACY_KEY]: changes, ...value } = returned;
+  if (!isPlainObject(changes)) return { value };
+  const operations = Object.entries(changes).map(([key, one]) => ({ op: 'set', key, value: one }) as ContextOperation);
+  return { value, update: { operations } };
+}
+
+const OPERATIONS: readonly string[] = ['set', 'merge', 'append', 'delete'] satisfies ContextOperation['op'][];
+
+function problemOf(operation: ContextOperation | null): string | undefined {
+  if (operation === null || !OPERATIONS.includes(operation.op)) {
+    return `there is no operation ${JSON.stringify(operation?.op ?? null)}: write ${OPERATIONS.slice(0, -1).join(', ')} or ${OPERATIONS.at(-1)}`;
+  }
+  const { op, key } = operation;
+  if (typeof key !== 'string' || key === '') return `the key of "${op}" is ${JSON.stringify(key)}: write the name of a field`;
+  if (op === 'delete') return undefined;
+  if (op === 'merge' && !isJsonObject(operation.value)) return `what is merged into deps.${key} is no object`;
+  if (operation.value === undefined) return `deps.${key} is undefined: write null, or delete the key`;
+  return depsProblem({ [key]: operation.value });
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}

@@ -1,0 +1,115 @@
+import type { RunHandle } from '../../client/run-handle.ts';
+import { decider, type Remember } from '../../core/domain/approvals/approval.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
+import type { DecisionReceipt } from '../../core/protocol.ts';
+import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { DECIDED } from '../render/decision-text.ts';
+import { osUser } from '../os-user.ts';
+import { printableLine } from '../../core/domain/content/printable.ts';
+import { underId } from './request-id.ts';
+import { ANYWHERE, shellCommand } from '../../core/hints/shell-command.ts';
+import { serverOptions } from '../program/server-options.ts';
+import { waitingCall } from './waiting-call.ts';
+import { withClient } from '../with-client.ts';
+
+/** The options that every decision takes. */
+export interface DecisionFlags extends ServerFlags {
+  runId: string;
+  /** Default: the only call that waits. */
+  callId?: string;
+  /** Default: that of the pending approval. */
+  digest?: string;
+  /** Default: the name of the OS user. */
+  by?: string;
+  id?: string;
+}
+
+/** The options of `longhaul approve`. */
+export interface ApproveFlags extends DecisionFlags {
+  arguments?: JsonObject;
+  remember?: Remember;
+}
+
+/** The options of `longhaul reject`. */
+export interface RejectFlags extends DecisionFlags {
+  reason?: string;
+  remember?: Remember;
+}
+
+/** The options of `longhaul respond`. */
+export interface RespondFlags extends DecisionFlags {
+  text?: string;
+  value?: JsonValue;
+}
+
+/** What of a run a decision needs. */
+export type DecidableRun = Pick<RunHandle<unknown>, 'runId' | 'approvals' | 'approve' | 'reject' | 'respond'>;
+
+/** Lets a call run that waits, as the model asked for it or with other arguments. */
+export async function approve(io: CommandIo, flags: ApproveFlags): Promise<number> {
+  return withClient(io, flags, async ({ client }) => approveCall(io, client.handle<unknown>(flags.runId), flags));
+}
+
+/** Denies a call that waits. */
+export async function reject(io: CommandIo, flags: RejectFlags): Promise<number> {
+  return withClient(io, flags, async ({ client }) => rejectCall(io, client.handle<unknown>(flags.runId), flags));
+}
+
+/** Answers a call that waits, in the tool's stead. */
+export async function respond(io: CommandIo, flags: RespondFlags): Promise<number> {
+  const content = answerOf(flags);
+  return withClient(io, flags, async ({ client }) => respondToCall(io, client.handle<unknown>(flags.runId), { ...flags, content }));
+}
+
+/** `approve`, of a run that is at hand. */
+export async function approveCall(io: CommandIo, run: DecidableRun, flags: ApproveFlags): Promise<number> {
+  const { arguments: edited, remember } = flags;
+  const more = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
+  return decide(io, run, flags, (callId, options) => run.approve(callId, { ...options, ...more }));
+}
+
+/** `reject`, of a run that is at hand. */
+export async function rejectCall(io: CommandIo, run: DecidableRun, flags: RejectFlags): Promise<number> {
+  const { reason, remember } = flags;
+  const more = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
+  return decide(io, run, flags, (callId, options) => run.reject(callId, { ...options, ...more }));
+}
+
+/** `respond`, of a run that is at hand. */
+export async function respondToCall(io: CommandIo, run: DecidableRun, flags: DecisionFlags & { content: JsonValue }): Promise<number> {
+  return decide(io, run, flags, (callId, options) => run.respond(callId, flags.content, options));
+}
+
+type SendDecision = (callId: string, options: { id: string; digest?: string; by?: string }) => Promise<DecisionReceipt>;
+
+async function decide(io: CommandIo, run: DecidableRun, flags: DecisionFlags, send: SendDecision): Promise<number> {
+  const { callId, digest } = flags.callId === undefined ? await waitingCall(run, flags.digest) : { ...flags, callId: flags.callId };
+  const by = flags.by ?? osUser();
+  const receipt = await underId(flags.id, (id) =>
+    send(callId, { id, ...(digest === undefined ? {} : { digest }), ...(by === undefined ? {} : { by }) }),
+  );
+  report(io, run.runId, receipt, flags);
+  return 0;
+}
+
+function report({ output }: CommandIo, runId: string, receipt: DecisionReceipt, flags: ServerFlags): void {
+  if (output.json) return output.printJson({ runId, ...receipt });
+  const { status, decision } = receipt;
+  const { type, callId, toolName, reason, remember, id, at } = decision;
+  const call = `Call "${callId}" of "${toolName}"`;
+  const done = `${DECIDED[type]} by ${decider(decision)}`;
+  const why = reason === undefined || reason === '' ? '' : `: ${reason}`;
+  if (status === 'repeated') return output.print(printableLine(`${call} was ${done} at ${at} already (decision "${id}")${why}`));
+  output.print(printableLine(`${call} is ${done}${why}`));
+  if (remember === undefined) return;
+  const hint = shellCommand('revoke', { operands: [runId, id], options: serverOptions(flags), program: output.program });
+  output.note(`That holds for further calls. To end that: ${printableLine(hint)}`);
+}
+
+function answerOf({ runId, text, value }: RespondFlags): JsonValue {
+  if (text !== undefined && value !== undefined) throw new UsageError('There are two answers: give --text or --value, not both');
+  if (value !== undefined) return value;
+  if (text !== undefined) return text;
+  throw new UsageError(`There is no answer: write ${ANYWHERE} respond "${runId}" --text "…", or --value with JSON`);
+}

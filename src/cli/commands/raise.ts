@@ -1,0 +1,47 @@
+import type { RunHandle } from '../../client/run-handle.ts';
+import { ANYWHERE } from '../../core/hints/shell-command.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
+import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { type LimitFlags, limitOptions } from '../program/limit-flags.ts';
+import { limitsText } from '../render/limits-text.ts';
+import { osUser } from '../os-user.ts';
+import { underId } from './request-id.ts';
+import { withClient } from '../with-client.ts';
+
+/** What is raised. */
+type RaiseOptions = LimitOptions & { maxIterations?: number };
+
+/** The options of `longhaul raise`. */
+export interface RaiseFlags extends ServerFlags, LimitFlags {
+  runId: string;
+  maxIterations?: number;
+  by?: string;
+  id?: string;
+}
+
+/** Raises limits of a run while it goes on or waits, and says what they are now. */
+export async function raise(io: CommandIo, flags: RaiseFlags): Promise<number> {
+  const limits = limitsOf(flags);
+  return withClient(io, flags, async ({ client }) => raiseLimits(io, client.handle<unknown>(flags.runId), { ...flags, limits }));
+}
+
+/** `raise`, of a run that is at hand. */
+export async function raiseLimits(
+  { output }: CommandIo,
+  run: Pick<RunHandle<unknown>, 'runId' | 'raise'>,
+  { limits, by = osUser(), id: given }: Pick<RaiseFlags, 'by' | 'id'> & { limits: RaiseOptions },
+): Promise<number> {
+  const receipt = await underId(given, (id) => run.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
+  if (output.json) output.printJson({ runId: run.runId, ...receipt });
+  else if (receipt.status === 'duplicate') output.print(`Limits had been raised by "${receipt.id}" before: nothing changes`);
+  else output.print(`Limits of run "${run.runId}" are now: ${limitsText(receipt.limits)}`);
+  return 0;
+}
+
+function limitsOf(flags: RaiseFlags): RaiseOptions {
+  const { runId, maxIterations } = flags;
+  const limits = { ...limitOptions(flags), ...(maxIterations === undefined ? {} : { maxIterations }) };
+  if (Object.keys(limits).length > 0) return limits;
+  throw new UsageError(`There is no limit to raise: write ${ANYWHERE} raise "${runId}" --steps 20, or another of its options`);
+}

@@ -1,0 +1,22 @@
+import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { waitForResult } from './wait-for-result.ts';
+import { withClient } from '../with-client.ts';
+
+/** The options of `longhaul result`. */
+export interface ResultFlags extends ServerFlags {
+  runId: string;
+  /** Milliseconds. */
+  waitTimeout?: number;
+  steps?: boolean;
+}
+
+/** Waits for the end of a run and prints its answer. */
+export async function result(io: CommandIo, { runId, waitTimeout, steps = false, ...flags }: ResultFlags): Promise<number> {
+  return await withClient(io, flags, async ({ client }) =>
+    waitForResult(io, client, client.handle<unknown>(runId), {
+      flags,
+      steps,
+      ...(waitTimeout === undefined ? {} : { timeout: waitTimeout }),
+    }),
+  );
+}

@@ -1,0 +1,37 @@
+import type { RunHandle } from '../../client/run-handle.ts';
+import { shellCommand } from '../../core/hints/shell-command.ts';
+import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { serverOptions } from '../program/server-options.ts';
+import { withClient } from '../with-client.ts';
+
+/** The options of `longhaul retry`. */
+export interface RetryFlags extends ServerFlags {
+  runId: string;
+  fromStep?: number;
+}
+
+/** Lets a run that has ended go on from a step. */
+export async function retry(io: CommandIo, flags: RetryFlags): Promise<number> {
+  return withClient(io, flags, async ({ client }) => retryOf(io, client.handle<unknown>(flags.runId), flags));
+}
+
+/** `retry`, of a run that is at hand. Prints the run id, and on stderr how to wait for it. */
+export async function retryOf(
+  { output }: CommandIo,
+  run: Pick<RunHandle<unknown>, 'runId' | 'retry'>,
+  { fromStep, ...flags }: Omit<RetryFlags, 'runId'>,
+): Promise<number> {
+  const receipt = await run.retry(fromStep === undefined ? {} : { fromStep });
+  if (output.json) {
+    output.printJson(receipt);
+    return 0;
+  }
+  output.print(run.runId);
+  output.note(
+    `It goes on from step ${receipt.fromStep}. Wait for it: ${shellCommand('result', { operands: [run.runId], options: serverOptions(flags), program: output.program })}`,
+  );
+  if (receipt.dropped.length > 0) {
+    output.note(`What had come after that is no part of the run any more, and can be sent again: ${receipt.dropped.join(', ')}`);
+  }
+  return 0;
+}

@@ -1,0 +1,27 @@
+import type { RunHandle } from '../../client/run-handle.ts';
+import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { withClient } from '../with-client.ts';
+
+/** The options of `longhaul revoke`. */
+export interface RevokeFlags extends ServerFlags {
+  runId: string;
+  decisionId: string;
+}
+
+/** Lets a remembered decision hold for no further calls. One that held for none is no error. */
+export async function revoke(io: CommandIo, flags: RevokeFlags): Promise<number> {
+  return withClient(io, flags, async ({ client }) => revokeDecision(io, client.handle<unknown>(flags.runId), flags));
+}
+
+/** `revoke`, of a run that is at hand. */
+export async function revokeDecision(
+  { output }: CommandIo,
+  run: Pick<RunHandle<unknown>, 'runId' | 'revoke'>,
+  { decisionId }: RevokeFlags,
+): Promise<number> {
+  const receipt = await run.revoke(decisionId);
+  if (output.json) output.printJson({ runId: run.runId, decisionId, ...receipt });
+  else if (receipt.revoked) output.print(`Decision "${decisionId}" holds for no further calls of run "${run.runId}"`);
+  else output.print(`No decision "${decisionId}" held for further calls of run "${run.runId}": there was nothing to revoke`);
+  return 0;
+}

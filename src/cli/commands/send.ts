@@ -1,0 +1,37 @@
+import type { RunHandle } from '../../client/run-handle.ts';
+import type { MessageMode } from '../../core/domain/record/queued-message.ts';
+import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { underId } from './request-id.ts';
+import { textOrStdin } from './stdin-text.ts';
+import { withClient } from '../with-client.ts';
+
+/** The options of `longhaul send`. */
+export interface SendFlags extends ServerFlags {
+  runId: string;
+  text: string;
+  mode: MessageMode;
+  id?: string;
+}
+
+/** Sends a message to a running run and says where it landed. */
+export async function send(io: CommandIo, flags: SendFlags): Promise<number> {
+  const text = await textOrStdin(flags.text, io.terminal);
+  return withClient(io, flags, async ({ client }) => sendText(io, client.handle<unknown>(flags.runId), { ...flags, text }));
+}
+
+/** `send`, to a run that is at hand. */
+export async function sendText(
+  { output }: CommandIo,
+  run: Pick<RunHandle<unknown>, 'runId' | 'send'>,
+  { text, mode, id: given }: SendFlags,
+): Promise<number> {
+  const receipt = await underId(given, (id) => run.send(text, { id, mode }));
+  if (output.json) {
+    output.printJson({ runId: run.runId, ...receipt });
+    return 0;
+  }
+  const { id, status, offset, beforeStep } = receipt;
+  if (status === 'duplicate') output.print(`Message "${id}" had been accepted before: nothing changes`);
+  else output.print(`Message "${id}" is accepted: event ${offset ?? '?'} or later, read before step ${beforeStep ?? '?'}`);
+  return 0;
+}

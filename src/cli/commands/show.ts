@@ -1,0 +1,87 @@
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import { type OwnWorkflow, readOwnWorkflow } from '../../client/listing/own-workflow.ts';
+import { errorCode } from '../../core/domain/errors/error.ts';
+import { approvalLines, rememberedLines } from '../render/approval-lines.ts';
+import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { printable } from '../../core/domain/content/printable.ts';
+import type { Output } from '../output.ts';
+import { ownWorkflowLines } from '../render/own-workflow-lines.ts';
+import { runningLines } from '../render/progress-lines.ts';
+import { runFacts } from '../render/run-facts.ts';
+import { storyOf } from '../timeline/timeline.ts';
+import { type RunView, runView } from '../timeline/run-view.ts';
+import { indented } from '../timeline/step-lines.ts';
+import { storyLines } from '../timeline/timeline-lines.ts';
+import { findUi, runLink } from '../render/ui-link.ts';
+import { withClient } from '../with-client.ts';
+
+/** The options of `longhaul show`. */
+export interface ShowFlags extends ServerFlags {
+  runId: string;
+}
+
+/**
+ * Prints all that is known of a run; of a workflow of the user's own, which runs it has started. The exit code says only
+ * that it could be read.
+ */
+export async function show(io: CommandIo, { runId, ...flags }: ShowFlags): Promise<number> {
+  const { output, terminal } = io;
+  const { shown, link } = await withClient(io, flags, async ({ client, server }) => {
+    const [found, ui] = await Promise.all([runOrWorkflow(client, runId), findUi(server, terminal.env)]);
+    return { shown: found, link: ui === undefined ? undefined : runLink(ui, server.namespace, runId) };
+  });
+  const look = { output, link, flags };
+  const lines = 'workflowType' in shown ? ownWorkflowLines(shown, look) : runLines(shown, look);
+  if (output.json) output.printJson({ ...withoutRecords(shown), ...(link === undefined ? {} : { uiUrl: link }) });
+  else for (const line of lines) output.print(line);
+  return 0;
+}
+
+async function runOrWorkflow(client: LonghaulClient, id: string): Promise<RunView | OwnWorkflow> {
+  try {
+    return await runView(client, id);
+  } catch (error) {
+    if (errorCode(error) !== 'not_a_run') throw error;
+    return readOwnWorkflow(client.temporal, id);
+  }
+}
+
+function withoutRecords(shown: RunView | OwnWorkflow): object {
+  if ('workflowType' in shown) return { version: 1, ...shown };
+  const { records: _records, ...fields } = shown;
+  return fields;
+}
+
+/** A run for people. */
+export function runLines(run: RunView, { output, link, flags = {} }: RunLook): string[] {
+  const { runId, pending, remembered } = run;
+  const waiting = new Set(pending.map(({ callId }) => callId));
+  return [
+    ...runFacts(run, link, output),
+    ...storyLines(storyOf(run.records), output, waiting),
+    ...paragraphs('Goes on', run.running, runningLines, output),
+    ...paragraphs('Waits for a decision', pending, (one) => approvalLines(one, { output, runId, flags, form: true }), output),
+    ...paragraphs('Remembered decisions', remembered, (one) => rememberedLines(one, { output, runId, flags }), output),
+    ...section('Last error', run.lastError ?? '', output),
+    ...section('Output', run.outputText, output),
+    ...section(run.errorCode === null ? 'Error' : `Error (${run.errorCode})`, run.error ?? '', output),
+    ...section('Cancelled', run.cancelReason ?? '', output),
+  ];
+}
+
+/** Where a run is shown. */
+interface RunLook {
+  output: Pick<Output, 'look'> & Partial<Pick<Output, 'program'>>;
+  /** The run in the Temporal UI. */
+  link?: string | undefined;
+  /** How the server is reached: the commands to copy say the same. */
+  flags?: ServerFlags;
+}
+
+function section(title: string, text: string, output: Pick<Output, 'look'>): string[] {
+  return text === '' ? [] : ['', output.look('bold', title), ...indented(printable(text))];
+}
+
+function paragraphs<One>(title: string, all: readonly One[], lines: (one: One) => string[], output: Pick<Output, 'look'>): string[] {
+  return all.flatMap((one, index) => ['', ...(index === 0 ? [output.look('bold', title)] : []), ...lines(one).map((line) => `  ${line}`)]);
+}

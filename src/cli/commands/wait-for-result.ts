@@ -1,0 +1,59 @@
+import type { RunHandle } from '../../client/run-handle.ts';
+import type { RunResult } from '../../core/domain/run/run-result.ts';
+import { shellCommand } from '../../core/hints/shell-command.ts';
+import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { exitCodeOfRun } from '../exit-codes.ts';
+import { Interruption } from '../interruption.ts';
+import { printable } from '../../core/domain/content/printable.ts';
+import type { Output } from '../output.ts';
+import { resultLine } from '../render/result-line.ts';
+import { serverOptions } from '../program/server-options.ts';
+import { stepLines } from '../timeline/step-lines.ts';
+import { tellWhatWaits } from './waiting-notes.ts';
+import type { ConnectedClient } from '../with-client.ts';
+
+/**
+ * Waits for the end of a run, prints its result, and returns the exit code that says how it ended. Says what the run waits
+ * for meanwhile, and on stderr when no worker takes the run, or none has what it needs. An interruption leaves the run alone.
+ */
+export async function waitForResult(
+  io: CommandIo,
+  { temporal }: Pick<ConnectedClient['client'], 'temporal'>,
+  handle: RunHandle<unknown>,
+  { flags, ...options }: { timeout?: number; steps?: boolean; flags: ServerFlags },
+): Promise<number> {
+  const { terminal, output } = io;
+  const { signal } = terminal;
+  const comfort = (): void => {
+    if (signal.reason instanceof Interruption && signal.reason.exitCode !== 0) {
+      const again = shellCommand('result', { operands: [handle.runId], options: serverOptions(flags), program: output.program });
+      output.note(`The run goes on. Wait for it again: ${again}`);
+    }
+  };
+  const { watchForWorker } = await import('../../client/start/worker-watch.ts');
+  const over = new AbortController();
+  signal.addEventListener('abort', comfort, { once: true });
+  void watchForWorker(temporal, handle.runId, over.signal, (line) => output.note(printable(line)));
+  void tellWhatWaits(io, handle, { flags, over: AbortSignal.any([over.signal, signal]) });
+  try {
+    const result = await handle.result({ ...options, signal });
+    printResult(output, result);
+    return exitCodeOfRun(result.status);
+  } finally {
+    over.abort();
+    signal.removeEventListener('abort', comfort);
+  }
+}
+
+/** The answer goes to stdout, so that it can be redirected; everything about the run goes to stderr. */
+function printResult(output: Output, result: RunResult<unknown>): void {
+  if (output.json) return output.printJson(result);
+  for (const step of result.steps ?? []) {
+    for (const line of stepLines(step, output)) output.note(line);
+  }
+  if (result.outputText !== '') output.print(printable(result.outputText));
+  output.note(printable(resultLine(result)));
+  if (result.error !== null)
+    output.note(`error${result.errorCode === undefined ? '' : ` (${result.errorCode})`}: ${printable(result.error)}`);
+  if (result.cancelReason !== undefined) output.note(`cancelled: ${printable(result.cancelReason)}`);
+}

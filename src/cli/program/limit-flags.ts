@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import type { Duration } from '../../core/domain/run/duration.ts';
+import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
+import { amount, countOf, duration, wholeNumber } from './argument-parsers.ts';
+
+/** The limits of a run, as they are given on the command line. Steps are apart: `--steps`. */
+export interface LimitFlags {
+  toolCalls?: number;
+  toolCallsOf?: Record<string, number>;
+  tokens?: number;
+  inputTokens?: number;
+  outputTokens?: number;
+  cost?: number;
+  deadline?: Duration;
+}
+
+/** Adds the options for limits to a command. */
+export function addLimitOptions(command: Command): Command {
+  return command
+    .option('--tool-calls <number>', 'tool calls that may start', wholeNumber(0))
+    .option('--tool-calls-of <name=number>', 'calls of one tool that may start; may be given again', countOf)
+    .option('--tokens <number>', 'tokens, input and output together', wholeNumber(0))
+    .option('--input-tokens <number>', 'input tokens', wholeNumber(0))
+    .option('--output-tokens <number>', 'output tokens', wholeNumber(0))
+    .option('--cost <dollars>', "US dollars, by the worker's prices", amount)
+    .option('--deadline <time>', 'time from the start of the run, such as 30m, 2h, 1d', duration);
+}
+
+/** The limits that were given. */
+export function limitOptions({ toolCalls, toolCallsOf, tokens, inputTokens, outputTokens, cost, deadline }: LimitFlags): LimitOptions {
+  return {
+    ...(toolCalls === undefined ? {} : { toolCalls }),
+    ...(toolCallsOf === undefined ? {} : { toolCallsByName: toolCallsOf }),
+    ...(tokens === undefined ? {} : { totalTokens: tokens }),
+    ...(inputTokens === undefined ? {} : { inputTokens }),
+    ...(outputTokens === undefined ? {} : { outputTokens }),
+    ...(cost === undefined ? {} : { costUsd: cost }),
+    ...(deadline === undefined ? {} : { deadline }),
+  };
+}

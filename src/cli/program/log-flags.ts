@@ -1,0 +1,28 @@
+import { type Command, Option } from 'commander';
+import { chosenLog, LOG_FORMATS, LOG_LEVELS, type LogChoice, type LogFormat, type LogLevel } from '../../log/log-choice.ts';
+
+/** The options of commands that run a worker: what it logs. */
+export interface LogFlags {
+  logLevel?: Lowercase<LogLevel>;
+  logFormat?: LogFormat;
+}
+
+/** Adds the options to a command. */
+export function addLogFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--log-level <level>', 'from which level on what tools log is shown; else LONGHAUL_LOG_LEVEL, "info"').choices(
+        LOG_LEVELS.map((level) => level.toLowerCase()),
+      ),
+    )
+    .addOption(
+      new Option('--log-format <format>', 'lines for people, or one JSON object each; else LONGHAUL_LOG_FORMAT, "text"').choices(
+        LOG_FORMATS,
+      ),
+    );
+}
+
+/** What the flags choose, else the environment. Throws a UsageError for a variable that is none of the choices. */
+export function flaggedLog({ logLevel, logFormat }: LogFlags, env: NodeJS.ProcessEnv): LogChoice {
+  return chosenLog({ logLevel: logLevel?.toUpperCase() as LogLevel | undefined, logFormat }, env);
+}

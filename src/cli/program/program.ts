@@ -1,0 +1,62 @@
+import { createRequire } from 'node:module';
+import { Command } from 'commander';
+import type { RunCommand } from './command.ts';
+import { addDecisionCommands } from './decision-commands.ts';
+import { exitCodesText } from '../exit-codes.ts';
+import { Output, showsColour } from '../output.ts';
+import { addRecordCommands } from './record-commands.ts';
+import { addReplayCommand } from './replay-command.ts';
+import { addRunCommands } from './run-commands.ts';
+import { addServeCommands } from './serve-commands.ts';
+import { addTalkCommands } from './talk-commands.ts';
+import type { Terminal } from '../terminal.ts';
+
+const DESCRIPTION = `Durable AI agents on Temporal: run agents, start runs, look into them.
+
+A first session, in two terminals:
+  longhaul dev --agents ./agents.ts
+  longhaul start clerk "Where is order 42?" --wait`;
+
+/** The command line: every command with its options and help. What the commands do is loaded when one is called. */
+export function createProgram(terminal: Terminal, exit: (code: number) => void): Command {
+  const run: RunCommand = async (load, flags) => {
+    const action = await load();
+    exit(await action({ terminal, output: new Output(terminal, flags.json === true) }, flags));
+  };
+  const program = new Command('longhaul');
+  program
+    .description(DESCRIPTION)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void terminal.stdout.write(text),
+      writeErr: (text) => void terminal.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, 'longhaul: ')),
+      getOutHasColors: () => showsColour(terminal),
+      getErrHasColors: () => false,
+    })
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('Add --help to see how the command is used.')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .option('--address <host:port>', 'the Temporal server; else TEMPORAL_ADDRESS, the profile of the Temporal CLI, localhost:7233')
+    .option('--namespace <name>', 'its namespace; else TEMPORAL_NAMESPACE, the profile, "default"')
+    .option('--task-queue <name>', 'the task queue of runs and workers (default: "longhaul")')
+    .option('--codec <parts>', 'what is encoded: compression, compression=<bytes>, encryption, separated by commas; else LONGHAUL_CODEC')
+    .option('--json', 'one JSON value on stdout, for machines; one per line for lists')
+    .addHelpText('after', `\n${exitCodesText()}`);
+  addServeCommands(program, run);
+  addRunCommands(program, run);
+  addDecisionCommands(program, run);
+  addTalkCommands(program, run);
+  addRecordCommands(program, run);
+  addReplayCommand(program, run);
+  return program;
+}
+
+/** Read from the package itself, which lies at another distance from the source than from the build. */
+function packageVersion(): string {
+  const manifest: unknown = createRequire(import.meta.url)('longhaul/package.json');
+  const isVersioned = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
+  return isVersioned ? String(manifest.version) : '';
+}

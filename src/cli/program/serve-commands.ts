@@ -1,0 +1,78 @@
+import { type Command, Option } from 'commander';
+import { port, seconds } from './argument-parsers.ts';
+import type { RunCommand } from './command.ts';
+import type { CodecServerFlags } from '../serve/codec-server.ts';
+import type { DevFlags } from '../serve/dev.ts';
+import { addLogFlags } from './log-flags.ts';
+import { VERSIONING_CHOICES } from './versioning-choice.ts';
+import type { WorkerFlags } from '../serve/worker.ts';
+
+const AGENTS_HELP = `
+The agents module exports "agents" (a list made with defineAgent), or agents under any name, or a list as default.
+Beside them it may export "providers" (model clients by name) and "resources" (objects for your tools). Without
+"providers" there is one, "openai", which uses OPENAI_API_KEY and OPENAI_BASE_URL.`;
+
+/** The commands that run until they are ended. */
+export function addServeCommands(program: Command, run: RunCommand): void {
+  addLogFlags(program.command('dev'))
+    .summary('run a local Temporal server and a worker')
+    .description(
+      'Finds or provides a local Temporal server, starts it with its UI, and starts a worker with your agents.\n' +
+        'Ctrl-C drains the worker, then ends the server; a second Ctrl-C ends all at once.',
+    )
+    .option('-a, --agents <module>', 'the module of your agents; without it only the server runs')
+    .option('-w, --workflows <module>', 'the module of your own workflows, which the worker runs too')
+    .option('--watch', 'start the worker anew when a file beside those modules changes; the server and its runs stay')
+    .option('--port <port>', "the server's port (default: 7233, or a free one where that is taken)", port)
+    .option('--ui-port <port>', 'the port of the Temporal UI (default: 8233, or a free one)', port)
+    .option('--db <file>', 'keep runs in this file (default: in memory, gone with the server)')
+    .option('--grace <seconds>', 'how long calls in flight may go on after Ctrl-C (default: 10)', seconds)
+    .addHelpText('after', AGENTS_HELP)
+    .action(async (_options: unknown, command: Command) => {
+      await run(async () => (await import('../serve/dev.ts')).dev, command.optsWithGlobals<DevFlags>());
+    });
+  addWorker(program, run);
+  addCodecServer(program, run);
+}
+
+function addWorker(program: Command, run: RunCommand): void {
+  addLogFlags(program.command('worker'))
+    .summary('run a worker with your agents')
+    .description(
+      'Runs your agents on a Temporal server that exists. SIGTERM or Ctrl-C drains the worker: it takes nothing new,\n' +
+        'and calls in flight finish within the grace time, or are handed to another worker.',
+    )
+    .requiredOption('-a, --agents <module>', 'the module of your agents')
+    .option('-w, --workflows <module>', 'the module of your own workflows, which the worker runs too')
+    .option('--grace <seconds>', 'how long calls in flight may go on after SIGTERM (default: 300)', seconds)
+    .option('--deployment <name>', 'the worker deployment that this worker is a build of')
+    .option('--build-id <id>', 'the build, such as the commit')
+    .addOption(
+      new Option('--versioning <behavior>', 'what runs in flight do when there is another build').choices(Object.keys(VERSIONING_CHOICES)),
+    )
+    .addHelpText('after', AGENTS_HELP)
+    .action(async (_options: unknown, command: Command) => {
+      await run(async () => (await import('../serve/worker.ts')).worker, command.optsWithGlobals<WorkerFlags>());
+    });
+}
+
+function addCodecServer(program: Command, run: RunCommand): void {
+  program
+    .command('codec-server')
+    .summary('let the Temporal UI and CLI show clear text')
+    .description(
+      'Encodes and decodes payloads over HTTP for the Temporal UI and CLI, with the keys in LONGHAUL_ENCRYPTION_KEYS.\n' +
+        'Where LONGHAUL_CODEC_TOKEN is set, callers must send it as "Authorization: Bearer <token>".',
+    )
+    .option('--host <address>', "the address to listen on; any but this machine's needs a token (default: 127.0.0.1)")
+    .option('--port <port>', 'the port to listen on (default: 8234)', port)
+    .option('--allow-origin <origin>', 'where the Temporal UI is, such as https://temporal.example; may be given again', several)
+    .addHelpText('after', '\nWithout --allow-origin pages of http://localhost:8233 and http://127.0.0.1:8233 may call.')
+    .action(async (_options: unknown, command: Command) => {
+      await run(async () => (await import('../serve/codec-server.ts')).codecServer, command.optsWithGlobals<CodecServerFlags>());
+    });
+}
+
+function several(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}

@@ -1,0 +1,16 @@
+import type { RunResult } from '../../core/domain/run/run-result.ts';
+import { counted } from './run-facts.ts';
+
+/** A result for people, in one line: `[completed] clerk | 2/10 steps | 1 tool call (look_up_order ×1) | 30 tokens | 2.50s`. */
+export function resultLine(result: RunResult<unknown>): string {
+  const { status, agentName, stepsUsed, maxIterations, toolCallsTotal, toolCallsByName, usage, durationSeconds, mediaTypes } = result;
+  const calls = Object.entries(toolCallsByName).map(([name, count]) => `${name} ×${count}`);
+  return [
+    `[${status}] ${agentName}`,
+    `${stepsUsed}/${maxIterations} steps`,
+    `${counted(toolCallsTotal, 'tool call')}${calls.length === 0 ? '' : ` (${calls.join(', ')})`}`,
+    counted(usage.totalTokens, 'token'),
+    ...(durationSeconds === null ? [] : [`${durationSeconds.toFixed(2)}s`]),
+    ...(result.hasMedia ? [`media: ${mediaTypes.join('+')}`] : []),
+  ].join(' | ');
+}

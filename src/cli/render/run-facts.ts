@@ -1,0 +1,85 @@
+import type { RunStatus } from '../../core/domain/run/run-status.ts';
+import type { RunLimits } from '../../core/domain/agent/limits.ts';
+import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
+import { dollars } from '../../core/domain/model/dollars.ts';
+import { missingText } from '../../core/domain/errors/missing.ts';
+import { eventsText } from '../../core/domain/record/not-archived.ts';
+import { printable, printableLine } from '../../core/domain/content/printable.ts';
+import type { Look, Output } from '../output.ts';
+import { pointInTime } from './point-in-time.ts';
+import type { RunView } from '../timeline/run-view.ts';
+
+/** What a run is and where it stands, a line for each fact: status, what it has used of what it may use, times. */
+export function runFacts(run: RunView, link: string | undefined, output: Pick<Output, 'look'>): string[] {
+  const status = output.look(LOOKS[run.status], run.status);
+  const more = run.stopReason === null || ['final_answer', run.status].includes(run.stopReason) ? '' : ` (${run.stopReason})`;
+  const facts: [string, string][] = [
+    ['Run', printable(run.runId)],
+    ['Agent', printable(run.agentName) || '?'],
+    ['Status', `${status}${more}`],
+    ['Steps', `${run.stepsUsed} of at most ${run.maxIterations}, with ${callsText(run)}`],
+    ['Tokens', tokensText(run.usage, run.limits ?? {})],
+    ...costFacts(run.usage, run.limits ?? {}),
+    ['Started', run.startTime ?? '?'],
+    ['Duration', run.durationSeconds === null ? 'still running' : `${run.durationSeconds.toFixed(2)}s`],
+    ...deadlineFacts(run),
+    ...(run.queued === 0 ? [] : [['Queued', counted(run.queued, 'message')] satisfies [string, string]]),
+    ...run.missing.map((one) => ['Waits', printableLine(missingText(one))] satisfies [string, string]),
+    ...archiveFacts(run),
+    ...(link === undefined ? [] : [['UI', link] satisfies [string, string]]),
+  ];
+  return facts.map(([name, value]) => `${output.look('dim', name.padEnd(9))} ${value}`);
+}
+
+const LOOKS: Record<RunStatus, Look> = {
+  completed: 'green',
+  running: 'cyan',
+  pending_confirmation: 'yellow',
+  paused: 'yellow',
+  max_iterations_reached: 'yellow',
+  cancelled: 'yellow',
+  error: 'red',
+};
+
+type Limits = Partial<RunLimits>;
+
+function callsText({ toolCallsTotal, limits }: RunView): string {
+  const ofTools = Object.entries(limits?.toolCallsByName ?? {}).map(([name, limit]) => `${printable(name)} at most ${limit}`);
+  return `${counted(toolCallsTotal, 'tool call')}${atMost(limits?.toolCalls)}${ofTools.length === 0 ? '' : ` (${ofTools.join(', ')})`}`;
+}
+
+/** Limits count estimates like what was reported. */
+function tokensText({ promptTokens, completionTokens, totalTokens, llmCalls, estimated }: AggregatedUsage, limits: Limits): string {
+  const prompt = `prompt ${promptTokens + (estimated?.promptTokens ?? 0)}${atMost(limits.inputTokens)}`;
+  const completion = `completion ${completionTokens + (estimated?.completionTokens ?? 0)}${atMost(limits.outputTokens)}`;
+  const guessed = estimated === undefined ? '' : `; ${estimated.totalTokens} of them estimated`;
+  const total = `${totalTokens + (estimated?.totalTokens ?? 0)}${atMost(limits.totalTokens)}`;
+  return `${total} (${prompt}, ${completion}${guessed}) in ${counted(llmCalls, 'model call')}`;
+}
+
+function costFacts({ costUsd, estimated }: AggregatedUsage, limits: Limits): [string, string][] {
+  if (costUsd === undefined && estimated?.costUsd === undefined && limits.costUsd === undefined) return [];
+  const limit = limits.costUsd === undefined ? '' : ` of at most ${dollars(limits.costUsd)}`;
+  return [['Cost', `${dollars((costUsd ?? 0) + (estimated?.costUsd ?? 0))}${limit}`]];
+}
+
+function deadlineFacts({ startTime, limits }: RunView): [string, string][] {
+  if (limits?.deadlineMs === undefined || startTime === null) return [];
+  return [['Deadline', pointInTime(Date.parse(startTime) + limits.deadlineMs)]];
+}
+
+function archiveFacts({ archiving, notArchived }: RunView): [string, string][] {
+  return [
+    ...(archiving === null ? [] : [['Archive', `takes ${eventsText(archiving)} since ${archiving.since}`] satisfies [string, string]]),
+    ...notArchived.map((range) => ['Archive', printable(`lacks ${eventsText(range)}: ${range.message}`)] satisfies [string, string]),
+  ];
+}
+
+function atMost(limit: number | undefined): string {
+  return limit === undefined ? '' : ` of at most ${limit}`;
+}
+
+/** `1 tool call`, `2 tool calls`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,139 @@
+import { stat } from 'node:fs/promises';
+import { extname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { ArchiveSink, CreateWorkerOptions, PayloadStore } from '../../../worker/index.ts';
+import type { AnyAgent } from '../../define/agent-definition.ts';
+import type { Resources } from '../../define/run-context.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import type { ModelClient } from '../../core/domain/model/model.ts';
+import { importProblem } from './import-problem.ts';
+import { moduleKindProblem } from './module-kind.ts';
+
+/** What a module of agents gives to a worker. */
+export interface AgentsModule {
+  agents: AnyAgent[];
+  /** Undefined where the module leaves the providers to us. */
+  providers: Record<string, ModelClient> | undefined;
+  resources: Resources;
+  /** Where tools spill results to. Undefined where the module has none. */
+  payloadStore: PayloadStore | undefined;
+  /** Where what runs leave behind is kept. Undefined where the module has none. */
+  archive: ArchiveSink | undefined;
+  /** What else of it is an option of the worker, which checks it. */
+  more: MoreOptions;
+}
+
+const MORE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices'] as const;
+
+/** Options of a worker that a module may export under their own names. */
+export type MoreOptions = Pick<CreateWorkerOptions, (typeof MORE)[number]>;
+
+/** Loads the module that the user named. Throws a UsageError that says what is wrong with it. */
+export async function loadAgentsModule(path: string): Promise<AgentsModule> {
+  const file = resolve(path);
+  const found = await stat(file).catch(() => undefined);
+  if (found === undefined) throw new UsageError(`The agents module "${path}" does not exist (looked for "${file}")`);
+  if (!found.isFile()) throw new UsageError(`The agents module "${path}" is not a file: name the file, such as "${path}/agents.ts"`);
+  const kind = await moduleKindProblem(path, file);
+  if (kind !== undefined) throw new UsageError(kind);
+  return readExports(path, await importModule(path, file));
+}
+
+async function importModule(path: string, file: string): Promise<Record<string, unknown>> {
+  try {
+    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  } catch (error) {
+    throw new UsageError(importProblem(path, extname(file), error), { cause: error });
+  }
+}
+
+function readExports(path: string, exported: Record<string, unknown>): AgentsModule {
+  const agents = agentsIn(path, exported);
+  if (agents.length === 0) {
+    const names = Object.keys(exported).map((name) => `"${name}"`);
+    throw new UsageError(
+      `The agents module "${path}" exports no agents (it exports: ${names.join(', ') || 'nothing'}): ` +
+        'write export const agents = [...], with agents made by defineAgent',
+    );
+  }
+  return {
+    agents,
+    providers: providersIn(path, exported['providers']),
+    resources: resourcesIn(path, exported['resources']),
+    payloadStore: payloadStoreIn(path, exported['payloadStore']),
+    archive: archiveIn(path, exported['archive']),
+    more: Object.fromEntries(MORE.flatMap((name) => (exported[name] === undefined ? [] : [[name, exported[name]]]))),
+  };
+}
+
+/** `agents` says it all; otherwise every agent that is exported, alone or in the default list, counts. */
+function agentsIn(path: string, exported: Record<string, unknown>): AnyAgent[] {
+  const listed = exported['agents'];
+  if (listed === undefined) return [...new Set(Object.values(exported).flat().filter(isAgent))];
+  if (!Array.isArray(listed))
+    throw new UsageError(`"agents" of the agents module "${path}" is not a list: write export const agents = [...]`);
+  const wrong = listed.findIndex((one) => !isAgent(one));
+  if (wrong < 0) return listed;
+  throw new UsageError(`"agents[${wrong}]" of the agents module "${path}" is not an agent: make it with defineAgent`);
+}
+
+/** By its mark, not by its class: the module may have another copy of this package. */
+function isAgent(value: unknown): value is AnyAgent {
+  return isObject(value) && value['kind'] === 'longhaul.agent';
+}
+
+function providersIn(path: string, providers: unknown): Record<string, ModelClient> | undefined {
+  if (providers === undefined) return undefined;
+  if (!isObject(providers)) {
+    throw new UsageError(
+      `"providers" of the agents module "${path}" is not an object: write export const providers = { openai: openai() }`,
+    );
+  }
+  const wrong = Object.entries(providers).find(([, client]) => !isModelClient(client));
+  if (wrong !== undefined) {
+    throw new UsageError(
+      `"providers.${wrong[0]}" of the agents module "${path}" is not a model client: it has no "call" and "capabilities"`,
+    );
+  }
+  return providers as Record<string, ModelClient>;
+}
+
+function isModelClient(value: unknown): value is ModelClient {
+  return isObject(value) && typeof value['call'] === 'function' && isObject(value['capabilities']);
+}
+
+function resourcesIn(path: string, resources: unknown): Resources {
+  if (resources === undefined) return {};
+  if (isObject(resources)) return resources;
+  throw new UsageError(`"resources" of the agents module "${path}" is not an object: write export const resources = { pool }`);
+}
+
+function payloadStoreIn(path: string, store: unknown): PayloadStore | undefined {
+  if (store === undefined) return undefined;
+  if (isPayloadStore(store)) return store;
+  throw new UsageError(
+    `"payloadStore" of the agents module "${path}" is not a payload store: write export const payloadStore = fileStore({ directory })`,
+  );
+}
+
+function isPayloadStore(value: unknown): value is PayloadStore {
+  return (
+    isObject(value) && typeof value['name'] === 'string' && typeof value['store'] === 'function' && typeof value['deleteRun'] === 'function'
+  );
+}
+
+function archiveIn(path: string, archive: unknown): ArchiveSink | undefined {
+  if (archive === undefined) return undefined;
+  if (isArchive(archive)) return archive;
+  throw new UsageError(
+    `"archive" of the agents module "${path}" is not an archive: write export const archive = fileArchive({ directory })`,
+  );
+}
+
+function isArchive(value: unknown): value is ArchiveSink {
+  return isObject(value) && typeof value['append'] === 'function' && typeof value['deleteRun'] === 'function';
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

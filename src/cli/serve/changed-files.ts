@@ -1,0 +1,60 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pause } from '../../temporal/waiting.ts';
+
+/** What code is loaded from. */
+const CODE = /\.(?:[mc]?[jt]s|json)$/;
+
+/** Folders that hold the code of others, or none. */
+const SKIPPED = /^(?:node_modules|\..*)$/;
+
+/** How often files are looked at, in milliseconds. Looking works everywhere, on network drives and in containers too. */
+const EVERY_MS = 250;
+
+/** How often files that go on changing are looked at before they are told all the same. */
+const MOST_LOOKS = 4;
+
+/** Gives the files of code below the folders that were changed, added or removed, each time there are some, until the signal is aborted. */
+export async function* changedFiles(folders: readonly string[], signal: AbortSignal, everyMs = EVERY_MS): AsyncGenerator<string[]> {
+  let before = await stamps(folders);
+  const changed = new Set<string>();
+  let looks = 0;
+  for (;;) {
+    try {
+      await pause(everyMs, signal);
+    } catch {
+      return;
+    }
+    const now = await stamps(folders);
+    const news = [...new Set([...before.keys(), ...now.keys()])].filter((path) => before.get(path) !== now.get(path));
+    before = now;
+    for (const path of news) changed.add(path);
+    if (changed.size === 0) continue;
+    looks += 1;
+    // A file is emptied and then written, and an editor saves several: all of that is one change.
+    if (news.length > 0 && looks < MOST_LOOKS) continue;
+    yield [...changed];
+    changed.clear();
+    looks = 0;
+  }
+}
+
+/** When each file was written, and how large it is. */
+async function stamps(folders: readonly string[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const look = async (folder: string): Promise<void> => {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    await Promise.all(
+      entries.map(async (entry) => {
+        const path = join(folder, entry.name);
+        if (entry.isDirectory()) return SKIPPED.test(entry.name) ? undefined : look(path);
+        if (!CODE.test(entry.name)) return undefined;
+        const file = await stat(path).catch(() => undefined);
+        if (file !== undefined) found.set(path, `${file.mtimeMs} ${file.size}`);
+        return undefined;
+      }),
+    );
+  };
+  for (const folder of folders) await look(folder);
+  return found;
+}

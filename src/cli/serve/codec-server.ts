@@ -1,0 +1,61 @@
+import { startCodecServer } from '../../codec/codec-server.ts';
+import { chosenCodec, encodes } from '../program/codec-choice.ts';
+import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+
+/** The options of `longhaul codec-server`. */
+export interface CodecServerFlags extends ServerFlags {
+  host?: string;
+  port?: number;
+  allowOrigin?: string[];
+}
+
+/** The variable that holds what callers must send as `Authorization: Bearer <token>`. */
+export const TOKEN_VARIABLE = 'LONGHAUL_CODEC_TOKEN';
+
+/** The port of a codec server: the next after the usual one of the Temporal UI. */
+export const USUAL_CODEC_PORT = 8234;
+
+/** Where the Temporal UI of a local server is. */
+const USUAL_ORIGINS = ['http://localhost:8233', 'http://127.0.0.1:8233'];
+
+/** Serves `/encode` and `/decode` for the Temporal UI and CLI, until Ctrl-C. */
+export async function codecServer({ terminal, output }: CommandIo, flags: CodecServerFlags): Promise<number> {
+  const { env, signal } = terminal;
+  const codec = chosenCodec(flags, env);
+  const token = env[TOKEN_VARIABLE] || undefined;
+  const origins = flags.allowOrigin ?? USUAL_ORIGINS;
+  const server = await startCodecServer({
+    codec,
+    token,
+    port: flags.port ?? USUAL_CODEC_PORT,
+    allowsOrigin: (origin) => origins.includes(origin),
+    onRefusal: refusals((line) => output.note(line)),
+    ...(flags.host === undefined ? {} : { host: flags.host }),
+  });
+  try {
+    if (!encodes(codec)) output.note('There are no encryption keys: what is compressed can be read, and what is encrypted cannot.');
+    if (token === undefined) output.note(`${TOKEN_VARIABLE} is not set: every program on this machine can have payloads decoded.`);
+    if (output.json) output.printJson({ url: server.url, allowOrigins: origins, token: token !== undefined });
+    else {
+      output.print(`Codec server at ${server.url} for pages of ${origins.join(', ')}`);
+      output.print(
+        `\n  temporal workflow show --workflow-id <run> --codec-endpoint ${server.url}${token === undefined ? '' : ` --codec-auth "Bearer $${TOKEN_VARIABLE}"`}`,
+      );
+      output.print('\nCtrl-C ends it.');
+    }
+    if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    return EXIT_CODES.ok.code;
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Says why requests were refused, and not again while it is the same: the Temporal CLI tries again and again. */
+export function refusals(say: (line: string) => void): (line: string) => void {
+  let last = '';
+  return (line) => {
+    if (line !== last) say(`The codec server has refused a request (${line})`);
+    last = line;
+  };
+}

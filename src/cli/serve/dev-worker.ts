@@ -1,0 +1,68 @@
+import { checkNamespace } from './check-namespace.ts';
+import { loadAgentsModule } from './agents-module.ts';
+import { chosenCodec } from '../program/codec-choice.ts';
+import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { bundleAt } from './dev-bundle.ts';
+import { flaggedLog, type LogFlags } from '../program/log-flags.ts';
+import { installQuietRuntime } from './quiet-runtime.ts';
+import { serveAgents } from './serve-agents.ts';
+import { workflowsFile } from './workflows-file.ts';
+
+/** The options of `longhaul dev` that are about its worker. */
+export interface DevWorkerFlags extends ServerFlags, LogFlags {
+  agents: string;
+  /** The module of the user's own workflows. */
+  workflows?: string;
+  /** Milliseconds. */
+  grace?: number;
+}
+
+/** Where the worker of a session works. Plain data: it may be another process. */
+export interface DevWorkerPlace {
+  address: string;
+  namespace: string;
+  /** The session has started the server. */
+  startedHere: boolean;
+  /** Where the bundle of the workflows is, or is to be put. Without it the worker bundles for itself. */
+  bundleFile?: string;
+}
+
+/** What a worker says of itself when it polls. */
+export interface DevWorkerReady {
+  taskQueue: string;
+  agents: string[];
+}
+
+const DEFAULT_GRACE_MS = 10_000;
+
+/** Runs the worker of a session until the terminal's signal, and drains it. Returns the exit code. */
+export async function serveDevWorker(
+  io: CommandIo,
+  { flags, place, ready }: { flags: DevWorkerFlags; place: DevWorkerPlace; ready: (worker: DevWorkerReady) => void | Promise<void> },
+): Promise<number> {
+  const workflowsPath = workflowsFile(flags.workflows);
+  const agentsModule = await loadAgentsModule(flags.agents);
+  await installQuietRuntime(io.output, flaggedLog(flags, io.terminal.env));
+  const { address, namespace, startedHere, bundleFile } = place;
+  const codec = chosenCodec(flags, io.terminal.env);
+  const ofUser = workflowsPath === undefined ? {} : { workflowsPath };
+  if (!startedHere) await checkNamespace(io, { address, namespace });
+  // TLS and keys of the user's profile are for another server than one that was started here.
+  const { NativeConnection } = await import('@temporalio/worker');
+  const connection = startedHere ? await NativeConnection.connect({ address }) : undefined;
+  try {
+    return await serveAgents(io, {
+      agentsModule,
+      ...(connection === undefined ? { address } : { connection }),
+      namespace,
+      codec,
+      ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
+      ...(bundleFile === undefined ? ofUser : { worker: { workflowBundle: await bundleAt(bundleFile, { ...ofUser, codec }) } }),
+      graceMs: flags.grace ?? DEFAULT_GRACE_MS,
+      ready: (taskQueue) => ready({ taskQueue, agents: agentsModule.agents.map((agent) => agent.name) }),
+    });
+  } finally {
+    // A worker that failed may still hold on to it; the process ends in any case.
+    await connection?.close().catch(() => undefined);
+  }
+}

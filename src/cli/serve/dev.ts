@@ -1,0 +1,155 @@
+import { type DevServer, startDevServer } from '../../dev-server/index.ts';
+import { freePorts } from '../../dev-server/free-port.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
+import { KEYS_VARIABLE } from '../../codec/environment-keys.ts';
+import { loadAgentsModule } from './agents-module.ts';
+import { chosenCodec } from '../program/codec-choice.ts';
+import { USUAL_CODEC_PORT } from './codec-server.ts';
+import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { type DevCodecServer, startDevCodecServer } from './dev-codec.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { type DevWorkerReady, serveDevWorker } from './dev-worker.ts';
+import { flaggedLog, type LogFlags } from '../program/log-flags.ts';
+import { findUi } from '../render/ui-link.ts';
+import { resolvePlace } from '../with-client.ts';
+import { workflowsFile } from './workflows-file.ts';
+
+/** The options of `longhaul dev`. */
+export interface DevFlags extends ServerFlags, LogFlags {
+  agents?: string;
+  port?: number;
+  uiPort?: number;
+  db?: string;
+  /** The module of the user's own workflows. */
+  workflows?: string;
+  /** The worker starts anew when a file changes. */
+  watch?: boolean;
+  /** Milliseconds. */
+  grace?: number;
+}
+
+/** Where clients look when they are not told otherwise, and where the Temporal UI usually is. */
+const USUAL_PORT = 7233;
+const USUAL_UI_PORT = 8233;
+
+/** Runs a local server, and a worker where there are agents, until Ctrl-C; then drains the worker and ends the server. */
+export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
+  const { agents } = flags;
+  checkWorkerFlags(flags);
+  flaggedLog(flags, io.terminal.env);
+  // What is wrong with it is said before a server is started. A session that watches waits for it to be mended.
+  if (agents !== undefined && !flags.watch) await loadAgentsModule(agents);
+  const codec = chosenCodec(flags, io.terminal.env);
+  const codecServer = await startDevCodecServer(codec, () => usualPort(USUAL_CODEC_PORT, dimly(io)), dimly(io));
+  try {
+    const server = await provideServer(io, flags, codecServer);
+    try {
+      const place: Place = { server, codecServer };
+      if (agents !== undefined) return await work(io, { ...place, flags: { ...flags, agents } });
+      await announce(io, { ...place, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [] });
+      await untilAborted(io.terminal.signal);
+      return EXIT_CODES.ok.code;
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await codecServer.stop();
+  }
+}
+
+function checkWorkerFlags({ agents, workflows, watch = false }: DevFlags): void {
+  workflowsFile(workflows);
+  if (agents !== undefined) return;
+  const lost = workflows === undefined ? (watch ? '--watch' : undefined) : '--workflows';
+  if (lost !== undefined) throw new UsageError(`${lost} is about a worker, and without agents there is none: add --agents <module>`);
+}
+
+/** What a session has started, or found. */
+interface Place {
+  server: DevServer;
+  codecServer: DevCodecServer;
+}
+
+function dimly({ output }: CommandIo): (line: string) => void {
+  return (line) => output.note(output.look('dim', line));
+}
+
+async function provideServer(io: CommandIo, flags: DevFlags, { endpoint }: DevCodecServer): Promise<DevServer> {
+  const { terminal } = io;
+  const env = {
+    ...terminal.env,
+    ...(flags.address === undefined ? {} : { TEMPORAL_ADDRESS: flags.address }),
+    ...(flags.namespace === undefined ? {} : { TEMPORAL_NAMESPACE: flags.namespace }),
+  };
+  if (flags.namespace !== undefined && !env.TEMPORAL_ADDRESS && flags.namespace !== 'default') {
+    throw new UsageError(`A local server has the namespace "default" only, not "${flags.namespace}": leave --namespace out`);
+  }
+  const say = dimly(io);
+  return await startDevServer({
+    say,
+    env,
+    signal: terminal.signal,
+    ui: true,
+    port: flags.port ?? (await usualPort(USUAL_PORT, say)),
+    uiPort: flags.uiPort ?? (await usualPort(USUAL_UI_PORT, say)),
+    dbFile: flags.db,
+    uiCodecEndpoint: endpoint,
+    searchAttributes: SEARCH_ATTRIBUTE_TYPES,
+  });
+}
+
+/** The usual port while it is free: a second server must not fail over it. */
+async function usualPort(port: number, say: (line: string) => void): Promise<number | undefined> {
+  try {
+    await freePorts([port]);
+    return port;
+  } catch {
+    say(`Port ${port} is taken: using a free one`);
+    return undefined;
+  }
+}
+
+async function work(io: CommandIo, { flags, server, codecServer }: Place & { flags: DevFlags & { agents: string } }): Promise<number> {
+  const { address, namespace } = server;
+  const place = { address, namespace, startedHere: server.cliPath !== undefined };
+  const ready = (worker: DevWorkerReady): Promise<void> => announce(io, { server, codecServer, ...worker });
+  if (!flags.watch) return serveDevWorker(io, { flags, place, ready });
+  const { watchWorker } = await import('./watch-worker.ts');
+  return watchWorker(io, { flags, place, ready });
+}
+
+interface Ready extends Place, DevWorkerReady {}
+
+async function announce({ terminal, output }: CommandIo, { server, codecServer, taskQueue, agents }: Ready): Promise<void> {
+  const { address, namespace } = server;
+  const uiUrl = server.uiUrl ?? (await findUi(server, terminal.env));
+  codecServer.allow(uiUrl);
+  const { endpoint: codecEndpoint } = codecServer;
+  const found = { ...(uiUrl === undefined ? {} : { uiUrl }), ...(codecEndpoint === undefined ? {} : { codecEndpoint }) };
+  if (output.json) return output.printJson({ address, namespace, taskQueue, ...found, agents });
+  const facts = [
+    ['Temporal', `${address} (namespace "${namespace}")`],
+    ['UI', uiUrl ?? 'unknown'],
+    ...(codecEndpoint === undefined ? [] : [['Codec', `${codecEndpoint}, for the UI and temporal --codec-endpoint`] as const]),
+    ['Task queue', taskQueue],
+    ['Agents', agents.join(', ') || `none: start a worker with ${output.program} worker --agents <module>`],
+  ] as const;
+  for (const [name, value] of facts) output.print(`${output.look('dim', name.padEnd(11))} ${value}`);
+  const [first] = agents;
+  const keys = terminal.env[KEYS_VARIABLE] ? `, with the same ${KEYS_VARIABLE}` : '';
+  if (first !== undefined)
+    output.print(`\nIn another terminal${keys}:\n  ${output.program} start ${first} "…" --wait${await addressFlag(address)}`);
+  output.print('\nCtrl-C ends it.');
+}
+
+/** What another terminal has to say so that it finds this server. */
+async function addressFlag(address: string): Promise<string> {
+  const usual = (await resolvePlace({})).address.replace(/^localhost:/, '127.0.0.1:');
+  return usual === address.replace(/^localhost:/, '127.0.0.1:') ? '' : ` --address ${address}`;
+}
+
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

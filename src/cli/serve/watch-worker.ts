@@ -1,0 +1,89 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { dirname, extname, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { changedFiles } from './changed-files.ts';
+import type { CommandIo } from '../program/command.ts';
+import type { DevWorkerFlags, DevWorkerPlace, DevWorkerReady } from './dev-worker.ts';
+import { DevBundle } from './dev-bundle.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+
+const MODULE = fileURLToPath(import.meta.url);
+/** Beside this file, which is TypeScript in the repository and JavaScript in the package. */
+const PROCESS = resolve(dirname(MODULE), `dev-worker-process${extname(MODULE)}`);
+
+/** A session's worker in a process of its own, and the one that takes its place when a file changes. */
+export interface WatchOptions {
+  flags: DevWorkerFlags;
+  place: DevWorkerPlace;
+  /** Called when the first worker polls. */
+  ready: (worker: DevWorkerReady) => void | Promise<void>;
+}
+
+/**
+ * Runs a worker until the terminal's signal, and another in its place each time a file of code beside the agents or the
+ * workflows changes. The old one takes nothing new and finishes its calls while the new one starts, so runs go on.
+ */
+export async function watchWorker(io: CommandIo, { flags, place, ready }: WatchOptions): Promise<number> {
+  const { signal } = io.terminal;
+  const bundle = new DevBundle(flags.workflows);
+  const running = new Set<Promise<boolean>>();
+  let isAnnounced = false;
+  let current: ChildProcess | undefined;
+  let spare: ChildProcess | undefined;
+
+  const start = (changedAt?: number): void => {
+    const child = spare ?? newProcess();
+    spare = undefined;
+    current = child;
+    child.send({ flags, place: { ...place, bundleFile: bundle.file } });
+    child.once('message', (worker: unknown) => {
+      if (!isAnnounced) void ready(worker as DevWorkerReady);
+      else if (changedAt !== undefined) io.output.note(`The worker polls again, after ${((Date.now() - changedAt) / 1000).toFixed(1)} s.`);
+      isAnnounced = true;
+      if (!signal.aborted) spare ??= newProcess();
+    });
+    const end: Promise<boolean> = ended(child).then((code) => {
+      if (child === current && !signal.aborted)
+        io.output.note(`The worker has ended (exit code ${code}): it starts anew when a file changes.`);
+      return running.delete(end);
+    });
+    running.add(end);
+  };
+
+  await bundle.look();
+  start();
+  for await (const changed of changedFiles(watchedFolders(flags), signal)) {
+    io.output.note(io.output.look('dim', `${namesOf(changed)}: starting the worker anew`));
+    bundle.changed(changed);
+    await bundle.look();
+    current?.kill('SIGTERM');
+    start(Date.now());
+  }
+  current?.kill('SIGTERM');
+  spare?.kill('SIGKILL');
+  await Promise.all(running);
+  return EXIT_CODES.ok.code;
+}
+
+/** In its own process group: Ctrl-C in the terminal is for the session, which lets the worker finish its calls. */
+function newProcess(): ChildProcess {
+  const child = fork(PROCESS, [], { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  // What is told to one that has ended is of no use; that it has ended is said.
+  child.on('error', () => undefined);
+  return child;
+}
+
+function ended(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolveEnd) => child.once('close', (code) => resolveEnd(code)));
+}
+
+/** The folders of the modules, each once. */
+function watchedFolders({ agents, workflows }: DevWorkerFlags): string[] {
+  const folders = [agents, workflows].flatMap((path) => (path === undefined ? [] : [dirname(resolve(path))]));
+  return [...new Set(folders)].filter((folder) => !folders.some((other) => other !== folder && folder.startsWith(`${other}/`)));
+}
+
+function namesOf([first = '', ...others]: readonly string[]): string {
+  const name = relative(process.cwd(), first);
+  return others.length === 0 ? `${name} has changed` : `${name} and ${others.length} more have changed`;
+}

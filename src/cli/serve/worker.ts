@@ -1,0 +1,48 @@
+import { loadAgentsModule } from './agents-module.ts';
+import { checkNamespace } from './check-namespace.ts';
+import { chosenCodec } from '../program/codec-choice.ts';
+import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { flaggedLog, type LogFlags } from '../program/log-flags.ts';
+import { installQuietRuntime } from './quiet-runtime.ts';
+import { serveAgents } from './serve-agents.ts';
+import { chosenVersioning, type VersioningFlags } from '../program/versioning-choice.ts';
+import { workflowsFile } from './workflows-file.ts';
+
+/** The options of `longhaul worker`. */
+export interface WorkerFlags extends ServerFlags, VersioningFlags, LogFlags {
+  agents: string;
+  /** The module of the user's own workflows. */
+  workflows?: string;
+  /** Milliseconds. */
+  grace?: number;
+}
+
+const DEFAULT_GRACE_MS = 300_000;
+
+/** Runs a worker until SIGTERM or Ctrl-C, and drains it. */
+export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number> {
+  const { output } = io;
+  const versioning = chosenVersioning(flags);
+  const log = flaggedLog(flags, io.terminal.env);
+  const workflowsPath = workflowsFile(flags.workflows);
+  const agentsModule = await loadAgentsModule(flags.agents);
+  const server = await checkNamespace(io, flags);
+  await installQuietRuntime(output, log);
+  return await serveAgents(io, {
+    agentsModule,
+    ...server,
+    codec: chosenCodec(flags, io.terminal.env),
+    ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
+    ...(workflowsPath === undefined ? {} : { workflowsPath }),
+    ...(versioning === undefined ? {} : { versioning }),
+    graceMs: flags.grace ?? DEFAULT_GRACE_MS,
+    ready: (taskQueue) => {
+      const agents = agentsModule.agents.map((agent) => agent.name);
+      if (output.json) output.printJson({ ...server, taskQueue, agents });
+      else
+        output.print(
+          `Polling task queue "${taskQueue}" at ${server.address} (namespace "${server.namespace}") with agents: ${agents.join(', ')}`,
+        );
+    },
+  });
+}

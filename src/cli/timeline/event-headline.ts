@@ -1,0 +1,21 @@
+import type { Event } from '../../core/domain/record/event.ts';
+import { decidedText, raisedText, refusedText } from '../render/decision-text.ts';
+import type { Look } from '../output.ts';
+
+/** What an event says beside its content, in one line, and how that looks; undefined where it says no more. */
+export function happeningText({
+  decision,
+  refused,
+  raised,
+  interrupted,
+  failed,
+  partial,
+}: Event): { text: string; look: Look } | undefined {
+  if (decision !== undefined) return { text: decidedText(decision), look: decision.type === 'reject' ? 'red' : 'green' };
+  if (refused !== undefined) return { text: refusedText(refused), look: 'yellow' };
+  if (raised !== undefined) return { text: raisedText(raised), look: 'green' };
+  if (failed !== undefined) return { text: `(the model call failed: ${failed.code})`, look: 'red' };
+  if (interrupted) return { text: '(interrupted)', look: 'yellow' };
+  if (partial) return { text: '(other calls of the same answer wait for a decision)', look: 'dim' };
+  return undefined;
+}

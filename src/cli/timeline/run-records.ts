@@ -1,0 +1,31 @@
+import type { RunHandle } from '../../client/run-handle.ts';
+import { errorCode } from '../../core/domain/errors/error.ts';
+import type { Event } from '../../core/domain/record/event.ts';
+import { type RunRecord, recordsInOrder } from '../../core/domain/record/run-record.ts';
+
+/** What of a run its records are read through. */
+export type ReadableRun = Pick<RunHandle<unknown>, 'events' | 'steps' | 'export'>;
+
+/**
+ * The events and steps of a run, in order. A run that goes on is asked; of one that has ended, and of one whose beginning
+ * the server has removed, history is read, as far as it is left.
+ */
+export async function runRecords(run: ReadableRun, { live }: { live: boolean }): Promise<RunRecord[]> {
+  if (!live) return await exported(run);
+  try {
+    const events: Event[] = [];
+    for await (const event of run.events()) events.push(event);
+    // After the events: each step that they complete is there.
+    const steps = await run.steps();
+    return [...recordsInOrder({ firstOffset: 0, events, firstStep: 0, steps })];
+  } catch (error) {
+    if (errorCode(error) !== 'history_removed') throw error;
+    return await exported(run);
+  }
+}
+
+async function exported(run: ReadableRun): Promise<RunRecord[]> {
+  const records: RunRecord[] = [];
+  for await (const line of run.export()) if (line.type === 'event' || line.type === 'step') records.push(line);
+  return records;
+}

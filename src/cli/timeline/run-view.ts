@@ -1,0 +1,150 @@
+import type { RunHandle } from '../../client/run-handle.ts';
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import type { ApprovalView, Decision, RefusedRequest, RememberedDecision } from '../../core/domain/approvals/approval.ts';
+import { errorCode, errorMessage } from '../../core/domain/errors/error.ts';
+import type { JsonValue } from '../../core/domain/json/json.ts';
+import type { LimitRaise, RunLimits } from '../../core/domain/agent/limits.ts';
+import type { Missing } from '../../core/domain/errors/missing.ts';
+import type { Archiving, NotArchived } from '../../core/domain/record/not-archived.ts';
+import type { RunRecord } from '../../core/domain/record/run-record.ts';
+import type { RunStatus, StopReason } from '../../core/domain/run/run-status.ts';
+import type { StepResult } from '../../core/domain/record/step.ts';
+import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
+import type { RunningCall, StatusView } from '../../core/protocol.ts';
+import { runRecords } from './run-records.ts';
+import { runTimes } from './run-times.ts';
+
+/** A run as `longhaul show` has it, ended or not: a RunResult with its steps, where what is not known yet is null. */
+export interface RunView {
+  version: 1;
+  runId: string;
+  agentName: string;
+  status: RunStatus;
+  stopReason: StopReason | null;
+  steps: StepResult[];
+  stepsUsed: number;
+  maxIterations: number;
+  usage: AggregatedUsage;
+  toolCallsTotal: number;
+  output: JsonValue;
+  outputText: string;
+  error: string | null;
+  errorCode: string | null;
+  cancelReason: string | null;
+  startTime: string | null;
+  endTime: string | null;
+  durationSeconds: number | null;
+  /** As they are now; null where the agent was never resolved. */
+  limits: RunLimits | null;
+  /** Messages that wait to be taken in. */
+  queued: number;
+  /** Of a run that goes on: the newest error that a tool gave or a request met. */
+  lastError: string | null;
+  /** What the run waits for because no worker that took its tasks had it so far. */
+  missing: Missing[];
+  /** The events that the archive is being given; null where there are none. */
+  archiving: Archiving | null;
+  /** The events of the run that are not in the archive. */
+  notArchived: NotArchived[];
+  /** Calls that are going on, with the progress that they tell. */
+  running: RunningCall[];
+  /** What waits for a decision. */
+  pending: ApprovalView[];
+  /** Decisions that hold for further calls. */
+  remembered: RememberedDecision[];
+  decisions: Decision[];
+  refused: RefusedRequest[];
+  raised: LimitRaise[];
+  /** Events and steps, in order. */
+  records: RunRecord[];
+}
+
+/** Reads a run. Throws `run_not_found`. */
+export async function runView(client: LonghaulClient, runId: string): Promise<RunView> {
+  const handle = client.handle<JsonValue>(runId);
+  const { start, close } = await runTimes(client, runId);
+  if (close === undefined) return await liveView(handle);
+  try {
+    return await endedView(handle);
+  } catch (error) {
+    if (!isEndedFromOutside(error)) throw error;
+    // There is no result; what was recorded can still be read.
+    const ending = { endTime: close.toISOString(), durationSeconds: (close.getTime() - start.getTime()) / 1000 };
+    const failure = { stopReason: 'error', error: errorMessage(error), errorCode: errorCode(error) ?? null } as const;
+    const [status, records] = await Promise.all([handle.status(), runRecords(handle, { live: false })]);
+    return { ...standing(status, records), ...ending, ...failure, status: 'error', lastError: null };
+  }
+}
+
+function isEndedFromOutside(error: unknown): boolean {
+  return ['run_terminated', 'run_timed_out', 'internal'].includes(errorCode(error) ?? '');
+}
+
+async function endedView(handle: RunHandle<JsonValue>): Promise<RunView> {
+  const [result, status, records] = await Promise.all([handle.result(), handle.status(), runRecords(handle, { live: false })]);
+  const { success: _success, hasMedia: _hasMedia, mediaTypes: _mediaTypes, ...fields } = result.toJSON();
+  return {
+    ...standing(status, records),
+    ...fields,
+    steps: stepsOf(records),
+    errorCode: fields.errorCode ?? null,
+    cancelReason: fields.cancelReason ?? null,
+    notArchived: fields.notArchived ?? [],
+    lastError: null,
+  };
+}
+
+async function liveView(handle: RunHandle<JsonValue>): Promise<RunView> {
+  const [status, approvals, records] = await Promise.all([handle.status(), handle.approvals(), runRecords(handle, { live: true })]);
+  const { pending, remembered } = approvals;
+  return { ...standing(status, records), pending, remembered };
+}
+
+/** What the run itself says of where it stands. */
+function standing(status: StatusView, records: RunRecord[]): RunView {
+  const { runId, agentName, maxIterations, usage, toolCallsTotal, startTime, limits, queued, lastError, running = [] } = status;
+  const { archiving = null, notArchived = [], missing = [] } = status;
+  const steps = stepsOf(records);
+  const events = records.filter((record) => record.type === 'event');
+  return {
+    version: 1,
+    runId,
+    agentName,
+    status: status.status,
+    stopReason: null,
+    steps,
+    stepsUsed: status.currentStep,
+    maxIterations,
+    usage,
+    toolCallsTotal,
+    output: null,
+    outputText: '',
+    error: null,
+    errorCode: null,
+    cancelReason: null,
+    startTime,
+    endTime: null,
+    durationSeconds: null,
+    limits: limits ?? null,
+    queued,
+    lastError: lastError ?? null,
+    missing,
+    archiving,
+    notArchived,
+    running,
+    pending: [],
+    remembered: [],
+    decisions: events.flatMap(({ decision }) => (decision === undefined ? [] : [decision])),
+    refused: events.flatMap(({ refused }) => (refused === undefined ? [] : [refused])),
+    raised: events.flatMap(({ raised }) => (raised === undefined ? [] : [raised])),
+    records,
+  };
+}
+
+function stepsOf(records: readonly RunRecord[]): StepResult[] {
+  return records.flatMap((record) => {
+    if (record.type !== 'step') return [];
+    const { type: _type, index: _index, ...step } = record;
+    return [step];
+  });
+}

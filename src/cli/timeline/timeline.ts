@@ -1,0 +1,82 @@
+import { type Decision, RAISE_LIMITS } from '../../core/domain/approvals/approval.ts';
+import { isToolCall } from '../../core/domain/content/content.ts';
+import type { Event } from '../../core/domain/record/event.ts';
+import { outputText } from '../../core/domain/content/output-text.ts';
+import type { RunRecord } from '../../core/domain/record/run-record.ts';
+import { newStep, newToolCallRecord, type StepResult, type ToolCallRecord } from '../../core/domain/record/step.ts';
+import { resultText } from '../../core/domain/content/tool-text.ts';
+
+/** A step as it is told: with what people decided about its calls, which are shown as the model asked for them. */
+export interface ToldStep {
+  type: 'step';
+  step: StepResult;
+  decisions: Decision[];
+  /** Of the step at hand: ids of calls that have no result yet. */
+  unanswered?: string[];
+}
+
+/** A piece of the story of a run: a step, or what came between steps. */
+export type StoryItem = ToldStep | { type: 'event'; event: Event };
+
+/** The story of a run: its steps, with the decisions about their calls, and what people said and asked meanwhile. */
+export function storyOf(records: readonly RunRecord[]): StoryItem[] {
+  const items: StoryItem[] = [];
+  let decisions: Decision[] = [];
+  let response: Event | undefined;
+  let results: Event[] = [];
+  let steps = 0;
+  for (const record of records) {
+    if (record.type === 'step') {
+      items.push({ type: 'step', step: asAsked(record, response), decisions });
+      steps = record.step;
+      [decisions, results, response] = [[], [], undefined];
+    } else if (record.decision !== undefined && record.decision.toolName !== RAISE_LIMITS) decisions.push(record.decision);
+    else if (isBetweenSteps(record)) items.push({ type: 'event', event: record });
+    else if (isResponse(record)) response = record;
+    else results.push(record);
+  }
+  if (response !== undefined) items.push(atHand(steps + 1, response, results, decisions));
+  return items;
+}
+
+/** Messages, decisions about limits, requests, and model calls that gave no step. */
+function isBetweenSteps({ author, content, decision, refused, raised, interrupted, failed, compaction }: Event): boolean {
+  if (compaction !== undefined) return false;
+  const isMessage = content.some((item) => item.type === 'message' && item.role === 'user');
+  return isMessage || [decision, refused, raised, interrupted, failed].some((one) => one !== undefined) || author === 'user';
+}
+
+function isResponse({ content, usage, compaction }: Event): boolean {
+  return usage !== undefined && compaction === undefined && !content.some(({ type }) => type === 'tool_result');
+}
+
+/** A step has the arguments that its calls ran with: those of the model are in its response. */
+function asAsked({ type: _type, index: _index, ...step }: Extract<RunRecord, { type: 'step' }>, response: Event | undefined): StepResult {
+  const asked = new Map(response?.content.filter(isToolCall).map((call) => [call.toolCallId, call.arguments]));
+  return { ...step, toolCalls: step.toolCalls.map((call) => ({ ...call, arguments: asked.get(call.callId) ?? call.arguments })) };
+}
+
+/** The step whose calls are not all answered yet. */
+function atHand(number: number, { content, usage, timestamp }: Event, results: readonly Event[], decisions: Decision[]): ToldStep {
+  const thought = content.flatMap((item) => (item.type === 'message' ? [outputText(item.content)] : [])).join('\n');
+  const given = new Map(
+    results.flatMap((event) => event.content.flatMap((item) => (item.type === 'tool_result' ? [[item.toolCallId, item] as const] : []))),
+  );
+  const toolCalls = content.filter(isToolCall).map((call): ToolCallRecord => {
+    const record = {
+      ...newToolCallRecord(call.name, call.toolCallId, new Date(timestamp * 1000).toISOString()),
+      arguments: call.arguments,
+    };
+    const result = given.get(call.toolCallId);
+    return result === undefined ? record : { ...record, result: resultText(result.content), isError: result.status === 'error' };
+  });
+  const step: StepResult = {
+    ...newStep(number),
+    thought: thought === '' ? null : thought,
+    toolCalls,
+    usage: usage ?? null,
+    finishReason: 'tool_calls',
+  };
+  const unanswered = toolCalls.flatMap(({ callId }) => (given.has(callId) ? [] : [callId]));
+  return { type: 'step', step, decisions, unanswered };
+}

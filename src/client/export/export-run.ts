@@ -1,0 +1,158 @@
+import type { Client } from '@temporalio/client';
+import type { ArchiveSink } from '../../archive/archive-sink.ts';
+import { errorCode, errorMessage } from '../../core/domain/errors/error.ts';
+import { type RunRecord, recordsInOrder } from '../../core/domain/record/run-record.ts';
+import type { StoredRun } from '../../payload-store/payload-store.ts';
+import type { ExportedRun, ExportLine, ExportSummary } from './export-line.ts';
+import { Numbering } from './numbering.ts';
+import { type ReadExecution, readRun } from '../../history/read-run.ts';
+import { RunChain } from '../read/run-chain.ts';
+import { runOutcome } from '../../temporal/run-outcome.ts';
+
+/** How a run is exported. */
+export interface ExportOptions {
+  /** Has what the server may have removed. */
+  archive?: ArchiveSink | undefined;
+}
+
+/**
+ * The complete run, line by line: what it is, its events and steps in order, where it continued as new, what it used,
+ * how it ended, and what is missing. Read from history, so that no worker is needed; one execution at a time is in
+ * memory. Throws `run_not_found` where neither the server nor the archive has anything of the run.
+ */
+export async function* exportRun(client: Client, runId: string, { archive }: ExportOptions = {}): AsyncGenerator<ExportLine> {
+  yield* new RunExport(client, runId, archive).lines();
+}
+
+class RunExport {
+  readonly #client: Client;
+  readonly #run: StoredRun;
+  readonly #archive: ArchiveSink | undefined;
+  readonly #offsets = new Numbering();
+  readonly #indexes = new Numbering();
+  #executions = 0;
+
+  constructor(client: Client, runId: string, archive: ArchiveSink | undefined) {
+    this.#client = client;
+    this.#run = { namespace: client.options.namespace, runId };
+    this.#archive = archive;
+  }
+
+  async *lines(): AsyncGenerator<ExportLine> {
+    const { runId } = this.#run;
+    const executions = readRun(this.#client, runId, new RunChain(this.#client, runId));
+    let read = await this.#first(executions);
+    yield this.#header(read);
+    yield* this.#archived(read);
+    let last: ReadExecution | undefined;
+    while (read !== undefined) {
+      yield* this.#execution(read);
+      // What it has recorded may be large, and is not needed any more.
+      last = { ...read, events: [], steps: [] };
+      read = nextOf(await executions.next());
+    }
+    if (last !== undefined) yield* this.#ending(last);
+    yield this.#summary(last);
+  }
+
+  /** Undefined where nothing is left on the server, and the archive has something. */
+  async #first(executions: AsyncGenerator<ReadExecution>): Promise<ReadExecution | undefined> {
+    try {
+      return nextOf(await executions.next());
+    } catch (error) {
+      if (errorCode(error) !== 'run_not_found' || !(await this.#isArchived())) throw error;
+      return undefined;
+    }
+  }
+
+  async #isArchived(): Promise<boolean> {
+    for await (const _ of this.#archive?.read(this.#run) ?? []) return true;
+    return false;
+  }
+
+  #header(read: ReadExecution | undefined): ExportedRun {
+    return {
+      type: 'run',
+      version: 1,
+      ...this.#run,
+      agentName: read?.run.agentName ?? '',
+      snapshotDigest: read?.run.state?.snapshot.digest ?? null,
+      startTime: read === undefined ? null : new Date(read.run.startedAt).toISOString(),
+    };
+  }
+
+  /** What comes before the first execution that is left. */
+  async *#archived(read: ReadExecution | undefined): AsyncGenerator<ExportLine> {
+    const { firstOffset = Infinity, firstStep = Infinity } = read ?? {};
+    if (this.#archive === undefined || (firstOffset === 0 && firstStep === 0)) return;
+    let begun = false;
+    for await (const record of this.#archive.read(this.#run)) {
+      if (record.type === 'event' ? record.offset >= firstOffset : record.index >= firstStep) continue;
+      if (!begun) yield { type: 'archive', offset: record.type === 'event' ? record.offset : 0, step: 0 };
+      begun = true;
+      if (this.#isNew(record)) yield record;
+    }
+  }
+
+  async *#execution(read: ReadExecution): AsyncGenerator<ExportLine> {
+    const { executionId, continuedFrom = null, firstOffset, firstStep, run, next } = read;
+    this.#executions += 1;
+    this.#offsets.reach(firstOffset);
+    this.#indexes.reach(firstStep);
+    yield { type: 'execution', number: run.executions, executionId, continuedFrom, offset: firstOffset, step: firstStep };
+    for (const record of recordsInOrder(read)) {
+      // The next execution says where it begins: whatever is beyond that is its own.
+      const belongs =
+        record.type === 'event' ? record.offset < (next?.firstOffset ?? Infinity) : record.index < (next?.firstStep ?? Infinity);
+      if (belongs && this.#isNew(record)) yield record;
+    }
+  }
+
+  #isNew(record: RunRecord): boolean {
+    return record.type === 'event' ? this.#offsets.pass(record.offset) : this.#indexes.pass(record.index);
+  }
+
+  async *#ending({ run, end }: ReadExecution): AsyncGenerator<ExportLine> {
+    const { state, result } = run;
+    if (state !== undefined) {
+      const { usage, toolCallsTotal, toolCallsByName } = state;
+      yield { type: 'usage', ...usage, toolCallsTotal, toolCallsByName: Object.fromEntries(toolCallsByName) };
+    }
+    if (end?.type !== 'closed') return;
+    try {
+      const { outputTruncated, ...fields } = await runOutcome(this.#client, this.#run.runId);
+      this.#indexes.reach(fields.stepsUsed);
+      const isWhole = !outputTruncated || result !== undefined;
+      yield {
+        type: 'result',
+        ...fields,
+        ...(isWhole ? {} : { outputTruncated }),
+        ...(outputTruncated && result !== undefined ? { output: result.output } : {}),
+      };
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === undefined) throw error;
+      yield { type: 'failure', code, message: errorMessage(error) };
+    }
+  }
+
+  #summary(last: ReadExecution | undefined): ExportSummary {
+    const notArchived = last?.run.state?.notArchived;
+    return {
+      type: 'summary',
+      version: 1,
+      runId: this.#run.runId,
+      live: last !== undefined && last.end === undefined,
+      events: this.#offsets.passed,
+      steps: this.#indexes.passed,
+      executions: this.#executions,
+      gaps: this.#offsets.missing,
+      missingSteps: this.#indexes.missing,
+      ...(notArchived === undefined ? {} : { notArchived }),
+    };
+  }
+}
+
+function nextOf(result: IteratorResult<ReadExecution, unknown>): ReadExecution | undefined {
+  return result.done ? undefined : result.value;
+}

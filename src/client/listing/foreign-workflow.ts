@@ -1,0 +1,14 @@
+import type { Client } from '@temporalio/client';
+import { LonghaulError } from '../../core/domain/errors/error.ts';
+import { shellCommand } from '../../core/hints/shell-command.ts';
+import { AGENT_RUN } from '../../core/protocol.ts';
+
+/** Throws `not_a_run` for a workflow of another type than runs of agents have. */
+export function requireRun(client: Client, workflowId: string, type: string): void {
+  if (type === AGENT_RUN) return;
+  throw new LonghaulError(
+    'not_a_run',
+    `"${workflowId}" in namespace "${client.options.namespace}" is a workflow of type "${type}", and no run of an agent: ` +
+      `"${shellCommand('show', { operands: [workflowId] })}" lists the runs that it has started`,
+  );
+}

@@ -1,0 +1,144 @@
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
+import { LonghaulError } from '../../core/domain/errors/error.ts';
+import type { RunStatus } from '../../core/domain/run/run-status.ts';
+import { AGENT_RUN, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
+import { statusOf } from '../read/views.ts';
+import { withoutMemos } from '../../temporal/without-memos.ts';
+
+/** Which runs to list. */
+export interface ListFilter {
+  agent?: string;
+  status?: RunStatus;
+  /** Runs that were started with this tag, among others. */
+  tag?: string;
+  /** Runs with a call of this tool that waits for a decision; `true`: with a call of any, or at a limit. */
+  waitingFor?: string | true;
+  /** A further condition in Temporal's own query language. */
+  query?: string;
+  /** Default: all. */
+  limit?: number;
+}
+
+/** A run as a list shows it. */
+export interface RunListEntry {
+  runId: string;
+  /** Undefined where the namespace lacks Longhaul's search attributes. */
+  agentName: string | undefined;
+  /** Undefined for a run that closed as Completed in such a namespace: it completed, or a limit ended it. */
+  status: RunStatus | undefined;
+  /** The tools whose calls wait for a decision; `raise_limits` for a limit. Empty where the namespace lacks the search attribute. */
+  waitingFor: string[];
+  /** The tags that it was started with. Absent: none, or the namespace lacks the search attribute. */
+  tags?: string[];
+  /** ISO 8601. */
+  startTime: string;
+  endTime: string | null;
+}
+
+/** The runs of the namespace, newest first. A filter by agent, status, tag or what waits needs the namespace's search attributes. */
+export async function* listRuns(client: Client, filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
+  for await (const info of listExecutions(client, filter)) yield entry(info);
+}
+
+/** The newest execution of each such run, as Temporal lists it. `workflowType` takes workflows of another type than runs of an agent. */
+export async function* listExecutions(
+  client: Client,
+  filter: ListFilter & { workflowType?: string } = {},
+): AsyncGenerator<WorkflowExecutionInfo> {
+  let left = filter.limit ?? Infinity;
+  try {
+    for await (const info of withoutMemos(client).workflow.list({ query: visibilityQuery(filter) })) {
+      if (left <= 0) return;
+      if (filter.tag !== undefined && !tagsOf(info).includes(filter.tag)) continue;
+      left -= 1;
+      yield info;
+    }
+  } catch (error) {
+    throw grpcCode(error) === GRPC.invalidArgument ? badQuery(client, filter, error) : error;
+  }
+}
+
+function visibilityQuery({
+  agent,
+  status,
+  waitingFor,
+  tag,
+  query,
+  workflowType = AGENT_RUN,
+}: ListFilter & { workflowType?: string }): string {
+  // A run that continued as new has an execution for each part of it, and is one run all the same.
+  const conditions = [`WorkflowType = ${quoted(workflowType)}`, "ExecutionStatus != 'ContinuedAsNew'"];
+  if (agent !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`);
+  if (status !== undefined) conditions.push(statusCondition(status));
+  if (waitingFor !== undefined) conditions.push(waitingCondition(waitingFor));
+  if (tag !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.tag} = ${quoted(tag)}`);
+  if (query !== undefined) conditions.push(`(${query})`);
+  return conditions.join(' AND ');
+}
+
+/** A run that was ended from outside has published nothing about it: where Temporal knows better, Temporal is asked. */
+function statusCondition(status: RunStatus): string {
+  const published = `${SEARCH_ATTRIBUTES.status} = ${quoted(status)}`;
+  switch (status) {
+    case 'completed':
+    case 'max_iterations_reached':
+      return published;
+    case 'error':
+      return "ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut')";
+    case 'cancelled':
+      return "ExecutionStatus = 'Canceled'";
+    case 'running':
+      return `ExecutionStatus = 'Running' AND (${published} OR ${SEARCH_ATTRIBUTES.status} IS NULL)`;
+    case 'pending_confirmation':
+    case 'paused':
+      return `ExecutionStatus = 'Running' AND ${published}`;
+  }
+}
+
+/** What a run waited for when it was ended from outside is still published. */
+function waitingCondition(waitingFor: string | true): string {
+  if (waitingFor === true) return statusCondition('pending_confirmation');
+  return `ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.waitingFor} = ${quoted(waitingFor)}`;
+}
+
+/** Values come from callers: a quote in one must not end the text. */
+function quoted(value: string): string {
+  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+function entry(info: WorkflowExecutionInfo): RunListEntry {
+  const attributes = new Map(info.typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]));
+  const agentName = attributes.get(SEARCH_ATTRIBUTES.agent);
+  const tags = tagsOf(info);
+  const waitingFor = info.status.name === 'RUNNING' ? attributes.get(SEARCH_ATTRIBUTES.waitingFor) : undefined;
+  return {
+    runId: info.workflowId,
+    agentName: typeof agentName === 'string' ? agentName : undefined,
+    status: runStatus(info, attributes.get(SEARCH_ATTRIBUTES.status)),
+    waitingFor: Array.isArray(waitingFor) ? waitingFor.map(String) : [],
+    ...(tags.length > 0 ? { tags } : {}),
+    startTime: info.startTime.toISOString(),
+    endTime: info.closeTime?.toISOString() ?? null,
+  };
+}
+
+/** The visibility store of a dev server finds lists by the words in them, so that `acme` finds `acme-eu` too. */
+function tagsOf({ typedSearchAttributes }: WorkflowExecutionInfo): string[] {
+  const found = typedSearchAttributes.getAll().find(({ key }) => key.name === SEARCH_ATTRIBUTES.tag)?.value;
+  return Array.isArray(found) ? found.map(String) : [];
+}
+
+/** What ended a run from outside is not in its own attribute; what else it is, Temporal's word does not say. */
+function runStatus({ status }: WorkflowExecutionInfo, published: unknown): RunStatus | undefined {
+  const known = statusOf(status.name);
+  if (known === 'completed') return published === 'max_iterations_reached' || published === 'completed' ? published : undefined;
+  return known === 'running' && (published === 'pending_confirmation' || published === 'paused') ? published : known;
+}
+
+function badQuery(client: Client, { query }: ListFilter, cause: unknown): LonghaulError {
+  const hint = query === undefined ? 'a worker registers the search attributes when it starts, where it may' : `check the query "${query}"`;
+  return new LonghaulError('invalid_input', `Namespace "${client.options.namespace}" cannot be searched by that filter: ${hint}`, {
+    cause,
+  });
+}

@@ -1,0 +1,87 @@
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { isJsonObject } from '../../core/domain/json/json.ts';
+import { AGENT_RUN } from '../../core/protocol.ts';
+import { executionChain } from '../../history/execution-chain.ts';
+import { type HistoryEvent, runHistory } from '../../history/run-history.ts';
+import { runNotFound } from '../../temporal/run-outcome.ts';
+import { withoutMemos } from '../../temporal/without-memos.ts';
+
+/** How a child run of a workflow stands, as its workflow was told. `failed` is a run that ended with an error or was ended from outside. */
+export type ChildRunStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'not_started';
+
+/** A run of an agent that a workflow of the user's own has started. */
+export interface ChildRun {
+  runId: string;
+  /** Undefined where its input cannot be read. */
+  agentName: string | undefined;
+  status: ChildRunStatus;
+}
+
+/** A workflow of the user's own, with the runs of agents in it. */
+export interface OwnWorkflow {
+  workflowId: string;
+  workflowType: string;
+  /** Temporal's word, such as `RUNNING`. */
+  status: string;
+  /** ISO 8601. */
+  startTime: string;
+  endTime: string | null;
+  /** In the order in which they were started, across the executions that the server has. */
+  childRuns: ChildRun[];
+}
+
+/** Reads a workflow of the user's own. Needs no worker. Throws `run_not_found`. */
+export async function readOwnWorkflow(client: Client, workflowId: string): Promise<OwnWorkflow> {
+  try {
+    const { type, status, startTime, closeTime, runId } = await withoutMemos(client).workflow.getHandle(workflowId).describe();
+    const children = new Map<string, ChildRun>();
+    for (const executionId of (await executionChain(client, workflowId, runId)).executionIds) {
+      for await (const event of runHistory(client, workflowId, executionId)) await readChild(client, children, event);
+    }
+    return {
+      workflowId,
+      workflowType: type,
+      status: status.name,
+      startTime: startTime.toISOString(),
+      endTime: closeTime?.toISOString() ?? null,
+      childRuns: [...children.values()],
+    };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw runNotFound(client, workflowId);
+    throw error;
+  }
+}
+
+async function readChild(client: Client, children: Map<string, ChildRun>, event: HistoryEvent): Promise<void> {
+  const initiated = event.startChildWorkflowExecutionInitiatedEventAttributes;
+  if (initiated?.workflowType?.name === AGENT_RUN) {
+    const runId = initiated.workflowId ?? '';
+    children.set(runId, { runId, agentName: await agentOf(client, initiated.input?.payloads), status: 'running' });
+    return;
+  }
+  const failed = event.startChildWorkflowExecutionFailedEventAttributes;
+  const ended = ENDINGS.find(([field]) => event[field]);
+  const runId = failed?.workflowId ?? (ended === undefined ? undefined : event[ended[0]]?.workflowExecution?.workflowId);
+  const child = children.get(runId ?? '');
+  if (child !== undefined) child.status = ended?.[1] ?? 'not_started';
+}
+
+const ENDINGS = [
+  ['childWorkflowExecutionCompletedEventAttributes', 'completed'],
+  ['childWorkflowExecutionFailedEventAttributes', 'failed'],
+  ['childWorkflowExecutionTimedOutEventAttributes', 'failed'],
+  ['childWorkflowExecutionTerminatedEventAttributes', 'failed'],
+  ['childWorkflowExecutionCanceledEventAttributes', 'cancelled'],
+] as const satisfies readonly (readonly [keyof HistoryEvent, ChildRunStatus])[];
+
+/** What cannot be decoded, as without the key to it, leaves the run without a name. */
+async function agentOf(client: Client, payloads: object[] | null | undefined): Promise<string | undefined> {
+  try {
+    const [input] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads);
+    return isJsonObject(input) && typeof input['agent'] === 'string' ? input['agent'] : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,78 @@
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import type { Missing } from '../../core/domain/errors/missing.ts';
+import { type ChainedExecution, executionBeginning } from '../../history/execution-beginning.ts';
+import type { RunningCall } from '../../core/protocol.ts';
+import { missingThings } from '../start/missing-things.ts';
+import { runningCalls } from './running-calls.ts';
+import { requireRun } from '../listing/foreign-workflow.ts';
+import { runNotFound } from '../../temporal/run-outcome.ts';
+import { withoutMemos } from '../../temporal/without-memos.ts';
+
+/** How the newest execution of a run stands. */
+export interface NewestExecution {
+  executionId: string;
+  /** Temporal's word. */
+  status: string;
+  /** The run goes on no more. */
+  closed: boolean;
+  /** Calls that are going on. */
+  running: RunningCall[];
+  /** What calls wait for that no worker had so far. */
+  missing: Missing[];
+}
+
+/** The executions of a run. What is known of one never changes, so that each is looked up once. */
+export class RunChain {
+  readonly #client: Client;
+  readonly #runId: string;
+  readonly #known = new Map<string, ChainedExecution>();
+
+  constructor(client: Client, runId: string) {
+    this.#client = client;
+    this.#runId = runId;
+  }
+
+  /** The newest execution. Throws `run_not_found`, and `not_a_run` for a workflow of the user's own. */
+  async newest(): Promise<NewestExecution> {
+    try {
+      const description = await withoutMemos(this.#client).workflow.getHandle(this.#runId).describe();
+      const { status, runId, type } = description;
+      requireRun(this.#client, this.#runId, type);
+      const [running, missing] = await Promise.all([runningCalls(this.#client, description), missingThings(this.#client, description)]);
+      const closed = status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW';
+      // In the moment of a switch the newest may be the one that has just ended.
+      return { executionId: runId, status: status.name, closed, running, missing };
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) throw runNotFound(this.#client, this.#runId);
+      throw error;
+    }
+  }
+
+  /** All executions that the server has, the oldest first: it removes them from the beginning. Throws `run_not_found`. */
+  async executions(): Promise<ChainedExecution[]> {
+    const chain: ChainedExecution[] = [];
+    let next: string | undefined = (await this.newest()).executionId;
+    while (next !== undefined) {
+      const execution: ChainedExecution | undefined = this.#known.get(next) ?? (await this.#lookUp(next));
+      if (execution === undefined) break;
+      chain.unshift(execution);
+      next = execution.continuedFrom;
+    }
+    return chain;
+  }
+
+  async #lookUp(executionId: string): Promise<ChainedExecution | undefined> {
+    const begun = await executionBeginning(this.#client, this.#runId, executionId);
+    if (begun === undefined) return undefined;
+    const { before, carry } = begun;
+    const execution: ChainedExecution = {
+      executionId,
+      ...(before === undefined ? {} : { continuedFrom: before }),
+      firstOffset: carry?.window.through ?? 0,
+      firstStep: carry?.currentStep ?? 0,
+    };
+    this.#known.set(executionId, execution);
+    return execution;
+  }
+}

@@ -1,0 +1,144 @@
+import type { Client } from '@temporalio/client';
+import type { Event } from '../../core/domain/record/event.ts';
+import { LonghaulError } from '../../core/domain/errors/error.ts';
+import type { RunResultFields } from '../../core/domain/run/run-result.ts';
+import { isTerminal, type RunStatus } from '../../core/domain/run/run-status.ts';
+import type { StepResult } from '../../core/domain/record/step.ts';
+import { type ContextPage, QUERIES, type StatusView, type StepsPage } from '../../core/protocol.ts';
+import { answers, followEvents, type FollowOptions } from './follow-events.ts';
+import type { ReadBackRun } from '../../history/read-back.ts';
+import { withNewest } from '../start/missing-things.ts';
+import { readExecution, readRun } from '../../history/read-run.ts';
+import { queryApprovals, type RunApprovals } from './run-approvals.ts';
+import { type NewestExecution, RunChain } from './run-chain.ts';
+import { queryRun } from './query-run.ts';
+import { approvalsFrom, contextFrom, statusFrom, statusOf } from './views.ts';
+
+/**
+ * Reads a run: what its newest execution records by query where a worker answers, and everything else from history,
+ * across all executions of the run.
+ */
+export class RunReader {
+  readonly chain: RunChain;
+  readonly #client: Client;
+  readonly #runId: string;
+
+  constructor(client: Client, runId: string) {
+    this.#client = client;
+    this.#runId = runId;
+    this.chain = new RunChain(client, runId);
+  }
+
+  /** Where the run is. */
+  async status(): Promise<StatusView> {
+    const [execution, view] = await Promise.all([this.chain.newest(), queryRun<StatusView>(this.#client, this.#runId, QUERIES.status)]);
+    const status = view === undefined ? statusFrom(this.#runId, execution, await this.#newest()) : asEnded(view, execution);
+    const { missing: told = [], ...known } = status;
+    if (execution.closed) return { ...known, waitingFor: [] };
+    const missing = withNewest(told, execution.missing);
+    return {
+      ...known,
+      ...(missing.length === 0 ? {} : { missing }),
+      ...(execution.running.length === 0 ? {} : { running: execution.running }),
+    };
+  }
+
+  /** What waits for a decision. */
+  async approvals(): Promise<RunApprovals> {
+    const [execution, answer] = await Promise.all([this.chain.newest(), queryApprovals(this.#client, this.#runId)]);
+    const approvals = answer === undefined ? approvalsFrom(this.#runId, execution, await this.#newest()) : asEnded(answer, execution);
+    return execution.closed ? { ...approvals, pending: [] } : approvals;
+  }
+
+  /** The ExecutionContext with a page of events. Throws `history_removed` where the page would begin with events that are gone. */
+  async context(from: number): Promise<ContextPage> {
+    const [execution, page] = await Promise.all([this.chain.newest(), this.#page(from)]);
+    const newest = asEnded(page ?? contextFrom(this.#runId, await this.#newest(), from), execution);
+    if (answers(newest, from)) return newest;
+    for await (const events of this.#history(from, page)) return { ...newest, from, events };
+    return newest;
+  }
+
+  /** The events from an offset on. Throws `history_removed` where that is before what is left. */
+  events(options: FollowOptions): AsyncGenerator<Event> {
+    const source = {
+      page: (from: number) => this.#page(from),
+      recorded: (from: number, answer: ContextPage | undefined) => this.#history(from, answer),
+      closed: async () => (await this.chain.newest()).closed,
+    };
+    return followEvents(source, options);
+  }
+
+  /** All steps that are left. */
+  async steps(): Promise<StepResult[]> {
+    const steps: StepResult[] = [];
+    for (;;) {
+      const index = steps.at(-1)?.step ?? 0;
+      const page = await queryRun<StepsPage>(this.#client, this.#runId, QUERIES.steps, { from: index });
+      if (page === undefined) return [...steps, ...(await this.recordedSteps(index))];
+      const isWholePage = index >= page.firstIndex && (page.steps.length > 0 || index >= page.total);
+      const next = isWholePage ? page.steps : await this.recordedSteps(index);
+      steps.push(...next);
+      if (next.length === 0 || (steps.at(-1)?.step ?? 0) >= page.total) return steps;
+    }
+  }
+
+  /** The steps from an index on, from history. */
+  async recordedSteps(from = 0): Promise<StepResult[]> {
+    const steps: StepResult[] = [];
+    for await (const read of readRun(this.#client, this.#runId, this.chain, { fromStep: from })) {
+      steps.push(...read.steps.filter(({ step }) => step > from));
+    }
+    return steps;
+  }
+
+  /** The result as the loop came to it, with an output of any size. Undefined where history does not tell. */
+  async recordedResult(): Promise<RunResultFields | undefined> {
+    return (await this.#newest()).result;
+  }
+
+  async #page(from: number): Promise<ContextPage | undefined> {
+    return queryRun<ContextPage>(this.#client, this.#runId, QUERIES.context, { from });
+  }
+
+  /**
+   * The events that the answer of the newest execution lacks, by execution: those of the executions before, or the one
+   * that is too large for an answer. Without an answer all events from the offset on.
+   */
+  async *#history(from: number, answer: ContextPage | undefined): AsyncGenerator<Event[]> {
+    let offset = from;
+    const untilOffset = answer !== undefined && from < answer.firstOffset ? answer.firstOffset : Infinity;
+    for await (const read of readRun(this.#client, this.#runId, this.chain, { fromOffset: from, untilOffset })) {
+      if (read.firstOffset > offset) throw removed(this.#runId, offset, read.firstOffset);
+      const events = read.events.slice(offset - read.firstOffset);
+      const [first] = events;
+      if (first === undefined) continue;
+      if (answer?.nextId !== undefined) {
+        yield [{ ...first, id: answer.nextId }];
+        return;
+      }
+      offset += events.length;
+      yield events;
+    }
+  }
+
+  async #newest(): Promise<ReadBackRun> {
+    const { executionId } = await this.chain.newest();
+    const read = await readExecution(this.#client, this.#runId, executionId);
+    if (read !== undefined) return read.run;
+    throw new LonghaulError('history_removed', `The server has removed the newest execution of run "${this.#runId}"`);
+  }
+}
+
+/** A run that was ended from outside answers as it stood when that happened. */
+function asEnded<View extends { status: RunStatus }>(view: View, { closed, status }: NewestExecution): View {
+  return closed && !isTerminal(view.status) ? { ...view, status: statusOf(status) } : view;
+}
+
+function removed(runId: string, from: number, through: number): LonghaulError {
+  return new LonghaulError(
+    'history_removed',
+    `Events ${from} to ${through - 1} of run "${runId}" are gone: the server has removed their execution (retention). ` +
+      `Read from offset ${through} on, or export the run with its archive`,
+  );
+}

@@ -1,0 +1,100 @@
+import type { LoadedDataConverter } from '@temporalio/common';
+import { recordsInOrder } from '../../core/domain/record/run-record.ts';
+import type { RunState } from '../../core/loop/state/run-state.ts';
+import { SIGNALS } from '../../core/protocol.ts';
+import { ExecutionReader } from '../../history/execution-reader.ts';
+import { readBack } from '../../history/read-back.ts';
+import type { HistoryEvent } from '../../history/run-history.ts';
+
+/** The number of an event in its history, as the server takes it. */
+export type EventId = NonNullable<HistoryEvent['eventId']>;
+
+/** An Update or a Signal that a run took: the event that has it, and the workflow task that accepted it. */
+interface Taken {
+  name: string;
+  eventId: EventId;
+  /** Of an Update: what it needs to be sent again. */
+  update?: { updateId: string; argument: unknown; acceptedIn: EventId };
+}
+
+/** What the history of an execution says of where it can be gone on from. Tasks are named by the id of the event that completed them. */
+export interface RetryPoints {
+  /** Undefined where no worker had begun the run. */
+  firstTask?: EventId;
+  /** The step that comes first in this execution. 1-based. */
+  firstStep: number;
+  /** By step, the task that asked the model for it: the last time, where it was asked several times. In their order. */
+  tasks: ReadonlyMap<number, EventId>;
+  isContinued: boolean;
+  /** When the run ends whatever it does, in milliseconds since the epoch. Undefined where it does not, or asks then. */
+  deadline?: number;
+  taken: readonly Taken[];
+}
+
+/** What stops a run: it is not told of that again. */
+const STOPPING = new Set<string>([SIGNALS.cancel, SIGNALS.cancelReason]);
+
+/** Finds the workflow tasks that asked the model for each step of an execution. */
+export async function retryPoints(
+  { runId, executionId, converter }: { runId: string; executionId: string; converter: LoadedDataConverter },
+  history: AsyncIterable<HistoryEvent> | Iterable<HistoryEvent>,
+): Promise<RetryPoints> {
+  const reader = new ExecutionReader(executionId, converter);
+  const { execution } = reader;
+  /** The tasks that asked for the model calls of the execution, each in the place of its call. */
+  const asking: EventId[] = [];
+  const taken: Taken[] = [];
+  let firstTask: EventId | undefined;
+  let task: EventId | undefined;
+  for await (const event of history) {
+    const { eventId } = event;
+    const known = execution.arrivals.length;
+    await reader.read(event);
+    if (!eventId) continue;
+    if (event.workflowTaskCompletedEventAttributes) {
+      task = eventId;
+      firstTask ??= eventId;
+    }
+    if (task !== undefined && execution.modelCalls.length > asking.length) asking.push(task);
+    const signal = event.workflowExecutionSignaledEventAttributes?.signalName;
+    if (signal && !STOPPING.has(signal)) taken.push({ name: signal, eventId });
+    const updateId = event.workflowExecutionUpdateAcceptedEventAttributes?.protocolInstanceId;
+    const arrival = updateId ? execution.arrivals[known] : undefined;
+    if (!updateId || task === undefined || arrival === undefined) continue;
+    const { name, argument } = arrival;
+    taken.push({ name, eventId, update: { updateId, argument, acceptedIn: task } });
+  }
+  const { state } = await readBack(runId, execution);
+  const firstStep = (state?.context.currentStep ?? 0) - (state?.steps.length ?? 0) + 1;
+  const ends = state === undefined ? [] : stepEnds(state);
+  const deadline = state === undefined ? undefined : deadlineOf(state);
+  const tasks = new Map<number, EventId>();
+  for (const [place, { input }] of execution.modelCalls.entries()) {
+    const ended = ends.findIndex((end) => end >= input.through);
+    const asked = asking[place];
+    if (asked !== undefined) tasks.set(firstStep + (ended === -1 ? ends.length : ended), asked);
+  }
+  return {
+    ...(firstTask === undefined ? {} : { firstTask }),
+    firstStep,
+    tasks,
+    isContinued: execution.continuedFrom !== undefined,
+    ...(deadline === undefined ? {} : { deadline }),
+    taken,
+  };
+}
+
+/** The offsets of the events that completed the steps of an execution. */
+function stepEnds({ firstOffset, context, steps }: RunState): number[] {
+  const ends: number[] = [];
+  let offset = -1;
+  for (const record of recordsInOrder({ firstOffset, events: context.events, firstStep: 0, steps })) {
+    if (record.type === 'event') offset = record.offset;
+    else ends.push(offset);
+  }
+  return ends;
+}
+
+function deadlineOf({ startedAt, limits }: RunState): number | undefined {
+  return limits.deadlineMs === undefined || limits.onLimit === 'ask' ? undefined : startedAt + limits.deadlineMs;
+}

@@ -1,0 +1,15 @@
+import { LonghaulError } from '../../core/domain/errors/error.ts';
+
+/** What happens when the run id of a start is taken. */
+export const IF_EXISTS = ['fail', 'return', 'restartFailed'] as const;
+
+/** One of `IF_EXISTS`. */
+export type IfExists = (typeof IF_EXISTS)[number];
+
+/** The option, if it is one. Throws `invalid_input`. */
+export function checkIfExists(value: unknown): IfExists {
+  const choice = value === undefined ? 'fail' : IF_EXISTS.find((one) => one === value);
+  if (choice !== undefined) return choice;
+  const instead = value === 'refuse' ? '"refuse" is called "fail" now' : 'write "fail", "return" or "restartFailed"';
+  throw new LonghaulError('invalid_input', `The run cannot start: "ifExists" is ${JSON.stringify(value)}: ${instead}`);
+}

@@ -1,0 +1,34 @@
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { isErrorCode } from '../../core/domain/errors/error.ts';
+import { missingIn } from '../../core/domain/errors/missing-details.ts';
+import type { Missing } from '../../core/domain/errors/missing.ts';
+
+type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
+
+/** What activities of a run wait for that no worker had so far, as the server knows it from their last attempts: no event says so. */
+export async function missingThings(client: Client, { raw }: Pick<WorkflowExecutionDescription, 'raw'>): Promise<Missing[]> {
+  const all = await Promise.all((raw.pendingActivities ?? []).map((one) => missingFor(client, one)));
+  return all.filter((one) => one !== undefined);
+}
+
+async function missingFor(client: Client, { lastFailure }: Pending): Promise<Missing | undefined> {
+  const failure = await decodeOptionalFailureToOptionalError(client.options.loadedDataConverter, lastFailure);
+  if (!(failure instanceof ApplicationFailure)) return undefined;
+  const { kind, name, known, worker, since, until } = missingIn(failure.details?.[0]) ?? {};
+  if (kind === undefined || name === undefined || since === undefined || until === undefined) return undefined;
+  const code = isErrorCode(failure.type) ? failure.type : 'unknown_tool';
+  return { kind, name, known: known ?? [], code, ...(worker === undefined ? {} : { worker }), since, until };
+}
+
+/** What the run says that it waits for, with what the server knows better: which worker lacked it last. */
+export function withNewest(told: readonly Missing[], newest: readonly Missing[]): Missing[] {
+  const isSame = (one: Missing, other: Missing): boolean => one.kind === other.kind && one.name === other.name;
+  const known = told.map((one) => ({ ...one, ...workerOf(newest.find((other) => isSame(one, other))) }));
+  return [...known, ...newest.filter((one) => !told.some((other) => isSame(one, other)))];
+}
+
+function workerOf(missing: Missing | undefined): Pick<Missing, 'worker'> {
+  return missing?.worker === undefined ? {} : { worker: missing.worker };
+}

@@ -1,0 +1,73 @@
+import type { AnyAgent } from '../../define/agent-definition.ts';
+import { parseDeps } from '../../define/options/parse-deps.ts';
+import { checkOverrides, withOverrides } from '../../define/options/with-overrides.ts';
+import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
+import type { ContentPart } from '../../core/domain/content/content.ts';
+import { depsProblem } from '../../core/domain/record/deps-problem.ts';
+import type { Duration } from '../../core/domain/run/duration.ts';
+import { errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
+import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
+import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../core/domain/agent/limit-options.ts';
+import type { ModelName } from '../../core/domain/agent/model-name.ts';
+import type { RunOverrides } from '../../core/domain/run/run-overrides.ts';
+import type { RunInput } from '../../core/protocol.ts';
+import { checkRunInput } from '../../core/wire-schemas/run-input-schema.ts';
+
+/** What a caller says of a run that it starts. */
+export interface RunInputOptions {
+  input: string | ContentPart[];
+  deps?: unknown;
+  maxIterations?: number;
+  limits?: LimitOptions;
+  deadline?: Duration;
+  model?: ModelName;
+  settings?: ModelSettings;
+  tags?: readonly string[];
+}
+
+/** The input of a run, as it is sent. Throws `invalid_input` and `payload_too_large` for what no run can start with. */
+export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
+  const { input, deps, maxIterations, model, settings, tags } = options;
+  const limits = limitsWithDeadline('the run cannot start', options);
+  // Without any the agent gets none: its schema may require some.
+  if (deps === undefined && typeof agent !== 'string') parseDeps(agent, {});
+  // Once through JSON: that is how they are sent.
+  const given = JSON.parse(JSON.stringify({ model, settings, tags })) as RunOverrides;
+  requireUsable(agent, given);
+  const checked = checkRunInput(
+    stripUndefined({
+      agent: typeof agent === 'string' ? agent : agent.name,
+      input,
+      deps: deps === undefined ? undefined : plainDeps(agent, deps),
+      maxIterations,
+      limits: limits === undefined ? undefined : plainLimits('the run cannot start', limits),
+      ...given,
+    }),
+  );
+  if (!checked.ok) throw new LonghaulError(checked.code, `The run cannot start: ${checked.problem}`);
+  return checked.input;
+}
+
+/** A model and settings that the agent, as far as it is known, can work with. */
+function requireUsable(agent: AnyAgent | string, overrides: RunOverrides): void {
+  try {
+    if (typeof agent === 'string') checkOverrides(agent, overrides);
+    else withOverrides(agent, overrides);
+  } catch (error) {
+    throw new LonghaulError('invalid_input', `The run cannot start: ${errorMessage(error)}`);
+  }
+}
+
+/** Deps as they will be read: plain JSON without secrets that fits the agent's schema, where the agent is at hand. */
+function plainDeps(agent: AnyAgent | string, deps: unknown): JsonObject {
+  const problem = depsProblem(deps);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
+  if (typeof agent !== 'string') parseDeps(agent, deps);
+  const plain: unknown = JSON.parse(JSON.stringify(deps) ?? 'null');
+  if (isJsonObject(plain)) return plain;
+  throw new LonghaulError('invalid_input', 'deps: expected an object of JSON values');
+}
+
+function stripUndefined(value: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
+}

@@ -1,0 +1,123 @@
+import type { Client, WorkflowStartOptions } from '@temporalio/client';
+import { type InternalWorkflowStartOptions, InternalWorkflowStartOptionsSymbol } from '@temporalio/client/lib/internal.js';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { randomUUID } from 'node:crypto';
+import type { AnyAgent, DepsOption } from '../../define/agent-definition.ts';
+import type { ContentPart } from '../../core/domain/content/content.ts';
+import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
+import type { Duration } from '../../core/domain/run/duration.ts';
+import { errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
+import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
+import type { ModelName } from '../../core/domain/agent/model-name.ts';
+import { outputText } from '../../core/domain/content/output-text.ts';
+import { memberOf } from '../../core/domain/errors/thrown.ts';
+import { summaryText } from '../../core/domain/content/summary-text.ts';
+import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../../core/protocol.ts';
+import { failedExecution } from './failed-execution.ts';
+import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
+import { checkIfExists, type IfExists } from './if-exists.ts';
+import { checkRunId } from '../../temporal/run-id.ts';
+import { runInput } from './run-input.ts';
+import { circumstances, type StartCircumstances } from './start-circumstances.ts';
+
+/** How a run is started: with the deps that its agent takes, which may be left out where the agent's schema requires none. */
+export type StartOptions<GivenDeps = unknown> = RunOptions & DepsOption<GivenDeps>;
+
+/** How a run is started, whatever its deps. */
+export interface RunOptions extends StartCircumstances {
+  /** Text, or parts where media is involved. */
+  input: string | ContentPart[];
+  /** Identifies the run. Choose it yourself and the same start twice is one run. Default: the agent's name and a UUID. */
+  runId?: string;
+  /**
+   * What happens when the run id is taken: `fail` throws `run_exists` (default), `return` gives the run that exists, and
+   * `restartFailed` starts it anew if it ended with status `error`, was terminated or timed out, and otherwise gives the
+   * run that exists. Of several callers at once one starts it.
+   */
+  ifExists?: IfExists;
+  /** Overrides the agent's step limit. */
+  maxIterations?: number;
+  /** Overrides other limits of the agent, each by itself: `{costUsd: 0.5, deadline: '2h'}`. */
+  limits?: LimitOptions;
+  /** How long the run may take, from its start: the limit `deadline`. */
+  deadline?: Duration;
+  /** Instead of the agent's model, for this run: `provider/model`, with a provider of the worker. */
+  model?: ModelName;
+  /** Settings of the model, each instead of the agent's own (`extra` as a whole). At most 16,000 bytes of JSON. */
+  settings?: ModelSettings;
+  /** Up to 20 words of up to 100 characters that the run is found by (`list({tag})`), and that a provider may choose its key by. They are in clear text in any case. */
+  tags?: readonly string[];
+  taskQueue?: string;
+}
+
+/** The type of the workflow, for its client. */
+type RunWorkflow = (input: RunInput) => Promise<unknown>;
+
+/** Starts the workflow of a run and returns its id. Refuses what cannot run before anything is sent. */
+export async function startRun(
+  client: Client,
+  agent: AnyAgent | string,
+  options: StartOptions,
+  defaultTaskQueue?: string,
+): Promise<string> {
+  const ifExists = checkIfExists(options.ifExists);
+  const input = runInput(agent, options);
+  const around = circumstances(options);
+  const name = input.agent;
+  const runId = options.runId === undefined ? `${name}-${randomUUID()}` : checkRunId(options.runId);
+  const workflow: WorkflowStartOptions<RunWorkflow> = {
+    workflowId: runId,
+    taskQueue: options.taskQueue ?? defaultTaskQueue ?? DEFAULT_TASK_QUEUE,
+    args: [input],
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    workflowIdConflictPolicy: 'FAIL',
+    ...around,
+    staticSummary: summaryText(`${name}: ${outputText(input.input)}`),
+  };
+  const isStarted = await begin(client, workflow, options);
+  if (!isStarted && ifExists === 'fail') {
+    throw new LonghaulError(
+      'run_exists',
+      `Run "${runId}" exists already: choose another run id, or start with ifExists: 'return' to get that run, or 'restartFailed' to start it anew where it has failed`,
+    );
+  }
+  if (!isStarted && ifExists === 'restartFailed') await restartFailed(client, workflow, options);
+  return runId;
+}
+
+/** Starts the workflow. False where the server has one of that id. */
+async function begin(client: Client, workflow: WorkflowStartOptions<RunWorkflow>, options: RunOptions): Promise<boolean> {
+  try {
+    await client.workflow.start<RunWorkflow>(AGENT_RUN, workflow);
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+    throw attributeProblem(error, options) ?? error;
+  }
+}
+
+/**
+ * Starts the workflow of a run that has failed anew. The server starts one for each request id: who saw the same failure
+ * asks for the same start, even where that has ended meanwhile.
+ */
+async function restartFailed(client: Client, workflow: WorkflowStartOptions<RunWorkflow>, options: RunOptions): Promise<void> {
+  const executionId = await failedExecution(client, workflow.workflowId);
+  if (executionId === undefined) return;
+  const restart: WorkflowStartOptions<RunWorkflow> & InternalWorkflowStartOptions = {
+    ...workflow,
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+    [InternalWorkflowStartOptionsSymbol]: { requestId: `restart ${executionId}` },
+  };
+  await begin(client, restart, options);
+}
+
+/** The server refuses attributes that the namespace does not have, or has with another type. */
+function attributeProblem(error: unknown, { searchAttributes }: RunOptions): LonghaulError | undefined {
+  const cause = memberOf(error, 'cause') ?? error;
+  if (searchAttributes === undefined || grpcCode(cause) !== GRPC.invalidArgument) return undefined;
+  return new LonghaulError(
+    'invalid_input',
+    `The run cannot start: the server refuses it (${errorMessage(memberOf(cause, 'details') ?? cause)}). The namespace must have every name in "searchAttributes", with its type: temporal operator search-attribute create --name … --type …`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,124 @@
+import type { Client } from '@temporalio/client';
+import { requireKnown } from '../../define/options/option-checks.ts';
+import { randomUUID } from 'node:crypto';
+import type { Decision, Remember } from '../../core/domain/approvals/approval.ts';
+import { errorCode, isErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
+import type { JsonObject } from '../../core/domain/json/json.ts';
+import { summaryOf } from '../../core/loop/approvals/approvals.ts';
+import type { DecisionReceipt } from '../../core/protocol.ts';
+import { alreadyDecided } from '../../core/domain/approvals/already-decided.ts';
+import { decisionProblem } from '../../core/wire-schemas/request-schema.ts';
+import { recordedDecision } from './recorded-decision.ts';
+import type { RunReader } from '../read/run-reader.ts';
+import { updateRun, type UpdateOptions } from './run-update.ts';
+
+/** How a decision is sent. */
+export interface DecisionOptions extends UpdateOptions {
+  /** Your own, at most 64 characters: the same decision sent again is answered with what happened. Default: a UUID. */
+  id?: string;
+  /** Of the pending approval that was looked at: a decision about other arguments is refused. Default: of what waits now. */
+  digest?: string;
+  /** Who decides. */
+  by?: string;
+}
+
+/** How a call is approved. */
+export interface ApproveOptions extends DecisionOptions {
+  /** Runs the call with these arguments instead. For a limit: the limits to set, such as `{costUsd: 2}`. */
+  arguments?: JsonObject;
+  /** Approves further calls as well: of the tool, or of the tool with equal arguments. */
+  remember?: Remember;
+}
+
+/** How a call is rejected. */
+export interface RejectOptions extends DecisionOptions {
+  /** For the model to read. */
+  reason?: string;
+  /** Rejects further calls as well: of the tool, or of the tool with equal arguments. */
+  remember?: Remember;
+}
+
+/** A run, as somebody decides about its calls. */
+export interface DecidedRun {
+  client: Client;
+  runId: string;
+  reader: RunReader;
+}
+
+/** A decision to send. `content` is what it says. */
+export interface NewDecision {
+  type: Decision['type'];
+  callId: string;
+  content: object;
+  options: DecisionOptions;
+}
+
+/** What the options of all three have. */
+const DECISION_OPTIONS = ['id', 'by', 'digest', 'timeout', 'arguments', 'reason', 'remember'];
+
+/** Stands for the digest of a call that does not wait: the run knows what was decided about it, and refuses everything else. */
+const NO_DIGEST = 'none';
+
+/**
+ * Sends a decision to the run, and gives what came of it: of a run that has ended, and of a call that the run remembers no
+ * more, from the record. Refuses what the run would refuse for its shape before anything is sent.
+ */
+export async function decideCall(run: DecidedRun, { type, callId, content, options }: NewDecision): Promise<DecisionReceipt> {
+  const { client, runId, reader } = run;
+  requireKnown(`"${type}"`, options, DECISION_OPTIONS);
+  const { id = randomUUID(), by, digest, timeout } = options;
+  const said = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...(by === undefined ? {} : { by }) };
+  const problem = decisionProblem(type, said);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${problem}`);
+  const argument = digest === undefined ? { ...said, digest: (await digestOf(reader, callId)) ?? NO_DIGEST } : said;
+  try {
+    const sending = timeout === undefined ? {} : { timeout };
+    return await updateRun<DecisionReceipt>(client, runId, { name: type, argument, id }, sending);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== 'unknown_call' && code !== 'run_ended') throw error;
+    return fromRecord(run, { type, callId, id }, code);
+  }
+}
+
+async function digestOf(reader: RunReader, callId: string): Promise<string | undefined> {
+  // Nothing waits in a run that has ended, and there may be no worker that could say so.
+  if ((await reader.chain.newest()).closed) return undefined;
+  const { pending } = await reader.approvals();
+  return pending.find((waiting) => waiting.callId === callId)?.digest;
+}
+
+async function fromRecord(
+  { client, runId, reader }: DecidedRun,
+  { type, callId, id }: Pick<Decision, 'type' | 'callId' | 'id'>,
+  code: 'unknown_call' | 'run_ended',
+): Promise<DecisionReceipt> {
+  const found = await recordedDecision(client, runId, reader.chain, { id, callId });
+  switch (found.type) {
+    case 'decided': {
+      const { decision } = found;
+      const isSame = decision.id === id && decision.type === type && decision.callId === callId;
+      if (!isSame) throw alreadyDecidedError(runId, decision);
+      return { version: 1, status: 'repeated', decision: summaryOf(decision) };
+    }
+    case 'refused': {
+      const { code: refusedFor, message } = found.refused;
+      throw new LonghaulError(isErrorCode(refusedFor) ? refusedFor : 'not_authorized', message);
+    }
+    case 'waited':
+      if (code === 'unknown_call') break;
+      throw new LonghaulError('run_ended', `Run "${runId}" has ended, and nobody had decided about call "${callId}"`);
+    case 'unknown':
+  }
+  if (code === 'run_ended')
+    throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" has waited for a decision, and the run has ended`);
+  const { pending } = await reader.approvals();
+  const waiting = pending.map((one) => `"${one.callId}" (${one.toolName})`);
+  const instead = waiting.length === 0 ? 'nothing does' : `there are ${waiting.join(', ')}`;
+  throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" waits for a decision: ${instead}`);
+}
+
+function alreadyDecidedError(runId: string, decision: Decision): LonghaulError {
+  const { code, message } = alreadyDecided(runId, decision);
+  return new LonghaulError(code, message);
+}

@@ -1,0 +1,32 @@
+import type { Client } from '@temporalio/client';
+import { randomUUID } from 'node:crypto';
+import { LonghaulError } from '../../core/domain/errors/error.ts';
+import { type LimitOptions, plainLimits } from '../../core/domain/agent/limit-options.ts';
+import { type RaiseInput, type RaiseReceipt, UPDATES } from '../../core/protocol.ts';
+import { raiseProblem } from '../../core/wire-schemas/request-schema.ts';
+import { updateRun, type UpdateOptions } from './run-update.ts';
+
+/** Limits to raise, each to what it is to be from now on: `{maxIterations: 30, costUsd: 2, deadline: '4h'}`. */
+export type NewLimits = LimitOptions & { maxIterations?: number };
+
+/** How limits are raised. */
+export interface RaiseOptions extends UpdateOptions {
+  /** Your own, at most 64 characters: the same id is taken once. Default: a UUID. */
+  id?: string;
+  /** Who raises them. */
+  by?: string;
+}
+
+/** Raises limits of a run. Refuses what the run would refuse for its shape before anything is sent. */
+export async function raiseLimits(client: Client, runId: string, limits: NewLimits, options: RaiseOptions): Promise<RaiseReceipt> {
+  const { id = randomUUID(), by, ...sending } = options;
+  const { maxIterations, ...others } = limits;
+  const argument: RaiseInput = {
+    id,
+    limits: { ...(maxIterations === undefined ? {} : { maxIterations }), ...plainLimits('raise', others) },
+    ...(by === undefined ? {} : { by }),
+  };
+  const problem = raiseProblem(argument);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The limits of run "${runId}" were not raised: ${problem}`);
+  return updateRun<RaiseReceipt>(client, runId, { name: UPDATES.raise, argument, id, updateId: `raise ${id}` }, sending);
+}

@@ -1,0 +1,29 @@
+import type { ActivityOptions } from '@temporalio/common';
+import { notifyFailure } from './activity-outcome.ts';
+import type { RunResultFields } from '../domain/run/run-result.ts';
+import { summaryText } from '../domain/content/summary-text.ts';
+import type { NotifyOutcome } from '../loop/ports.ts';
+import { ACTIVITIES, type NotifyEndedInput } from '../protocol.ts';
+import { type ActivityCall, ofRun, RETRY_LOST, SCHEDULE_TO_CLOSE, SILENCE } from './activity-call.ts';
+
+const NOTIFY_ENDED: ActivityOptions = {
+  startToCloseTimeout: '5 minutes',
+  scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+  heartbeatTimeout: SILENCE,
+  retry: RETRY_LOST,
+};
+
+/** Has the worker tell that the run has ended. The result is not in the input: it is in the history once, where the run closes. */
+export function endedCall(
+  run: { key?: string },
+  { agentName, status }: Pick<RunResultFields, 'agentName' | 'status'>,
+): ActivityCall<NotifyEndedInput, void, NotifyOutcome> {
+  return {
+    name: ACTIVITIES.notifyEnded,
+    tier: 'remote',
+    options: { ...NOTIFY_ENDED, summary: summaryText(`tells that the run has ended: ${status}`) },
+    input: { ...ofRun(run), agentName, status },
+    returned: () => ({ type: 'told' }),
+    failed: notifyFailure,
+  };
+}

@@ -1,0 +1,58 @@
+import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
+import { modelFailure, modelOutcome, summaryFailure, summaryOutcome } from './activity-outcome.ts';
+import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
+import { MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
+import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../loop/ports.ts';
+import { ACTIVITIES, type CallModelInput, type CallModelOutput, type SummariseInput, type SummariseOutput } from '../protocol.ts';
+import { type ActivityCall, type CallingRun, ofRun, SCHEDULE_TO_CLOSE } from './activity-call.ts';
+import { modelSummary, summaryOfSummary } from './summaries.ts';
+
+/** One model call as an activity. */
+export function modelCall(run: CallingRun, call: ModelCall): ActivityCall<CallModelInput, CallModelOutput, ModelCallOutcome> {
+  const { snapshot } = run;
+  return {
+    name: ACTIVITIES.callModel,
+    tier: 'remote',
+    options: modelOptions(snapshot, modelSummary(call, snapshot.model)),
+    input: {
+      ...ofRun(run),
+      agent: snapshot.digest,
+      through: call.through,
+      lastEventId: call.lastEventId,
+      ...(call.resultIds === undefined ? {} : { results: call.resultIds }),
+      ...(call.earlierIds === undefined ? {} : { earlierIds: call.earlierIds }),
+      ...(call.final ? { final: true } : {}),
+    },
+    returned: modelOutcome,
+    failed: (error) => modelFailure(snapshot.model, error),
+  };
+}
+
+/** A model call that summarises the older part of the window. */
+export function summaryCall(
+  run: CallingRun,
+  { events, ...range }: SummaryRequest,
+): ActivityCall<SummariseInput, SummariseOutput, SummaryOutcome> {
+  const { snapshot } = run;
+  const model = snapshot.window?.summaryModel ?? snapshot.model;
+  return {
+    name: ACTIVITIES.summarise,
+    tier: 'remote',
+    options: modelOptions(snapshot, summaryOfSummary(events, model)),
+    input: { ...ofRun(run), agent: snapshot.digest, ...range },
+    returned: summaryOutcome,
+    failed: (error) => summaryFailure(model, error),
+  };
+}
+
+function modelOptions({ timing }: AgentSnapshot, summary: string): ActivityOptions {
+  return {
+    summary,
+    startToCloseTimeout: timing.modelTimeoutMs,
+    scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+    heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
+    // The activity answers a cancellation with what had arrived so far, so it is worth the wait.
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { maximumAttempts: timing.modelMaxAttempts, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  };
+}

@@ -1,0 +1,68 @@
+import { type ActivityOptions, ApplicationFailure } from '@temporalio/common';
+import { activityCause, activityProblem } from './activity-outcome.ts';
+import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
+import type { ErrorCode } from '../domain/errors/error.ts';
+import { isJsonObject } from '../domain/json/json.ts';
+import { overridesIn } from '../domain/run/run-overrides.ts';
+import { oneLine } from '../domain/content/text.ts';
+import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../protocol.ts';
+import { type ActivityCall, fits, ofRun, SCHEDULE_TO_CLOSE, SILENCE } from './activity-call.ts';
+
+/** Resolving an agent is quick; a worker that does not know it must not be asked for ever. */
+const RESOLVE: ActivityOptions = {
+  startToCloseTimeout: '1 minute',
+  scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+  heartbeatTimeout: SILENCE,
+  retry: { maximumAttempts: 5, initialInterval: '1s', backoffCoefficient: 2 },
+};
+
+/** What became of an agent's name. */
+export type Resolved =
+  | { type: 'resolved'; snapshot: AgentSnapshot }
+  | { type: 'cancelled' }
+  /** `tellsEnd`: the worker that says so tells of ends. */
+  | { type: 'failed'; code: ErrorCode; message: string; tellsEnd?: true };
+
+/** Asks a worker for the agent, as it is pinned for the whole run. */
+export function resolveCall(run: { key?: string }, input: RunInput): ActivityCall<ResolveAgentInput, AgentSnapshot, Resolved> {
+  const { agent, maxIterations, limits, deps } = input;
+  return {
+    name: ACTIVITIES.resolveAgent,
+    tier: 'remote',
+    options: { ...RESOLVE, summary: oneLine(agent, 200) },
+    input: {
+      ...ofRun(run),
+      agent,
+      ...(maxIterations === undefined ? {} : { maxIterations }),
+      ...(limits === undefined ? {} : { limits }),
+      ...overridesIn(input),
+      ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
+    },
+    returned: (snapshot) => ({ type: 'resolved', snapshot }),
+    failed: (error) => unresolved(agent, error),
+  };
+}
+
+function unresolved(agent: string, error: unknown): Resolved {
+  const problem = activityProblem(error);
+  switch (problem.type) {
+    case 'cancelled':
+      return { type: 'cancelled' };
+    case 'timed_out':
+      return { type: 'failed', code: 'invalid_agent', message: `Agent "${agent}" could not be resolved: ${problem.message}` };
+    case 'failed':
+      return {
+        type: 'failed',
+        code: problem.code ?? 'invalid_agent',
+        message: problem.message,
+        ...(tellsEnd(error) ? { tellsEnd: true } : {}),
+      };
+  }
+}
+
+/** What a worker that tells of ends puts into the details of the failure. */
+function tellsEnd(error: unknown): boolean {
+  const cause = activityCause(error);
+  const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
+  return isJsonObject(details) && details['notifyEnded'] === true;
+}

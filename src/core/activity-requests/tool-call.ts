@@ -1,0 +1,148 @@
+import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
+import { toolFailure, toolOutcome, verifiedOutcome, verifyFailure } from './activity-outcome.ts';
+import type { ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
+import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
+import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
+import { thoughtOf } from '../loop/state/thought.ts';
+import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
+import { type ActivityCall, type CallingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, wholeDataOf } from './activity-call.ts';
+import { hasLocalRoom } from './local-activity-budget.ts';
+import { callSummary, verifySummary } from './summaries.ts';
+
+/**
+ * The worker ends an attempt that takes too long by itself; the server waits this much longer (milliseconds), for an
+ * answer that says so.
+ */
+const TIMEOUT_GRACE_MS = 10_000;
+
+/** Milliseconds that a call may wait on its worker for other calls of a tool whose concurrency is bounded. */
+const TURN_MS = 3_600_000;
+
+/** How often whoever can look up what became of a call is asked. */
+const VERIFY_ATTEMPTS = 5;
+
+/** One tool call as an activity that bears the tool's name. */
+export function toolCall(run: CallingRun, invocation: ToolInvocation): ActivityCall<RunToolInput, RunToolOutput, ToolOutcome> {
+  const { tool, call } = invocation;
+  const isLocal = tool.tier === 'local' && hasLocalRoom(run, invocation);
+  const meaning = { name: call.name, returned: toolOutcome, failed: (error: unknown) => toolFailure(tool, error) };
+  if (!isLocal) return remoteCall(run, invocation, meaning);
+  return {
+    ...meaning,
+    tier: 'local',
+    options: { ...summaryOf(run, invocation), ...localOptions(tool) },
+    input: localInput(run, invocation),
+    remotely: () => remoteCall(run, invocation, meaning),
+  };
+}
+
+type ToolCall = ActivityCall<RunToolInput, RunToolOutput, ToolOutcome>;
+
+function remoteCall(run: CallingRun, invocation: ToolInvocation, meaning: Pick<ToolCall, 'name' | 'returned' | 'failed'>): ToolCall {
+  const { tool } = invocation;
+  return {
+    ...meaning,
+    tier: 'remote',
+    options: { ...summaryOf(run, invocation), ...remoteOptions(run, tool) },
+    input: remoteInput(run, invocation),
+  };
+}
+
+/** The question what became of a call whose answer was lost, for the reason. Remote, and tried again: it acts on nothing. */
+export function verifyCall(
+  run: CallingRun,
+  invocation: ToolInvocation,
+  reason: string,
+): ActivityCall<VerifyCallInput, VerifyCallOutput, ToolOutcome> {
+  const { tool, call } = invocation;
+  return {
+    name: ACTIVITIES.verifyCall,
+    tier: 'remote',
+    options: {
+      ...remoteOptions(run, tool),
+      summary: verifySummary(call, reason),
+      retry: { ...retryOf(tool), maximumAttempts: VERIFY_ATTEMPTS },
+    },
+    input: { ...remoteInput(run, invocation), tool: tool.name },
+    returned: (output) => verifiedOutcome(output, reason),
+    failed: (error) => verifyFailure(error, reason),
+  };
+}
+
+/** The answer that asks for the call says why. */
+function summaryOf({ state }: CallingRun, { call, eventId }: ToolInvocation): Pick<ActivityOptions, 'summary'> {
+  const answer = state?.window.events.findLast(({ id }) => id === eventId);
+  const summary = callSummary(call.arguments, answer === undefined ? null : thoughtOf(answer.content));
+  return summary === undefined ? {} : { summary };
+}
+
+function remoteOptions({ snapshot }: CallingRun, tool: ToolSnapshot): ActivityOptions {
+  return {
+    startToCloseTimeout: tool.timeoutMs + TIMEOUT_GRACE_MS + (tool.concurrency === undefined ? 0 : TURN_MS),
+    scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+    heartbeatTimeout: tool.heartbeatTimeoutMs ?? snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
+    // A tool is told, and not waited for: one that ignores its signal must not hold up the end of the run.
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { ...retryOf(tool), maximumAttempts: attemptsOf(tool) },
+    ...(tool.taskQueue === undefined ? {} : { taskQueue: tool.taskQueue }),
+  };
+}
+
+/** By the snapshot of the tool, which never changes: local calls are quick, and are told the same each time. */
+const knownLocalOptions = new WeakMap<ToolSnapshot, ActivityOptions>();
+
+/** Its waits are within the task, too: a timer would be three events. */
+function localOptions(tool: ToolSnapshot): ActivityOptions {
+  const known = knownLocalOptions.get(tool);
+  if (known !== undefined) return known;
+  const options: ActivityOptions = {
+    startToCloseTimeout: tool.timeoutMs + TIMEOUT_GRACE_MS,
+    scheduleToCloseTimeout: (tool.timeoutMs + TIMEOUT_GRACE_MS + backoffOf(tool).maxMs) * attemptsOf(tool),
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { ...retryOf(tool), maximumAttempts: attemptsOf(tool) },
+  };
+  knownLocalOptions.set(tool, options);
+  return options;
+}
+
+function retryOf(tool: ToolSnapshot): NonNullable<ActivityOptions['retry']> {
+  const { initialMs, factor, maxMs } = backoffOf(tool);
+  return { initialInterval: initialMs, backoffCoefficient: factor, maximumInterval: maxMs };
+}
+
+/** Small arguments travel in the input, for who reads the Temporal UI; large ones are in history already and go by reference. */
+function remoteInput(run: CallingRun, invocation: ToolInvocation): RunToolInput {
+  const { call, edited } = invocation;
+  return {
+    ...placeInput(run, invocation),
+    ...(fits(call.arguments) ? { arguments: call.arguments } : edited ? { argumentsByReference: true } : {}),
+    ...dataOf(run),
+  };
+}
+
+/** The input of a local activity is in no history, and nothing could be asked of a run whose task is going on. */
+function localInput(run: CallingRun, invocation: ToolInvocation): RunToolInput {
+  return { ...placeInput(run, invocation), arguments: invocation.call.arguments, ...wholeDataOf(run) };
+}
+
+function placeInput(run: CallingRun, { call, tool, step, offset, index, eventId }: ToolInvocation): RunToolInput {
+  return {
+    ...ofRun(run),
+    agentName: run.snapshot.name,
+    callId: call.toolCallId,
+    step,
+    at: [offset, index],
+    eventId,
+    timeoutMs: tool.timeoutMs,
+    ...(tool.effect === 'once' ? { once: true as const } : {}),
+    ...(tool.mcp === undefined ? {} : { mcp: { ...tool.mcp, ...(tool.effect === 'once' ? { once: true as const } : {}) } }),
+    ...usageOf(run),
+  };
+}
+
+function usageOf({ state }: CallingRun): Pick<RunToolInput, 'usage'> {
+  if (state === undefined) return {};
+  const { promptTokens, completionTokens, totalTokens, llmCalls } = state.usage;
+  const isSum = totalTokens === promptTokens + completionTokens;
+  return { usage: { promptTokens, completionTokens, ...(isSum ? {} : { totalTokens }), llmCalls } };
+}

@@ -1,0 +1,94 @@
+import { credentialKey } from '../agent/credential-key.ts';
+import { MAX_JSON_DEPTH } from '../json/json-depth.ts';
+import { memberPath } from '../json/json-path.ts';
+import { isSecretReference } from '../agent/secret-reference.ts';
+
+/** Where the search is. */
+interface Place {
+  path: string;
+  /** The objects around: one of them inside itself is a cycle. */
+  around: readonly object[];
+  /** Under a key that names a credential, by itself or in a list. */
+  isCredential: boolean;
+}
+
+/**
+ * Why a value cannot be, or be part of, the deps of a run: the first thing in it that JSON would drop or change
+ * (functions, live objects, cycles), that has its place in the worker (secret references), or that looks like a secret:
+ * a text under a key that names a credential. With the path, which begins with `path`, and with what to do instead.
+ * Undefined where it can.
+ */
+export function depsProblem(value: unknown, path = 'deps'): string | undefined {
+  return problemIn(value, { path, around: [], isCredential: false });
+}
+
+function problemIn(value: unknown, place: Place): string | undefined {
+  switch (typeof value) {
+    case 'string':
+      return place.isCredential && value !== '' ? credentialProblem(place.path) : undefined;
+    case 'boolean':
+      return undefined;
+    case 'number':
+      return Number.isFinite(value) ? undefined : `${place.path} is ${value}, which is no number in JSON: write null, or a text`;
+    case 'object':
+      return value === null ? undefined : objectProblem(value, place);
+    default:
+      return `${place.path} is ${kindOf(value)}: deps are JSON, stored in the history of the run. ${INSTEAD}`;
+  }
+}
+
+const INSTEAD = 'Leave it out; give live objects to the tools as "resources" of the worker';
+
+function objectProblem(value: object, place: Place): string | undefined {
+  const { path, around } = place;
+  if (isSecretReference(value)) {
+    return `${path} is a reference to secret ${JSON.stringify(value.name)}: deps take data alone. Leave it out, and read the secret in the tool, in the worker: await context.secret(${JSON.stringify(value.name)})`;
+  }
+  if (around.includes(value))
+    return `${path} leads back to an object that it is part of: deps are JSON, which has no cycles. Write an id instead`;
+  if (around.length >= MAX_JSON_DEPTH) return `${path} is nested deeper than ${MAX_JSON_DEPTH} levels: write flatter deps`;
+  const inside = [...around, value];
+  if (Array.isArray(value)) {
+    const list: readonly unknown[] = value;
+    return firstOf(list.entries(), ([index, one]) => problemIn(one, { ...place, path: memberPath(path, index), around: inside }));
+  }
+  if (!isPlain(value)) return `${path} is ${kindOf(value)}: deps are JSON, stored in the history of the run. ${insteadOf(value)}`;
+  return firstOf(Object.entries(value), ([key, one]) => {
+    // JSON leaves out a member without a value.
+    if (one === undefined) return undefined;
+    return problemIn(one, { path: memberPath(path, key), around: inside, isCredential: credentialKey(key) });
+  });
+}
+
+function credentialProblem(path: string): string {
+  return `${path} is a text under the name of a credential: deps are stored in the history of the run, for everybody to read. Leave it out, and read the secret in the tool, in the worker: await context.secret(name), with the name of the secret in the deps under another key where it differs from run to run`;
+}
+
+function firstOf<One>(list: Iterable<One>, problemOf: (one: One) => string | undefined): string | undefined {
+  for (const one of list) {
+    const problem = problemOf(one);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** Made by a literal or by JSON, in this realm or in another one, such as a workflow's. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function insteadOf(value: object): string {
+  if (value instanceof Date) return 'Write date.toISOString()';
+  if (value instanceof Map) return 'Write Object.fromEntries(map)';
+  if (value instanceof Set) return 'Write [...set]';
+  return INSTEAD;
+}
+
+/** What something is, in words: `a function`, `a Map`. */
+function kindOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return value === undefined ? 'undefined' : `a ${typeof value}`;
+  const constructor: unknown = value.constructor;
+  const name = typeof constructor === 'function' ? constructor.name : '';
+  return name === '' || name === 'Object' ? 'an object of a class' : `an object of class "${name}"`;
+}

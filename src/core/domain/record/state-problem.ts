@@ -1,0 +1,19 @@
+import { BYTE_BUDGETS } from '../json/byte-budget.ts';
+import type { JsonObject } from '../json/json.ts';
+import { jsonBytes } from '../json/payload-limit.ts';
+
+/**
+ * Why the state of a run cannot take these changes: it would be over its budget. Undefined where it can. The text is
+ * for the model that reads it as the result of a call.
+ */
+export function stateProblem(state: JsonObject, changes: JsonObject): string | undefined {
+  const keys = Object.keys(changes);
+  if (keys.length === 0) return undefined;
+  // Entries, because a spread would take a key named `__proto__` for something else.
+  const merged = Object.fromEntries([...Object.entries(state), ...Object.entries(changes)]);
+  const bytes = jsonBytes(merged);
+  if (bytes <= BYTE_BUDGETS.state) return undefined;
+  const named = keys.slice(0, 5).map((key) => JSON.stringify(key.slice(0, 100)));
+  const more = keys.length > named.length ? ` and ${keys.length - named.length} more` : '';
+  return `The field "state" would be ${bytes} bytes of JSON, over ${BYTE_BUDGETS.state}: setting ${named.join(', ')}${more} changed nothing. Keep less in the state.`;
+}

@@ -1,0 +1,54 @@
+import { UsageError } from '../errors/error.ts';
+
+/** A time span: milliseconds, or text such as `500ms`, `30s`, `5m`, `1.5h`, `2d`. */
+export type Duration = number | `${number}${keyof typeof UNITS}`;
+
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** The longest time that Temporal keeps, 10,000 years, in milliseconds: a longer one would fail the workflow task for ever. */
+export const MAX_DURATION_MS = 315_576_000_000_000;
+
+/** The longest that a timer of a process can run, in milliseconds: almost 25 days. A longer one would fire at once. */
+export const MAX_TIMER_MS = 2_147_483_647;
+
+/** What a duration may be, in milliseconds. */
+export interface DurationBounds {
+  /** Default 1. */
+  least?: number;
+  /** Default: what Temporal keeps. */
+  most?: number;
+}
+
+/** Milliseconds of a duration. `owner` begins the UsageError that is thrown for anything else, and for what is out of bounds. */
+export function milliseconds(duration: Duration, owner: string, { least = 1, most = MAX_DURATION_MS }: DurationBounds = {}): number {
+  const amount = typeof duration === 'number' ? duration : parse(duration);
+  if (!Number.isFinite(amount) || amount < least) {
+    throw new UsageError(`${owner} is ${shown(duration)}: write milliseconds (at least ${least}), or a text such as "30s", "5m", "1h"`);
+  }
+  if (amount <= most) return Math.round(amount);
+  const days = Math.floor(most / UNITS.d);
+  throw new UsageError(`${owner} is ${shown(duration)}: write at most ${most} milliseconds ("${days}d")`);
+}
+
+/** The same of what a process waits for with a timer. */
+export function timerMilliseconds(duration: Duration, owner: string, { least = 1 }: Pick<DurationBounds, 'least'> = {}): number {
+  return milliseconds(duration, owner, { least, most: MAX_TIMER_MS });
+}
+
+function parse(text: unknown): number {
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(text)) ?? [];
+  return isUnit(unit) ? Number(number) * UNITS[unit] : Number.NaN;
+}
+
+function isUnit(text: string): text is keyof typeof UNITS {
+  return Object.hasOwn(UNITS, text);
+}
+
+function shown(duration: Duration): string {
+  return typeof duration === 'number' ? String(duration) : inspected(duration);
+}
+
+/** Who writes JavaScript may give anything. */
+function inspected(value: unknown): string {
+  return typeof value === 'bigint' ? `${value}n` : JSON.stringify(value);
+}

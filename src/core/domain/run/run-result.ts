@@ -1,0 +1,218 @@
+import type { ContentPart } from '../content/content.ts';
+import { isJsonObject, type JsonValue } from '../json/json.ts';
+import { eventsText, type NotArchived } from '../record/not-archived.ts';
+import { outputText, mediaTypes } from '../content/output-text.ts';
+import type { StopReason, TerminalStatus } from './run-status.ts';
+import type { StepResult } from '../record/step.ts';
+import type { AggregatedUsage } from '../model/usage.ts';
+
+/** What an agent without an output schema answers: text, or parts where media is involved. */
+export type DefaultOutput = string | ContentPart[];
+
+/** The fields of a RunResult as plain JSON. `steps` is left out of what closes a run, so that content is stored once. */
+export interface RunResultFields<Output = JsonValue> {
+  version: 1;
+  runId: string;
+  agentName: string;
+  /** The answer; the best partial answer where the run did not complete. */
+  output: Output;
+  /** True: `output` was cut to fit into the closing event; the client puts the whole in its place. */
+  outputTruncated?: true;
+  status: TerminalStatus;
+  stopReason: StopReason;
+  steps?: StepResult[];
+  stepsUsed: number;
+  usage: AggregatedUsage;
+  toolCallsTotal: number;
+  /** Calls by tool, failed and unknown ones included, in the order of first use. */
+  toolCallsByName: Record<string, number>;
+  /** ISO 8601; null in a result that was made by hand. */
+  startTime: string | null;
+  endTime: string | null;
+  durationSeconds: number | null;
+  error: string | null;
+  /** The code of the error table, for status `error`. */
+  errorCode?: string;
+  /** Why the run was cancelled, where whoever cancelled it said so. */
+  cancelReason?: string;
+  maxIterations: number;
+  /** Events that are not in the archive, because it failed for too long. */
+  notArchived?: NotArchived[];
+}
+
+/** A RunResult as JSON: its fields and what is derived from them. */
+export interface RunResultJson<Output = JsonValue> extends RunResultFields<Output> {
+  success: boolean;
+  outputText: string;
+  hasMedia: boolean;
+  mediaTypes: string[];
+}
+
+/** True for the fields of a RunResult, as they come back from Temporal. */
+export function isRunResult(value: unknown): value is RunResultFields {
+  return isJsonObject(value) && typeof value['runId'] === 'string' && typeof value['status'] === 'string' && isJsonObject(value['usage']);
+}
+
+/**
+ * The result of a run (seed 001), for every way a run can end. Where `status` is `completed`, and so `success` true,
+ * `output` is the answer. Otherwise it is `Unfinished`: the last thought as text, or, of an agent with `finalAttempt`,
+ * perhaps the answer of that attempt.
+ */
+export type RunResult<Output = DefaultOutput, Unfinished = Output | string> = CompletedRun<Output> | UnfinishedRun<Unfinished>;
+
+/** The result of a run that completed. */
+export type CompletedRun<Output = DefaultOutput> = EndedRun<Output> & { readonly status: 'completed'; readonly success: true };
+
+/** The result of a run that a limit, an error or a cancellation ended. */
+export type UnfinishedRun<Unfinished = string> = EndedRun<Unfinished> & {
+  readonly status: Exclude<TerminalStatus, 'completed'>;
+  readonly success: false;
+};
+
+/** What every result has. */
+class EndedRun<Output> {
+  readonly version = 1;
+  readonly runId: string;
+  readonly agentName: string;
+  readonly output: Output;
+  readonly status: TerminalStatus;
+  readonly stopReason: StopReason;
+  /** The steps, where they were asked for (`result({steps: true})`). */
+  readonly steps: StepResult[] | undefined;
+  readonly stepsUsed: number;
+  readonly usage: AggregatedUsage;
+  readonly toolCallsTotal: number;
+  readonly toolCallsByName: Record<string, number>;
+  readonly startTime: string | null;
+  readonly endTime: string | null;
+  readonly durationSeconds: number | null;
+  readonly error: string | null;
+  readonly errorCode: string | undefined;
+  readonly cancelReason: string | undefined;
+  readonly maxIterations: number;
+  readonly notArchived: NotArchived[] | undefined;
+
+  constructor(fields: RunResultFields<Output>) {
+    this.runId = fields.runId;
+    this.agentName = fields.agentName;
+    this.output = fields.output;
+    this.status = fields.status;
+    this.stopReason = fields.stopReason;
+    this.steps = fields.steps;
+    this.stepsUsed = fields.stepsUsed;
+    this.usage = fields.usage;
+    this.toolCallsTotal = fields.toolCallsTotal;
+    this.toolCallsByName = fields.toolCallsByName;
+    this.startTime = fields.startTime;
+    this.endTime = fields.endTime;
+    this.durationSeconds = fields.durationSeconds;
+    this.error = fields.error;
+    this.errorCode = fields.errorCode;
+    this.cancelReason = fields.cancelReason;
+    this.maxIterations = fields.maxIterations;
+    this.notArchived = fields.notArchived;
+  }
+
+  /** True only for status `completed`: no limit, no error and no cancellation is a success. */
+  get success(): boolean {
+    return this.status === 'completed';
+  }
+
+  /** The output as text: media parts as `[Image: WxH]`, `[Audio: format]`, `[Video: format]`, objects as JSON. */
+  get outputText(): string {
+    return outputText(this.output);
+  }
+
+  /** The kinds of content in the output, sorted; `text` is one of them (seed 001). */
+  get mediaTypes(): string[] {
+    return mediaTypes(this.output);
+  }
+
+  /** True where the output holds anything but text. */
+  get hasMedia(): boolean {
+    return this.mediaTypes.some((type) => type !== 'text');
+  }
+
+  /** One line: `[completed] bot | 2/10 steps | 3 tool calls (searchx2, calcx1) | 150 tokens | 2.50s`. */
+  summary(): string {
+    const calls = Object.entries(this.toolCallsByName).map(([name, count]) => `${name}x${count}`);
+    const line = [
+      `[${this.status}] ${this.agentName}`,
+      `${this.stepsUsed}/${this.maxIterations} steps`,
+      `${this.toolCallsTotal} tool call${this.toolCallsTotal === 1 ? '' : 's'} (${calls.join(', ') || 'none'})`,
+      `${this.usage.totalTokens} tokens${this.#estimated()}`,
+      this.#duration(),
+    ];
+    if (this.hasMedia) line.push(`media: ${this.mediaTypes.join('+')}`);
+    return line.join(' | ');
+  }
+
+  /** The multi-line form: run, agent, status, steps, tools, tokens, duration, output (120 characters), error. */
+  toString(): string {
+    const calls = Object.entries(this.toolCallsByName).map(([name, count]) => `${name}x${count}`);
+    const { totalTokens, promptTokens, completionTokens } = this.usage;
+    const lines = [
+      `Run:      ${this.runId}`,
+      `Agent:    ${this.agentName}`,
+      `Status:   ${this.status}${this.status === 'max_iterations_reached' ? ` (${this.stopReason})` : ''}`,
+      `Steps:    ${this.stepsUsed}/${this.maxIterations}`,
+      `Tools:    ${this.toolCallsTotal}${calls.length > 0 ? ` (${calls.join(', ')})` : ''}`,
+      `Tokens:   ${totalTokens} (prompt=${promptTokens}, completion=${completionTokens})${this.#estimated()}`,
+      `Duration: ${this.#duration()}`,
+      `Output:   ${beginning(this.outputText, 120)}`,
+    ];
+    if (this.error !== null) lines.push(`Error:    ${this.error}`);
+    if (this.cancelReason !== undefined) lines.push(`Reason:   ${this.cancelReason}`);
+    if (this.notArchived !== undefined) lines.push(`Archive:  lacks ${this.notArchived.map(eventsText).join(', ')}`);
+    return lines.join('\n');
+  }
+
+  /** The JSON form, the derived fields included. */
+  toJSON(): RunResultJson<Output> {
+    return {
+      version: 1,
+      runId: this.runId,
+      agentName: this.agentName,
+      output: this.output,
+      status: this.status,
+      stopReason: this.stopReason,
+      ...(this.steps === undefined ? {} : { steps: this.steps }),
+      stepsUsed: this.stepsUsed,
+      usage: this.usage,
+      toolCallsTotal: this.toolCallsTotal,
+      toolCallsByName: this.toolCallsByName,
+      startTime: this.startTime,
+      endTime: this.endTime,
+      durationSeconds: this.durationSeconds,
+      error: this.error,
+      ...(this.errorCode === undefined ? {} : { errorCode: this.errorCode }),
+      ...(this.cancelReason === undefined ? {} : { cancelReason: this.cancelReason }),
+      maxIterations: this.maxIterations,
+      ...(this.notArchived === undefined ? {} : { notArchived: this.notArchived }),
+      success: this.success,
+      outputText: this.outputText,
+      hasMedia: this.hasMedia,
+      mediaTypes: this.mediaTypes,
+    };
+  }
+
+  /** A duration of 0 prints as n/a, as in seed 001: nothing was measured. */
+  /** What no provider reported: it is not part of the other counts. */
+  #estimated(): string {
+    const { estimated } = this.usage;
+    return estimated === undefined ? '' : ` + ${estimated.totalTokens} estimated`;
+  }
+
+  #duration(): string {
+    return this.durationSeconds ? `${this.durationSeconds.toFixed(2)}s` : 'n/a';
+  }
+}
+
+/** Makes a result of its fields. */
+export const RunResult = EndedRun as new <Output = DefaultOutput>(fields: RunResultFields<Output>) => RunResult<Output>;
+
+/** At most `length` characters, none of them split. */
+function beginning(text: string, length: number): string {
+  const characters = Array.from(text.slice(0, 2 * (length + 1)));
+  return characters.length > length ? `${characters.slice(0, length).join('')}...` : text;
+}

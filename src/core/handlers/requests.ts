@@ -1,0 +1,109 @@
+import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
+import { cutText } from '../domain/content/cut-content.ts';
+import { givenProblem } from '../domain/json/given-value.ts';
+import { isJsonObject } from '../domain/json/json.ts';
+import { revoke as revokeDecision } from '../loop/approvals/approvals.ts';
+import type { CancelInput, CancelReasonInput, PauseReceipt, RevokeInput, RevokeReceipt, SIGNALS, UPDATES } from '../protocol.ts';
+import { cancelProblem, revokeProblem } from '../wire-schemas/request-schema.ts';
+import { approve, reject, respond } from './decision.ts';
+import { raise } from './raise.ts';
+import { type Arrival, misshapen, type Receiver, type Refusal, type RequestKind, unavailable } from './receiver.ts';
+import { send } from './send.ts';
+
+/** No call that has begun is touched: what the decision has let run, runs. */
+const revoke: RequestKind<RevokeInput, RevokeReceipt> = {
+  description: 'Lets a remembered decision hold for no further calls: {"decision": "its id"}',
+  refusal(run, input) {
+    const problem = revokeProblem(input);
+    return problem === undefined ? unavailable(run, 'decisions') : misshapen(run, 'revoke', problem);
+  },
+  take: ({ state }, { decision }) => ({ version: 1, revoked: state !== undefined && revokeDecision(state.approvals, decision) }),
+};
+
+function pausing(paused: boolean, description: string): RequestKind<unknown, PauseReceipt> {
+  return {
+    description,
+    refusal: (run) => unavailable(run, 'messages'),
+    take({ inbox }) {
+      inbox.paused = paused;
+      return { version: 1, paused };
+    },
+  };
+}
+
+/** Why the run is to be cancelled. That it is, an activity asks of the server. */
+const cancel: RequestKind<CancelInput | undefined, void> = {
+  description: 'Cancels the run: {"reason"?: "text", "by"?: "name"}',
+  refusal(run, input) {
+    const problem = cancelProblem(input ?? {});
+    return problem === undefined ? undefined : misshapen(run, 'cancel', problem);
+  },
+  take({ inbox }, input) {
+    const { reason = 'cancelled by a signal', by } = input ?? {};
+    inbox.cancelReason = by === undefined ? reason : `${reason} (${by})`;
+    inbox.cancelAsked = true;
+  },
+};
+
+const cancelReason: RequestKind<CancelReasonInput | undefined, void> = {
+  description: 'Why the run is about to be cancelled, where the request must not say it in clear text: {"reason": "text"}',
+  refusal: () => undefined,
+  take({ inbox }, input) {
+    if (typeof input?.reason === 'string' && input.reason !== '') inbox.cancelReason = cutText(input.reason, BYTE_BUDGETS.errorMessage);
+  },
+};
+
+type AnyKind = RequestKind<never, unknown>;
+
+/** What a run takes as an Update, by name, in the order in which the handlers are registered. */
+export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
+  send,
+  pause: pausing(true, 'Begins nothing new after the current step, until it is resumed'),
+  resume: pausing(false, 'Goes on'),
+  approve,
+  reject,
+  respond,
+  revoke,
+  raise,
+};
+
+/** What a run takes as a Signal, from callers that can only signal: by the same rules. */
+export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = { send, cancelReason, approve, reject, respond, cancel };
+
+/** Why an Update is refused; undefined where it is taken. */
+export function refuseUpdate(run: Receiver, name: keyof typeof UPDATES, input: unknown): Refusal | undefined {
+  return refusal(UPDATE_KINDS[name], run, { name, input });
+}
+
+/** Takes an Update that was not refused. */
+export function takeUpdate(run: Receiver, name: keyof typeof UPDATES, input: unknown, now: number): unknown {
+  run.inbox.countUpdate();
+  return take(UPDATE_KINDS[name], run, input, { source: 'update', now });
+}
+
+/** Takes a Signal. Its sender cannot be told of a refusal: that becomes an event of the run. */
+export function takeSignal(run: Receiver, name: keyof typeof SIGNALS, input: unknown, now: number): Refusal | undefined {
+  run.inbox.arrivals += 1;
+  const kind = SIGNAL_KINDS[name];
+  const refused = refusal(kind, run, { name, input });
+  if (refused === undefined) take(kind, run, input, { source: 'signal', now });
+  else run.inbox.refuse({ request: name, ...known(input), ...refused });
+  return refused;
+}
+
+function refusal(kind: AnyKind, run: Receiver, { name, input }: { name: string; input: unknown }): Refusal | undefined {
+  const problem = givenProblem(input);
+  return problem === undefined ? kind.refusal(run, input) : misshapen(run, name, problem);
+}
+
+function take(kind: AnyKind, run: Receiver, input: unknown, arrival: Arrival): unknown {
+  return kind.take(run, input as never, arrival);
+}
+
+/** What a refused request says of itself, as far as it can be trusted to be short. */
+function known(input: unknown): { id?: string; callId?: string; by?: string } {
+  const text = (value: unknown): string | undefined => (typeof value === 'string' ? cutText(value, 200) : undefined);
+  const { id, callId, by } = isJsonObject(input) ? input : {};
+  const fields = { id: text(id), callId: text(callId), by: text(by) };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

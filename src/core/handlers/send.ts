@@ -1,0 +1,40 @@
+import type { QueuedMessage } from '../domain/record/queued-message.ts';
+import type { RunState } from '../loop/state/run-state.ts';
+import type { MessageReceipt, SendInput } from '../protocol.ts';
+import { messageProblem } from '../wire-schemas/message-schema.ts';
+import { type Receiver, type Refusal, type RequestKind, unavailable } from './receiver.ts';
+
+/** A message to the run. */
+export const send: RequestKind<SendInput, MessageReceipt> = {
+  description: 'A message to the run: {"id": "your own", "content": "text", "mode": "queue", "steer" or "interrupt"}',
+  refusal,
+  take(run, { id, content, mode }, { now }) {
+    const message: QueuedMessage = { id, content, ...(mode === undefined || mode === 'queue' ? {} : { mode }), timestamp: now / 1000 };
+    const place = placeOf(run.state, message);
+    const isNew = run.inbox.add(message);
+    return { version: 1, id, status: isNew ? 'queued' : 'duplicate', queued: run.inbox.queued, ...(isNew ? place : {}) };
+  },
+};
+
+function refusal(run: Receiver, input: unknown): Refusal | undefined {
+  const { runId, inbox } = run;
+  const problem = messageProblem(input);
+  if (problem !== undefined) return { code: problem.code, message: `Run "${runId}" refused a message: ${problem.message}` };
+  const message = input as SendInput;
+  if (inbox.has(message.id)) return inbox.isBusy('messages') ? unavailable(run, 'messages') : undefined;
+  if (!inbox.closed && !inbox.hasRoomFor(message)) {
+    return {
+      code: 'queue_full',
+      message: `The queue of run "${runId}" is full (${inbox.queued} messages wait): send this one again later`,
+    };
+  }
+  return unavailable(run, 'messages');
+}
+
+/** Where the record stands, and the step whose model call reads the message: the one after the step at hand, unless that is begun again for it. */
+function placeOf(state: RunState | undefined, { mode }: QueuedMessage): Required<Pick<MessageReceipt, 'offset' | 'beforeStep'>> {
+  if (state === undefined) return { offset: 1, beforeStep: 1 };
+  const { phase, context, window } = state;
+  const readsNow = phase === 'between' || (phase === 'model' && mode === 'interrupt');
+  return { offset: window.through, beforeStep: context.currentStep + (readsNow ? 1 : 2) };
+}

@@ -1,0 +1,68 @@
+import type { JsonObject, JsonValue } from '../domain/json/json.ts';
+import { narrowed } from './expectations.ts';
+import { keywordValue, leafOf, type Leaf, shortName, type ValidatorError } from './problem-text.ts';
+import { reduceUnions } from './reduce-unions.ts';
+import { shortJsonOnce } from './short-json.ts';
+
+/** What is wrong with a value. */
+export interface JsonProblem {
+  /** `list[0].when`; empty for the value itself. */
+  path: string;
+  message: string;
+}
+
+/** A value that does not fit. */
+interface Checked {
+  schema: JsonObject;
+  value: JsonValue;
+  isPart: boolean;
+}
+
+/** A model that made more mistakes than this in one value does not need the whole list. */
+const MAX_PROBLEMS = 20;
+
+/** Keywords whose errors only say that something inside them failed. */
+const CONTAINERS = new Set(['properties', 'patternProperties', 'additionalProperties', 'items', 'prefixItems', '$ref', 'allOf', 'if']);
+
+const UNIONS = new Set(['anyOf', 'oneOf']);
+
+/**
+ * The validator's errors as problems: only the innermost ones, those of a union reduced to what was most likely meant.
+ * `isPart` where the value may have errors beside these.
+ */
+export function readProblems(errors: readonly ValidatorError[], { schema, value, isPart }: Checked): JsonProblem[] {
+  const unions = errors.filter(({ keyword }) => UNIONS.has(keyword));
+  const quoted = { value, quote: shortJsonOnce() };
+  const leaves = errors
+    .map(withLocation)
+    .filter((error) => !UNIONS.has(error.keyword) && !CONTAINERS.has(error.keyword))
+    .map((error) => leafOf(error, keywordValue(schema, error.keywordLocation), quoted));
+  const problems = narrowed(reduceUnions(unions, leaves))
+    .toSorted((a, b) => b.at.length - a.at.length)
+    .map((leaf) => ({ path: pathText(leaf.at), message: messageOf(leaf) }));
+  const unique = [...new Map(problems.map((problem) => [`${problem.path}: ${problem.message}`, problem])).values()];
+  const first = unique.slice(0, MAX_PROBLEMS);
+  if (isPart) return [...first, { path: '', message: 'and there may be more problems' }];
+  const left = unique.length - first.length;
+  return left === 0 ? first : [...first, { path: '', message: `and ${left} more problems` }];
+}
+
+/** A `false` schema is reported without its place in the schema; the error before it is that of its keyword. */
+function withLocation(error: ValidatorError, index: number, errors: readonly ValidatorError[]): ValidatorError {
+  return error.keyword === 'false' ? { ...error, keywordLocation: errors[index - 1]?.keywordLocation ?? '#' } : error;
+}
+
+function messageOf({ expected, got, text }: Leaf): string {
+  if (expected === undefined) return text ?? 'does not fit';
+  const last = expected.at(-1) ?? 'something else';
+  const alternatives = expected.length > 1 ? `${expected.slice(0, -1).join(', ')} or ${last}` : last;
+  return `expected ${alternatives}, got ${got ?? 'something else'}`;
+}
+
+/** `list`, `0`, `when` as `list[0].when`. */
+function pathText(at: readonly string[]): string {
+  return at
+    .map(shortName)
+    .map((token, index) => (/^\d+$/.test(token) ? `[${token}]` : `${index === 0 ? '' : '.'}${token}`))
+    .join('');
+}

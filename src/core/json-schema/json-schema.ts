@@ -1,0 +1,87 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json/json.ts';
+
+/** The keywords that hold schemas, by how they hold them. Values of other keywords (`const`, `enum`, `default`) are data. */
+const MAPS = ['properties', 'patternProperties', '$defs'];
+const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
+const SINGLES = ['items', 'additionalProperties', 'propertyNames', 'contains', 'not', 'if', 'then', 'else'];
+
+/** A copy of a schema with each schema directly inside it replaced. Works in the workflow sandbox. */
+export function mapSubschemas(schema: JsonObject, change: (inner: JsonObject) => JsonObject): JsonObject {
+  const changed = (value: JsonValue): JsonValue => (isJsonObject(value) ? change(value) : value);
+  const entries = Object.entries(schema).map(([keyword, value]): [string, JsonValue] => {
+    if (MAPS.includes(keyword) && isJsonObject(value)) return [keyword, mapValues(value, changed)];
+    if (LISTS.includes(keyword) && Array.isArray(value)) return [keyword, value.map(changed)];
+    return [keyword, SINGLES.includes(keyword) ? changed(value) : value];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** An object with each value replaced. */
+export function mapValues(object: JsonObject, change: (value: JsonValue, key: string) => JsonValue): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));
+}
+
+/** The schemas in a list keyword (`anyOf`, …), or none. */
+export function subschemas(schema: JsonObject, keyword: string): JsonObject[] {
+  const value = schema[keyword];
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** The properties of an object schema, or none. */
+export function propertiesOf(schema: JsonObject): JsonObject {
+  return isJsonObject(schema['properties']) ? schema['properties'] : {};
+}
+
+/** The names of the required properties of an object schema. */
+export function requiredOf(schema: JsonObject): string[] {
+  const { required } = schema;
+  return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
+}
+
+/** The types that a schema names; empty where it names none. */
+export function typesOf({ type }: JsonObject): string[] {
+  if (typeof type === 'string') return [type];
+  return Array.isArray(type) ? type.filter((name) => typeof name === 'string') : [];
+}
+
+/** The schema that a `$ref` chain inside `root` ends at; undefined where it ends nowhere. */
+export function dereference(schema: JsonObject, root: JsonObject): JsonObject | undefined {
+  let current: JsonObject | undefined = schema;
+  for (let hops = 0; current !== undefined && typeof current['$ref'] === 'string'; hops += 1) {
+    if (hops > 50) return undefined;
+    current = at(root, current['$ref']);
+  }
+  return current;
+}
+
+/** Follows a local reference such as `#/$defs/node`. */
+function at(root: JsonObject, reference: string): JsonObject | undefined {
+  if (!reference.startsWith('#')) return undefined;
+  let current: JsonValue | undefined = root;
+  for (const token of pointerTokens(reference)) {
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, token)) return undefined;
+    current = Array.isArray(current) ? current[Number(token)] : current[token];
+  }
+  return current !== undefined && isJsonObject(current) ? current : undefined;
+}
+
+/** The tokens of a JSON pointer in URI form (`#/a/b%20c` → `a`, `b c`). */
+export function pointerTokens(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((token) => decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** True where the schema lets null pass. */
+export function acceptsNull(schema: JsonObject, root: JsonObject): boolean {
+  const target = dereference(schema, root);
+  if (target === undefined) return false;
+  const types = typesOf(target);
+  if (types.length > 0 && !types.includes('null')) return false;
+  if ('const' in target && target['const'] !== null) return false;
+  if (Array.isArray(target['enum']) && !target['enum'].includes(null)) return false;
+  const choices = [...subschemas(target, 'anyOf'), ...subschemas(target, 'oneOf')];
+  if (choices.length > 0 && !choices.some((choice) => acceptsNull(choice, root))) return false;
+  return subschemas(target, 'allOf').every((part) => acceptsNull(part, root));
+}

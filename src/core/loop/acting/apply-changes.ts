@@ -1,0 +1,64 @@
+import { applyOperations, type UpdatedDeps } from '../../domain/record/context-update.ts';
+import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
+import { setState } from '../../domain/record/execution-context.ts';
+import { jsonBytes } from '../../domain/json/payload-limit.ts';
+import { stateProblem } from '../../domain/record/state-problem.ts';
+import { DEFAULT_POLICY } from '../../domain/agent/tool-policy.ts';
+import { noRetriesLeft, resultText } from '../../domain/content/tool-text.ts';
+import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
+import type { ToolOutcome } from '../ports.ts';
+import type { PreparedCall } from './prepare-call.ts';
+import type { RunState } from '../state/run-state.ts';
+
+type Result = ToolOutcome & { type: 'result' };
+
+/**
+ * Applies what a call changes of the run, once: its state, its deps, and how often its tool has asked the model to try
+ * again. Calls that overlap may each keep within the bounds and break them together: the one that breaks them becomes
+ * an error result, and changes nothing.
+ */
+export function withChanges(state: RunState, prepared: PreparedCall, outcome: ToolOutcome): ToolOutcome {
+  if (outcome.type !== 'result' || outcome.applied || prepared.type !== 'execute') return outcome;
+  const { tool, call } = prepared.invocation;
+  const { state: changes, asksRetry, ...kept } = outcome;
+  const problem = changes && stateProblem(state.context.state, changes);
+  if (problem !== undefined) return broken(outcome, `Tool '${call.name}' keeps too much. ${problem}`);
+  const updated = updatedDeps(state, outcome);
+  if (!updated.ok)
+    return broken(outcome, `The update of the deps by tool '${call.name}' was refused, and changed nothing: ${updated.problem}`);
+  for (const [key, value] of Object.entries(changes ?? {})) setState(state.context, key, value);
+  state.deps = updated.deps;
+  const result: Result = { ...kept, applied: true };
+  if (asksRetry) return withinRetries(state, tool.modelRetries ?? DEFAULT_POLICY.modelRetries, call.name, result);
+  if (result.status === 'success') state.modelRetries.delete(call.name);
+  return result;
+}
+
+/** Deps after an update; or why they cannot be so: it does not apply, or what it leads to does not fit. */
+export function updatedDeps(
+  { deps, snapshot }: Pick<RunState, 'deps' | 'snapshot'>,
+  { contextUpdate }: Pick<Result, 'contextUpdate'>,
+): UpdatedDeps {
+  if (contextUpdate === undefined) return { ok: true, deps };
+  const updated = applyOperations(deps, contextUpdate);
+  if (!updated.ok) return updated;
+  const bytes = jsonBytes(updated.deps);
+  if (bytes > BYTE_BUDGETS.deps) return { ok: false, problem: `the deps would be ${bytes} bytes of JSON, over ${BYTE_BUDGETS.deps}` };
+  const problems = snapshot.deps === undefined ? [] : checkJson(snapshot.deps, updated.deps);
+  return problems.length === 0 ? updated : { ok: false, problem: `deps: ${problemsText(problems)}` };
+}
+
+/** A tool that asks the model to try again is heard a bounded number of times in a row. */
+function withinRetries({ modelRetries }: RunState, allowed: number, name: string, result: Result): Result {
+  const before = modelRetries.get(name) ?? 0;
+  if (before < allowed) {
+    modelRetries.set(name, before + 1);
+    return result;
+  }
+  return broken(result, noRetriesLeft(name, allowed, resultText(result.content)));
+}
+
+/** Another result than the activity gave: no cache of a worker has it. */
+function broken({ durationMs }: Result, message: string): Result {
+  return { type: 'result', status: 'error', content: [message], durationMs, applied: true };
+}

@@ -1,0 +1,83 @@
+import type { ApprovalTerms } from '../../domain/approvals/approval.ts';
+import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
+import type { JsonValue } from '../../domain/json/json.ts';
+import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
+import { FINAL_ANSWER, INTERRUPTED_CALL, unknownTool } from '../../domain/content/tool-text.ts';
+import { pendingOf } from '../approvals/approvals.ts';
+import type { ToolInvocation, ToolOutcome } from '../ports.ts';
+import type { RunState } from '../state/run-state.ts';
+
+/** One acting phase: the answer that asks for calls, and where it stands. */
+export interface Acting {
+  state: RunState;
+  response: RecordedResponse;
+  calls: ToolCall[];
+  /** Offset of the event that holds the calls. */
+  offset: number;
+  /** The attempt after the step limit. */
+  final: boolean;
+}
+
+/** What `prepare` makes of a call: something to execute, on the terms of a decision where it needs one, or a result that needs no execution. */
+export type PreparedCall =
+  /** `askedAgain`: its predicate has been asked a second time, with the deps as they are now. */
+  { type: 'execute'; invocation: ToolInvocation; terms?: ApprovalTerms; askedAgain?: true } | { type: 'immediate'; outcome: ToolOutcome };
+
+/** A model's mistake is not an exception: it becomes a result that the model reads. */
+export function prepareCall({ state, response, offset, final }: Acting, call: ToolCall): PreparedCall {
+  // The final attempt offers no tools: a model that calls one all the same gets no effect for it.
+  if (final) return { type: 'immediate', outcome: interrupted() };
+  const problem = problemOf(response, call);
+  if (problem !== undefined) return { type: 'immediate', outcome: result('error', problem) };
+  if (isFinalAnswer(state, call)) return { type: 'immediate', outcome: result('success', finalOutput(response, call)) };
+  const tool = state.snapshot.tools.find((one) => one.name === call.name);
+  if (tool === undefined) return { type: 'immediate', outcome: result('error', unknownTool(call.name)) };
+  const step = state.context.currentStep + 1;
+  const invocation = { step, call, tool, offset, index: response.content.indexOf(call), eventId: response.id };
+  const terms = termsOf(state, response, invocation);
+  return { type: 'execute', invocation, ...(terms === undefined ? {} : { terms }) };
+}
+
+/**
+ * A tool that always asks is asked about even where nobody recorded the terms. So is a call whose predicate was asked
+ * again in the execution before, and that waits since then, or has been approved: it is not asked once more.
+ */
+function termsOf(
+  { approvals }: RunState,
+  response: RecordedResponse,
+  { call: { toolCallId }, eventId, index, tool }: ToolInvocation,
+): ApprovalTerms | undefined {
+  if (response.approvals !== undefined && Object.hasOwn(response.approvals, toolCallId)) return response.approvals[toolCallId];
+  const waiting = pendingOf(approvals, toolCallId);
+  if (waiting?.kind === 'tool') return { digest: waiting.digest };
+  const isApproved = approvals.approved.some(({ callId }) => callId === toolCallId);
+  return isApproved || tool.approval?.when === 'always' ? { digest: `${eventId}/${index}` } : undefined;
+}
+
+/** True for the call that carries a structured answer. */
+export function isFinalAnswer(state: RunState, call: ToolCall): boolean {
+  return state.snapshot.output?.mode === 'final_answer' && call.name === FINAL_ANSWER;
+}
+
+/** Why a call must not run. Call ids come from models: only own properties count. */
+export function problemOf(response: RecordedResponse, call: ToolCall): string | undefined {
+  const { problems } = response;
+  return problems !== undefined && Object.hasOwn(problems, call.toolCallId) ? problems[call.toolCallId] : undefined;
+}
+
+/** The output that a valid `final_answer` call carries. */
+export function finalOutput(response: RecordedResponse, call: ToolCall): JsonValue {
+  const first = response.content.filter(isToolCall).find((one) => one.name === FINAL_ANSWER && problemOf(response, one) === undefined);
+  // The verdict is on the first answer that fits.
+  return call === first && response.output?.type === 'parsed' ? response.output.value : (call.arguments['output'] ?? null);
+}
+
+/** A call that never started. */
+export function interrupted(): ToolOutcome & { type: 'result' } {
+  return { ...result('error', INTERRUPTED_CALL), durationMs: null };
+}
+
+/** A result that no tool gave. */
+export function result(status: 'success' | 'error', ...content: JsonValue[]): ToolOutcome & { type: 'result' } {
+  return { type: 'result', status, content, durationMs: 0 };
+}

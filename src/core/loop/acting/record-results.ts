@@ -1,0 +1,90 @@
+import type { ToolCall, ToolResult } from '../../domain/content/content.ts';
+import type { RecordedUpdate } from '../../domain/record/context-update.ts';
+import type { ToolCallRecord } from '../../domain/record/step.ts';
+import { resultText } from '../../domain/content/tool-text.ts';
+import type { RunPorts, ToolOutcome } from '../ports.ts';
+import { type Acting, interrupted } from './prepare-call.ts';
+import { noteError, recordEvent, recordStep, tally, type RunState } from '../state/run-state.ts';
+import { running, unknown } from './start-tool.ts';
+import { thoughtOf } from '../state/thought.ts';
+
+type Outcomes = readonly (ToolOutcome | null)[];
+
+/**
+ * Records the results that are not in the record yet as one event, in the model's order. While other calls of the
+ * response wait for a decision, that is a part of them; marks each with the time, for the step.
+ */
+export function recordResults({ state, calls }: Acting, ports: RunPorts, outcomes: (ToolOutcome | null)[]): void {
+  const recordedAt = new Date(ports.now()).toISOString();
+  const results: ToolResult[] = [];
+  const resultIds: string[] = [];
+  const contextUpdates: RecordedUpdate[] = [];
+  calls.forEach((call, place) => {
+    const outcome = outcomes[place];
+    if (outcome === null || outcome === undefined || isRecorded(outcome)) return;
+    const result = resultOf(call, outcome);
+    results.push(toolResult(call, result));
+    if (result.resultId !== undefined) resultIds.push(result.resultId);
+    if (result.contextUpdate !== undefined) contextUpdates.push({ callId: call.toolCallId, operations: result.contextUpdate });
+    outcomes[place] = { ...(outcome.type === 'lost' ? result : outcome), recordedAt };
+  });
+  const isPartial = outcomes.includes(null);
+  if (results.length === 0 && (isPartial || calls.length > 0)) return;
+  recordEvent(state, ports, {
+    author: state.snapshot.name,
+    content: results,
+    ...(isPartial ? { partial: true as const } : {}),
+    ...(contextUpdates.length === 0 ? {} : { contextUpdates }),
+  });
+  if (resultIds.length === results.length) state.resultIds = resultIds;
+}
+
+/** One record per call, one step. All results are in the record. */
+export function recordToolStep({ state, response, calls, final }: Acting, outcomes: Outcomes): void {
+  const records = calls.map((call, place) => toRecord(state, call, resultOf(call, outcomes[place] ?? interrupted())));
+  for (const record of records) tally(state, record);
+  recordStep(state, {
+    thought: thoughtOf(response.content),
+    toolCalls: records,
+    usage: response.usage,
+    finishReason: 'tool_calls',
+    ...(final ? { final: true } : {}),
+  });
+}
+
+type Result = ToolOutcome & { type: 'result' };
+
+function resultOf({ name }: ToolCall, outcome: ToolOutcome): Result {
+  if (outcome.type === 'result') return outcome;
+  const instead = outcome.type === 'lost' || outcome.isUnknown ? unknown(name) : running();
+  return { ...instead, ...(outcome.recordedAt === undefined ? {} : { recordedAt: outcome.recordedAt }) };
+}
+
+function isRecorded(outcome: ToolOutcome): boolean {
+  return outcome.recordedAt !== undefined;
+}
+
+function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled }: Result): ToolResult {
+  return { type: 'tool_result', toolCallId, name, status, content, ...(spilled === undefined ? {} : { spilled }) };
+}
+
+function toRecord(
+  state: RunState,
+  call: ToolCall,
+  { status, content, durationMs, spilled, verified, recordedAt = '' }: Result,
+): ToolCallRecord {
+  const isError = status === 'error';
+  const result = resultText(content);
+  if (isError) noteError(state, result);
+  return {
+    toolName: call.name,
+    callId: call.toolCallId,
+    arguments: state.approvals.approved.find(({ callId }) => callId === call.toolCallId)?.arguments ?? call.arguments,
+    result,
+    isError,
+    durationMs,
+    timestamp: recordedAt,
+    ...(spilled === undefined ? {} : { spilled }),
+    ...(verified === undefined ? {} : { verified }),
+  };
+}

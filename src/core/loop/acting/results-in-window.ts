@@ -1,0 +1,19 @@
+import type { ToolResult } from '../../domain/content/content.ts';
+import type { Window } from '../../domain/record/window.ts';
+import type { ToolOutcome } from '../ports.ts';
+
+/** The results of calls of a response that are in the window already, by the id of the call. */
+export function recordedResults({ events }: Pick<Window, 'events'>, responseId: string): Map<string, ToolResult> {
+  const place = events.findIndex(({ id }) => id === responseId);
+  const after = place < 0 ? [] : events.slice(place + 1);
+  return new Map(
+    after.flatMap(({ content }) => content.filter((item) => item.type === 'tool_result').map((item) => [item.toolCallId, item] as const)),
+  );
+}
+
+type Result = ToolOutcome & { type: 'result' };
+
+/** A result that is in the record, as it is carried: its content is in the window, and of its update no more is needed than that there was one. */
+export function withoutRecorded(result: Result): Result {
+  return { ...result, content: [], ...(result.contextUpdate === undefined ? {} : { contextUpdate: [] }) };
+}

@@ -1,0 +1,61 @@
+import type { JsonValue } from '../domain/json/json.ts';
+import type { RecordedResponse } from '../domain/model/recorded-response.ts';
+import { failed, reachedLimit } from './endings.ts';
+import { takeMessages } from './messages.ts';
+import type { NextStep } from './next-step.ts';
+import type { RunPorts } from './ports.ts';
+import { recordEvent, type RunState } from './state/run-state.ts';
+import { thoughtOf } from './state/thought.ts';
+
+/** A response without tool calls: the answer of the run, unless it was withheld or does not fit the output schema. */
+export function answer(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
+  if (response.refusal !== undefined) return failed(state, 'model_refusal', `The model refused to answer: ${response.refusal}`);
+  if (response.finishReason === 'content_filter') {
+    return failed(state, 'content_filter', `The provider of "${state.snapshot.model}" withheld the answer (content filter)`);
+  }
+  const text = thoughtOf(response.content) ?? '';
+  const { output } = state.snapshot;
+  if (output === undefined) return finish(state, ports, { output: textOutput(response, text), final });
+
+  // A structured answer through `final_answer` ends the run only by that call: plain text does not (seed 000).
+  if (output.mode === 'final_answer') return final ? reachedLimit(state) : { type: 'call_model', final: false };
+
+  const verdict = response.output ?? { type: 'problem', problem: 'the answer was not checked' };
+  if (verdict.type !== 'problem')
+    return finish(state, ports, { output: verdict.type === 'parsed' ? verdict.value : JSON.parse(text), final });
+  return retryOutput(state, ports, verdict.problem, final);
+}
+
+/** Sends an answer that does not fit back to the model, as often as the agent allows. */
+function retryOutput(state: RunState, ports: RunPorts, problem: string, final: boolean): NextStep {
+  if (final) return reachedLimit(state);
+  if (!mayRetryOutput(state)) {
+    return failed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
+  }
+  const content = `Your previous answer did not fit the required JSON Schema: ${problem}\nAnswer again with JSON that fits.`;
+  recordEvent(state, ports, { author: 'user', content: [{ type: 'message', role: 'user', content }] });
+  return { type: 'call_model', final: false };
+}
+
+/** Counts a structured answer that did not fit. False once the allowed retries are used up. */
+export function mayRetryOutput(state: RunState): boolean {
+  state.outputRetries += 1;
+  return state.outputRetries <= (state.snapshot.output?.maxRetries ?? 0);
+}
+
+/**
+ * The run ends with `output`; after the step limit it is still the limit that ended it. Messages that were accepted
+ * before the answer was there are answered first: nobody who was told "accepted" is left without an answer.
+ */
+export function finish(state: RunState, ports: RunPorts, { output, final }: { output: JsonValue; final: boolean }): NextStep {
+  if (final) return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason: 'step_limit', output } };
+  if (takeMessages(state, ports)) return { type: 'call_model', final: false };
+  state.context.finalResult = output;
+  return { type: 'finish', ending: { status: 'completed', stopReason: 'final_answer', output } };
+}
+
+/** Media parts stay parts; everything else is text. */
+function textOutput(response: RecordedResponse, text: string): JsonValue {
+  const parts = response.content.flatMap((item) => (item.type === 'message' && Array.isArray(item.content) ? item.content : []));
+  return parts.some((part) => part.type !== 'text') ? (JSON.parse(JSON.stringify(parts)) as JsonValue) : text;
+}

@@ -1,0 +1,109 @@
+import { alreadyDecided } from '../../domain/approvals/already-decided.ts';
+import { type Decision, decider, type PendingApproval, type RefusedRequest } from '../../domain/approvals/approval.ts';
+import { decide, decidedOf, pendingOf, rememberedFor } from './approvals.ts';
+import type { Verdict } from '../state/inbox.ts';
+import type { Authorization, RunPorts } from '../ports.ts';
+import { recordEvent, type RunState } from '../state/run-state.ts';
+
+/**
+ * Applies the decisions that have come, in their order, and the deadlines that are over, and gives what was decided.
+ * Whoever decides is checked first, where the snapshot says so. Each decision is an event of the record, and so is each
+ * that `authorize` refuses.
+ */
+export async function settleDecisions(state: RunState, ports: RunPorts): Promise<Decision[]> {
+  const settled: Decision[] = [];
+  const { decisions } = ports.inbox;
+  const count = decisions.length;
+  // Not waited for without need: in the sandbox every promise costs a stack trace.
+  const verdicts = state.snapshot.authorize && count > 0 ? await authorize(state, ports, decisions) : [];
+  for (const [place, decision] of ports.inbox.takeDecisions(count).entries()) {
+    const applied = apply(state, ports, decision, verdicts[place]);
+    if (applied !== undefined) settled.push(applied, ...settleAlike(state, ports, applied));
+  }
+  for (const waiting of state.approvals.pending.filter(({ deadlineAt = Infinity }) => deadlineAt <= ports.now())) {
+    settled.push(record(state, ports, byDeadline(waiting, ports.now())));
+  }
+  return settled;
+}
+
+/** A decision for further calls holds for those that wait already, too. */
+function settleAlike(state: RunState, ports: RunPorts, { remember }: Decision): Decision[] {
+  if (remember === undefined) return [];
+  const waiting = state.approvals.pending.filter(({ kind }) => kind === 'tool');
+  return waiting.map((one) => settleRemembered(state, ports, one)).filter((one) => one !== undefined);
+}
+
+function authorize(state: RunState, ports: RunPorts, decisions: readonly Decision[]): Promise<Authorization[]> {
+  return Promise.all(
+    decisions.map((decision) => {
+      const waiting = pendingOf(state.approvals, decision.callId);
+      return waiting === undefined ? Promise.resolve<Authorization>({ type: 'authorized', as: '' }) : ports.authorize(decision, waiting);
+    }),
+  );
+}
+
+/** The decision as it is recorded; undefined where it decides nothing. */
+function apply(state: RunState, ports: RunPorts, decision: Decision, verdict: Authorization | undefined): Decision | undefined {
+  if (verdict?.type === 'cancelled') return undefined;
+  if (verdict?.type === 'refused') {
+    refuse(state, ports, decision, {
+      code: 'not_authorized',
+      message: `Whoever decides about call "${decision.callId}" may not: ${verdict.reason}`,
+    });
+    return undefined;
+  }
+  // Another decision may have been applied while this one was checked, or a message may have taken the call back.
+  if (pendingOf(state.approvals, decision.callId) === undefined) {
+    const decided = decidedOf(state.approvals, decision.callId);
+    const gone = { code: 'unknown_call', message: `Call "${decision.callId}" of run "${state.runId}" does not wait any more` };
+    refuse(state, ports, decision, decided === undefined ? gone : alreadyDecided(state.runId, decided));
+    return undefined;
+  }
+  return record(state, ports, verdict === undefined ? decision : { ...decision, verifiedBy: verdict.as });
+}
+
+function record(state: RunState, ports: RunPorts, decision: Decision): Decision {
+  decide(state.approvals, decision);
+  recordEvent(state, ports, { author: decider(decision), content: [], decision });
+  answer(state, ports, decision.id, { type: 'decided', decision });
+  return decision;
+}
+
+function refuse(state: RunState, ports: RunPorts, { id, type, callId, by }: Decision, why: Pick<RefusedRequest, 'code' | 'message'>): void {
+  const refused = { request: type, id, callId, ...(by === null ? {} : { by }), ...why };
+  recordEvent(state, ports, { author: by ?? 'user', content: [], refused });
+  answer(state, ports, id, { type: 'refused', ...why });
+}
+
+function byDeadline({ callId, toolName, digest, onDeadline, key, proposal }: PendingApproval, now: number): Decision {
+  return {
+    id: `deadline of ${key}`,
+    type: onDeadline === 'approve' ? 'approve' : 'reject',
+    callId,
+    toolName,
+    digest,
+    ...(onDeadline === 'approve' && proposal !== undefined ? { arguments: { ...proposal } } : {}),
+    ...(onDeadline === 'approve' ? {} : { reason: 'nobody decided before the deadline' }),
+    by: null,
+    source: 'deadline',
+    at: new Date(now).toISOString(),
+  };
+}
+
+/** Somebody waits for what comes of a decision only where it is checked. */
+function answer({ snapshot }: RunState, { inbox }: RunPorts, id: string, verdict: Verdict): void {
+  if (snapshot.authorize) inbox.settle(id, verdict);
+}
+
+/** The decision that an earlier one has made for such a call, recorded; undefined where none has. */
+export function settleRemembered(
+  state: RunState,
+  ports: RunPorts,
+  { callId, toolName, digest }: Pick<PendingApproval, 'callId' | 'toolName' | 'digest'>,
+): Decision | undefined {
+  const remembered = rememberedFor(state.approvals, toolName, digest);
+  if (remembered === undefined) return undefined;
+  const { id, digest: _, ...rest } = remembered;
+  const at = new Date(ports.now()).toISOString();
+  return record(state, ports, { ...rest, id: `${id} for ${callId}`, callId, digest, source: 'remembered', at });
+}

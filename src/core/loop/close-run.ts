@@ -1,0 +1,55 @@
+import type { RunResultFields } from '../domain/run/run-result.ts';
+import { noUsage } from '../domain/model/usage.ts';
+import type { RunClock } from './state/clock.ts';
+import type { Ending } from './next-step.ts';
+import type { RunState } from './state/run-state.ts';
+
+/** The result of a run, from what was recorded and how it ended. */
+export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: Ending): RunResultFields {
+  state.status = ending.status;
+  return {
+    ...closeUnstarted({ runId: state.runId, agentName: state.snapshot.name, startedAt: state.startedAt }, clock, ending),
+    steps: state.steps,
+    stepsUsed: state.context.currentStep,
+    usage: state.usage,
+    toolCallsTotal: state.toolCallsTotal,
+    toolCallsByName: Object.fromEntries(state.toolCallsByName),
+    maxIterations: state.limits.maxIterations,
+  };
+}
+
+/** What is known of a run whose agent was never resolved. */
+export interface UnstartedRun {
+  runId: string;
+  agentName: string;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+}
+
+/** The result of a run that ended before its first step: nothing was recorded. */
+export function closeUnstarted(
+  { runId, agentName, startedAt }: UnstartedRun,
+  clock: Pick<RunClock, 'now'>,
+  { output, status, stopReason, error }: Ending,
+): RunResultFields {
+  const endedAt = clock.now();
+  return {
+    version: 1,
+    runId,
+    agentName,
+    output,
+    status,
+    stopReason,
+    steps: [],
+    stepsUsed: 0,
+    usage: noUsage(),
+    toolCallsTotal: 0,
+    toolCallsByName: {},
+    startTime: new Date(startedAt).toISOString(),
+    endTime: new Date(endedAt).toISOString(),
+    durationSeconds: (endedAt - startedAt) / 1000,
+    error: error?.message ?? null,
+    ...(error === undefined ? {} : { errorCode: error.code }),
+    maxIterations: 0,
+  };
+}

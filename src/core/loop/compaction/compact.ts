@@ -1,0 +1,144 @@
+import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
+import type { ContentItem } from '../../domain/content/content.ts';
+import { extendWindow, type Window, windowEventBytes } from '../../domain/record/window.ts';
+import { cancelled, failed } from '../endings.ts';
+import type { NextStep } from '../next-step.ts';
+import { planEviction, planSummary, planUnseenEviction } from './plan-compaction.ts';
+import type { RunPorts } from '../ports.ts';
+import { recordEvent, type RunState } from '../state/run-state.ts';
+import { recordFailedCall, recordInterrupted, spend } from '../state/spending.ts';
+import { windowLimit } from './window-limit.ts';
+
+/** Compaction begins at a full window and ends at this part of it, so that many steps pass before the next. */
+const GOAL = 0.5;
+
+/** Where eviction alone leaves more than this, the older part is summarised as well. */
+const ENOUGH = 0.75;
+
+/** The part of the limit that the newest events may take beside a summary, whatever they are. */
+const TAIL = 0.25;
+
+/** The part of the limit that a summary may take, and the least that is enough for one. */
+const SUMMARY = 0.125;
+const LEAST_SUMMARY_BYTES = 200;
+
+type Evicted = ReturnType<typeof planEviction>;
+
+/** What stands in the event of a summary beside its text. */
+const SUMMARY_EVENT_BYTES = 100;
+
+/** True where the next request would be larger than the window may be. */
+export function isWindowFull(state: RunState, ports: RunPorts): boolean {
+  const limit = windowLimit(state);
+  return limit !== undefined && state.window.bytes > limit && ports.allows('compaction');
+}
+
+/**
+ * Brings a full window back within its bounds: evicts old tool results, then summarises the older part of the conversation.
+ * Each is an event of the record. Gives the end of the run where even that is not enough.
+ */
+export async function compactWindow(state: RunState, ports: RunPorts): Promise<NextStep | undefined> {
+  const limit = windowLimit(state) ?? Infinity;
+  const ended = await compact(state, ports, limit);
+  if (ended !== undefined) return ended;
+  const left = windowLimit(state) ?? limit;
+  return state.window.bytes <= left ? undefined : failed(state, 'context_length_exceeded', doesNotFit(state, left));
+}
+
+function doesNotFit({ runId, snapshot, window }: RunState, limit: number): string {
+  const agent = `agent "${snapshot.name}"`;
+  return limit <= 0
+    ? `The instructions and tools of ${agent} leave no room for the conversation of run "${runId}": raise "window", or shorten them`
+    : `The conversation of run "${runId}" does not fit the window of ${agent}: ${window.bytes} bytes, over ${limit}, and nothing more can be taken out. ` +
+        'Raise "window", or ask for less at a time';
+}
+
+/**
+ * After the model has said that the conversation is too long: compacts it as if the window were well below what it
+ * refused. Undefined where nothing could be taken out.
+ */
+export async function shorten(state: RunState, ports: RunPorts): Promise<'shortened' | NextStep | undefined> {
+  if (state.snapshot.window === undefined || !ports.allows('compaction')) return undefined;
+  const { bytes } = state.window;
+  const ended = await compact(state, ports, Math.floor(bytes * ENOUGH));
+  return ended ?? (state.window.bytes < bytes ? 'shortened' : undefined);
+}
+
+/** What the model has not seen goes last, and only as much of it as would not fit beside a summary of all the rest. */
+async function compact(state: RunState, ports: RunPorts, limit: number): Promise<NextStep | undefined> {
+  const policy = state.snapshot.window;
+  if (policy === undefined) return undefined;
+  const { keepResults } = policy;
+  const old = (): Evicted => planEviction(state.window, { bytes: limit * GOAL, keepResults, keepFrom: state.seenEvents });
+  if (policy.summarise) {
+    const bounds = { mostBytes: roomBeside(state, limit), goalBytes: limit * GOAL };
+    evict(state, ports, planUnseenEviction(state.window, state.seenEvents, bounds));
+    // What is summed up is not evicted first: a summary of markers would say nothing.
+    const ended = bytesWithout(state.window, old()) <= limit * ENOUGH ? undefined : await summarise(state, ports, limit);
+    if (ended !== undefined) return ended;
+  }
+  if (state.window.bytes > limit * ENOUGH) evict(state, ports, old());
+  if (state.window.bytes > limit) {
+    evict(state, ports, planEviction(state.window, { bytes: limit * ENOUGH, keepResults: 0, keepFrom: state.seenEvents }));
+    evict(state, ports, planEviction(state.window, { bytes: limit, keepResults: 0, keepFrom: Infinity }));
+  }
+  return undefined;
+}
+
+/** Bytes of the window after an eviction. */
+function bytesWithout(window: Window, evicted: Evicted): number {
+  return extendWindow(window, { id: '', author: '', content: [], compaction: { evicted } }).bytes;
+}
+
+function evict(state: RunState, ports: RunPorts, evicted: Evicted): void {
+  if (evicted.length > 0) recordCompaction(state, ports, { content: [], compaction: { evicted } });
+}
+
+/** Bytes that are left of `limit` beside the first message and a summary. */
+function roomBeside({ window }: RunState, limit: number): number {
+  const [head] = window.events;
+  return limit - (head === undefined ? 0 : windowEventBytes(head)) - summaryBytes(limit) - SUMMARY_EVENT_BYTES;
+}
+
+/** Bytes that the text of a summary may have. */
+function summaryBytes(limit: number): number {
+  return Math.min(BYTE_BUDGETS.summary, Math.max(LEAST_SUMMARY_BYTES, Math.floor(limit * SUMMARY)));
+}
+
+async function summarise(state: RunState, ports: RunPorts, limit: number): Promise<NextStep | undefined> {
+  const maxBytes = summaryBytes(limit);
+  const unseenBytes = roomBeside(state, limit);
+  const keptBytes = unseenBytes - limit * (1 - ENOUGH);
+  const range = planSummary(state.window, {
+    tailBytes: Math.min(limit * TAIL, keptBytes),
+    keptBytes,
+    keepResults: state.snapshot.window?.keepResults ?? 0,
+    unseenBytes,
+    unseenFrom: state.seenEvents,
+    leastBytes: maxBytes + SUMMARY_EVENT_BYTES,
+  });
+  if (range === undefined) return undefined;
+  const { through, lastEventId } = state.window;
+  const outcome = await ports.summarise({ through, lastEventId, ...range, maxBytes });
+  const model = state.snapshot.window?.summaryModel ?? state.snapshot.model;
+  if (outcome.type === 'cancelled') {
+    if (outcome.partial) recordInterrupted(state, ports, model, outcome.partial);
+    return cancelled(state);
+  }
+  if (outcome.type === 'failed') {
+    recordFailedCall(state, ports, model, outcome);
+    return failed(state, outcome.code, `The conversation could not be summarised: ${outcome.message}`);
+  }
+  const { id, text, usage, failedAttempts } = outcome;
+  const spending = spend(state, { model, usage, answer: text, failedAttempts });
+  const { head, tail } = range;
+  const content: ContentItem[] = [{ type: 'message', role: 'user', content: `Summary of the conversation so far:\n${text}` }];
+  recordCompaction(state, ports, { id, ...spending, content, compaction: { summarised: { head, tail } } });
+  return undefined;
+}
+
+/** What was counted before a compaction does not hold any more. */
+function recordCompaction(state: RunState, ports: RunPorts, event: Omit<Parameters<typeof recordEvent>[2], 'author'>): void {
+  recordEvent(state, ports, { author: state.snapshot.name, ...event });
+  delete state.measured;
+}

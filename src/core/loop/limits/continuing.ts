@@ -1,0 +1,38 @@
+import { jsonBytes } from '../../domain/json/payload-limit.ts';
+import type { NextStep, Position, ToolsPosition } from '../next-step.ts';
+import type { Growth, RunPorts, ToolInvocation } from '../ports.ts';
+import { withoutRecorded } from '../acting/results-in-window.ts';
+import type { RunState } from '../state/run-state.ts';
+import { isCarriable } from '../compaction/window-limit.ts';
+
+/** An activity alone: three events of its own and three of the workflow task, and what stands in them beside its content. */
+const ACTIVITY: Growth = { events: 6, bytes: 3_000 };
+
+/** Bytes that a response (without its content, which is in the window) and the results of its calls may take when a run continues in the middle of it. */
+const CARRIED_TOOLS_BYTES = 100_000;
+
+/** Before a model call the run goes on in the next execution where this one is full, and what there is can be carried. */
+export function continueBeforeModelCall(state: RunState, ports: RunPorts, position: Position): NextStep | undefined {
+  return ports.continueDue(ACTIVITY) && isCarriable(state) ? { type: 'continue', position } : undefined;
+}
+
+/**
+ * True where a tool call belongs into the next execution: this one is full, and what the calls before it gave can be
+ * carried. A response may have made the window larger than that: it is compacted once the calls have their results.
+ */
+export function continueBeforeTool(state: RunState, ports: RunPorts, batch: Pick<ToolsPosition, 'response' | 'outcomes'>): boolean {
+  // A cancellation is not carried on: the run ends here.
+  if (ports.cancelRequested() || !ports.continueDue(ACTIVITY)) return false;
+  const { response, outcomes } = batch;
+  let bytes = jsonBytes({ ...response, content: [], providerItems: [] });
+  for (const outcome of outcomes) {
+    if (bytes > CARRIED_TOOLS_BYTES) return false;
+    bytes += jsonBytes(outcome?.type === 'result' && outcome.recordedAt !== undefined ? withoutRecorded(outcome) : outcome);
+  }
+  return bytes <= CARRIED_TOOLS_BYTES && isCarriable(state, bytes);
+}
+
+/** Bytes that a call brings into history and into memory at most, while it runs. */
+export function bytesInFlight({ call, tool }: ToolInvocation): number {
+  return ACTIVITY.bytes + jsonBytes(call.arguments) + (tool.maxResultBytes ?? 0);
+}

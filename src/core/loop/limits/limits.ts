@@ -1,0 +1,116 @@
+import { dollars } from '../../domain/model/dollars.ts';
+import type { LimitChanges, LimitReached, RunLimits } from '../../domain/agent/limits.ts';
+import type { RunState } from '../state/run-state.ts';
+
+/** What the limits of a run are counted by. */
+export interface Used {
+  steps: number;
+  inputTokens: number;
+  outputTokens: number;
+  totalTokens: number;
+  costUsd: number;
+  toolCalls: number;
+}
+
+/** What a run has used: estimates count like what was reported. */
+export function used({ context, usage, toolCallsStarted }: Pick<RunState, 'context' | 'usage' | 'toolCallsStarted'>): Used {
+  const { promptTokens = 0, completionTokens = 0, totalTokens = 0, costUsd = 0 } = usage.estimated ?? {};
+  return {
+    steps: context.currentStep,
+    inputTokens: usage.promptTokens + promptTokens,
+    outputTokens: usage.completionTokens + completionTokens,
+    totalTokens: usage.totalTokens + totalTokens,
+    costUsd: (usage.costUsd ?? 0) + costUsd,
+    toolCalls: [...toolCallsStarted.values()].reduce((sum, calls) => sum + calls, 0),
+  };
+}
+
+const TOKEN_LIMITS = { inputTokens: 'input tokens', outputTokens: 'output tokens', totalTokens: 'tokens' } as const;
+
+/** The limit that keeps the run from its next model call, if any. Asked before anything is paid for. `final`: steps do not count any more. */
+export function limitReached(state: RunState, now: number, { final }: { final: boolean }): LimitReached | undefined {
+  const { limits, snapshot } = state;
+  const spent = used(state);
+  if (!final && spent.steps >= limits.maxIterations) {
+    const proposal = { maxIterations: limits.maxIterations + Math.max(1, snapshot.limits.maxIterations) };
+    return { stopReason: 'step_limit', message: `${spent.steps} of ${limits.maxIterations} steps are used`, proposal };
+  }
+  if (isOver(state, now)) return deadlineReached(state);
+  for (const [name, words] of Object.entries(TOKEN_LIMITS) as [keyof typeof TOKEN_LIMITS, string][]) {
+    const limit = limits[name];
+    if (limit === undefined || spent[name] < limit) continue;
+    const proposal = { [name]: spent[name] + (snapshot.limits[name] ?? limit) };
+    return { stopReason: 'token_budget', message: `${spent[name]} of ${limit} ${words} are used`, proposal };
+  }
+  if (limits.costUsd !== undefined && spent.costUsd >= limits.costUsd) {
+    const proposal = { costUsd: spent.costUsd + (snapshot.limits.costUsd ?? limits.costUsd) };
+    return { stopReason: 'cost_budget', message: `${dollars(spent.costUsd)} of ${dollars(limits.costUsd)} are spent`, proposal };
+  }
+  return undefined;
+}
+
+/** True once the deadline of the run is over. */
+function isOver({ limits, startedAt }: RunState, now: number): boolean {
+  return limits.deadlineMs !== undefined && now >= startedAt + limits.deadlineMs;
+}
+
+/** True once the deadline ends the run. Where a person is asked at limits, it is asked about before the next model call instead. */
+export function endsByDeadline(state: RunState, now: number): boolean {
+  return state.limits.onLimit !== 'ask' && isOver(state, now);
+}
+
+/** The deadline of the run, as a limit that it has come to. */
+export function deadlineReached({ limits, snapshot }: RunState): LimitReached {
+  const { deadlineMs = 0 } = limits;
+  const proposal = { deadlineMs: deadlineMs + (snapshot.limits.deadlineMs ?? deadlineMs) };
+  return { stopReason: 'deadline', message: `the deadline of ${deadlineMs / 1000} s from the start is over`, proposal };
+}
+
+/**
+ * Reserves the calls of a response before any of them starts: which of them, by their place, the limits have no room
+ * for, and the limit that is in their way.
+ */
+export function reserveCalls(state: RunState, names: readonly (string | undefined)[]): { refused: Set<number>; reached?: LimitReached } {
+  const { limits, toolCallsStarted, snapshot } = state;
+  const counts = new Map(toolCallsStarted);
+  const refused = new Set<number>();
+  const proposal: LimitChanges = {};
+  let total = used(state).toolCalls;
+  names.forEach((name, place) => {
+    if (name === undefined) return;
+    const ofTool = byName(limits, name);
+    const isFull = limits.toolCalls !== undefined && total >= limits.toolCalls;
+    if (!isFull && (ofTool === undefined || (counts.get(name) ?? 0) < ofTool)) {
+      total += 1;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      return;
+    }
+    refused.add(place);
+    if (isFull) proposal.toolCalls = (limits.toolCalls ?? 0) + Math.max(names.length, snapshot.limits.toolCalls ?? 0);
+    else
+      proposal.toolCallsByName = {
+        ...limits.toolCallsByName,
+        [name]: (ofTool ?? 0) + Math.max(names.length, byName(snapshot.limits, name) ?? 0),
+      };
+  });
+  if (refused.size === 0) return { refused };
+  const message = `${refused.size} of ${names.length} tool calls that the model asks for are over the limit of tool calls`;
+  return { refused, reached: { stopReason: 'tool_call_limit', message, proposal } };
+}
+
+/** Limits by name come from users, names of tools from models: only own properties count. */
+function byName({ toolCallsByName }: RunLimits, name: string): number | undefined {
+  return toolCallsByName !== undefined && Object.hasOwn(toolCallsByName, name) ? toolCallsByName[name] : undefined;
+}
+
+/** The limits with changes, of which none lets a limit go down. Limits of single tools are changed one by one. */
+export function raised(limits: RunLimits, { toolCallsByName = {}, ...changes }: LimitChanges): RunLimits {
+  const byTool = { ...limits.toolCallsByName, ...higher({ ...limits.toolCallsByName }, toolCallsByName) };
+  return { ...limits, ...higher({ ...limits }, changes), ...(Object.keys(byTool).length === 0 ? {} : { toolCallsByName: byTool }) };
+}
+
+/** The changes that are not below what there is. */
+function higher<Changes extends Record<string, number>>(now: Record<string, unknown>, changes: Changes): Changes {
+  const entries = Object.entries(changes).filter(([name, value]) => !Object.hasOwn(now, name) || value >= Number(now[name]));
+  return Object.fromEntries(entries) as Changes;
+}

@@ -1,0 +1,28 @@
+import { raised } from './limits/limits.ts';
+import type { RunPorts } from './ports.ts';
+import { noteError, recordEvent, type RunState } from './state/run-state.ts';
+
+/** Takes the queued messages into the record, in the order in which they were accepted. True where there were any. */
+export function takeMessages(state: RunState, ports: RunPorts): boolean {
+  takeRequests(state, ports);
+  const messages = ports.inbox.take();
+  for (const { content, timestamp } of messages) {
+    recordEvent(state, ports, { author: 'user', content: [{ type: 'message', role: 'user', content }], timestamp });
+  }
+  return messages.length > 0;
+}
+
+/** Takes in what else was said: limits that were raised, and what was refused without its sender knowing. */
+export function takeRequests(state: RunState, ports: RunPorts): void {
+  for (const raise of ports.inbox.takeRaises()) {
+    state.limits = raised(state.limits, raise.limits);
+    recordEvent(state, ports, { author: raise.by ?? 'user', content: [], raised: raise });
+  }
+  const refused = ports.inbox.takeRefused();
+  // Runs that began before refusals were recorded go on without them.
+  if (refused.length === 0 || !ports.allows('refused-requests')) return;
+  for (const one of refused) {
+    noteError(state, one.message);
+    recordEvent(state, ports, { author: one.by ?? 'user', content: [], refused: one });
+  }
+}

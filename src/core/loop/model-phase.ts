@@ -1,0 +1,125 @@
+import { isToolCall } from '../domain/content/content.ts';
+import type { RecordedResponse } from '../domain/model/recorded-response.ts';
+import { answer } from './answer.ts';
+import { compactWindow, isWindowFull, shorten } from './compaction/compact.ts';
+import { askAtLimit } from './limits/ask-at-limit.ts';
+import { cancelled, failed, reachedLimit } from './endings.ts';
+import { limitReached } from './limits/limits.ts';
+import { takeMessages } from './messages.ts';
+import type { NextStep, Position } from './next-step.ts';
+import { waitWhilePaused } from './pause.ts';
+import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
+import { noteError, recordEvent, recordStep, type RunState } from './state/run-state.ts';
+import { recordFailedCall, recordInterrupted, spend } from './state/spending.ts';
+import { thoughtOf } from './state/thought.ts';
+import { continueBeforeModelCall } from './limits/continuing.ts';
+
+type CallPosition = Extract<Position, { type: 'call_model' }>;
+type Failure = Extract<ModelCallOutcome, { type: 'failed' }>;
+
+/** The thinking phase: checks the limits before paying, calls the model, records one event, and one step where no tools follow. */
+export async function callModel(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
+  // Somebody was asked about a limit in the execution before: what else has come is looked at after the answer.
+  if (state.approvals.pending.length > 0) return stopAtLimit(state, ports, position);
+  // Waiting is the exception: in the sandbox every promise costs a stack trace.
+  const paused = ports.inbox.paused ? await waitWhilePaused(state, ports, position) : undefined;
+  if (paused !== undefined) return paused;
+  takeMessages(state, ports);
+  if (ports.cancelRequested()) return cancelled(state);
+  if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
+  if (isWindowFull(state, ports)) {
+    const ended = await compactWindow(state, ports);
+    if (ended !== undefined) return unlessFinal(state, position, ended);
+    // A summary is paid for, too.
+    if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
+    // What has come meanwhile and asks to be read at once.
+    if (ports.inbox.isSteered) takeMessages(state, ports);
+  }
+  const instead = continueBeforeModelCall(state, ports, position);
+  if (instead !== undefined) return instead;
+
+  state.phase = 'model';
+  const outcome = await ports.callModel(modelCall(state, position.final));
+  state.phase = 'between';
+  switch (outcome.type) {
+    case 'cancelled':
+      if (outcome.partial) recordPartial(state, ports, outcome.partial);
+      return cancelled(state);
+    case 'interrupted':
+      // Without a partial answer its request was never sent: it cost nothing.
+      if (outcome.partial) recordPartial(state, ports, outcome.partial);
+      return position;
+    case 'failed':
+      noteError(state, outcome.message);
+      recordFailedCall(state, ports, state.snapshot.model, outcome);
+      return afterFailure(state, ports, position, outcome);
+    case 'response':
+      return recordResponse(state, ports, outcome.response, position.final);
+  }
+}
+
+function recordPartial(state: RunState, ports: RunPorts, partial: RecordedResponse): void {
+  recordInterrupted(state, ports, state.snapshot.model, partial);
+  const text = thoughtOf(partial.content);
+  if (text !== null) state.partial = text;
+}
+
+/** A conversation that was too long is shortened once, and asked about again. */
+async function afterFailure(state: RunState, ports: RunPorts, position: CallPosition, { code, message }: Failure): Promise<NextStep> {
+  if (code === 'context_length_exceeded' && !position.shortened) {
+    if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
+    const shortened = await shorten(state, ports);
+    if (shortened === 'shortened') return { ...position, shortened: true };
+    if (shortened !== undefined) return unlessFinal(state, position, shortened);
+  }
+  return unlessFinal(state, position, failed(state, code, message));
+}
+
+/** The run ends at a limit, with one more answer where the agent allows it, or goes on once the limit is raised. */
+async function stopAtLimit(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
+  const next = await askAtLimit(state, ports, position, () => limitReached(state, ports.now(), position));
+  if (next === undefined) return ports.cancelRequested() ? cancelled(state) : position;
+  const isStepLimit = next.type === 'finish' && next.ending.stopReason === 'step_limit';
+  return isStepLimit && state.snapshot.limits.finalAttempt && !position.final ? { type: 'call_model', final: true } : next;
+}
+
+/** The limit has ended the run already: a final attempt that fails takes nothing away from what there is. */
+function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): NextStep {
+  return final && next.type === 'finish' && next.ending.status === 'error' ? reachedLimit(state) : next;
+}
+
+function modelCall(state: RunState, final: boolean): ModelCall {
+  const { context, window, firstOffset, seenEvents, resultIds } = state;
+  const earlierIds = context.events.slice(Math.max(0, seenEvents - firstOffset), -1).map(({ id }) => id);
+  return {
+    step: context.currentStep + 1,
+    through: window.through,
+    lastEventId: window.lastEventId,
+    ...(resultIds === undefined ? {} : { resultIds }),
+    ...(earlierIds.length === 0 ? {} : { earlierIds }),
+    newEvents: newIn(window, seenEvents),
+    final,
+  };
+}
+
+/** Counted without a call for each event: the window may be large. */
+function newIn({ events }: RunState['window'], seenEvents: number): number {
+  let count = 0;
+  for (const { offset } of events) if (offset >= seenEvents) count += 1;
+  return count;
+}
+
+function recordResponse(state: RunState, ports: RunPorts, recorded: RecordedResponse, final: boolean): NextStep {
+  const { id, content, providerItems, finishReason, failedAttempts } = recorded;
+  const { model, name: author } = state.snapshot;
+  const spending = spend(state, { model, usage: recorded.usage, answer: content, failedAttempts });
+  const usage = spending.usage ?? null;
+  recordEvent(state, ports, { id, author, content, ...spending, ...(providerItems === undefined ? {} : { providerItems }) });
+  state.seenEvents = state.window.through;
+  if (usage !== null) state.measured = { tokens: usage.promptTokens + usage.completionTokens, bytes: state.window.bytes };
+  const response = { ...recorded, usage };
+  if (content.some(isToolCall)) return { type: 'run_tools', response, final, outcomes: [] };
+
+  recordStep(state, { thought: thoughtOf(content), toolCalls: [], usage, finishReason, ...(final ? { final: true } : {}) });
+  return answer(state, ports, response, final);
+}

@@ -1,0 +1,34 @@
+import { compactWindow, isWindowFull } from './compaction/compact.ts';
+import { endsByDeadline, limitReached } from './limits/limits.ts';
+import { takeRequests } from './messages.ts';
+import type { NextStep, Position } from './next-step.ts';
+import type { RunPorts } from './ports.ts';
+import type { RunState } from './state/run-state.ts';
+import { nearestDeadline, WAITING } from './approvals/wait-for-decisions.ts';
+import { isCarriable } from './compaction/window-limit.ts';
+
+/**
+ * Waits while the run is paused. A cancellation ends the wait, and so does the deadline of the run, unless a person is asked at limits. A history that is
+ * full of what happened meanwhile makes the run go on waiting in the next execution.
+ */
+export async function waitWhilePaused(state: RunState, ports: RunPorts, position: Position): Promise<NextStep | undefined> {
+  const { inbox } = ports;
+  while (inbox.paused && !ports.cancelRequested() && !endsByDeadline(state, ports.now())) {
+    if (state.status !== 'paused') {
+      state.status = 'paused';
+      ports.recorded?.(state);
+    }
+    if (ports.continueDue(WAITING)) {
+      // What the last step has brought may be too much to carry: the one thing that a paused run does is to shorten it.
+      const isToShorten = isWindowFull(state, ports) && limitReached(state, ports.now(), position) === undefined;
+      const ended = isToShorten ? await compactWindow(state, ports) : undefined;
+      if (ended !== undefined) return ended;
+      if (isCarriable(state)) return { type: 'continue', position };
+    }
+    const { arrivals } = inbox;
+    await ports.until(() => !inbox.paused || inbox.arrivals > arrivals, nearestDeadline(state, ports.now()));
+    takeRequests(state, ports);
+  }
+  state.status = 'running';
+  return undefined;
+}

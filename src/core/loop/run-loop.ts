@@ -1,0 +1,30 @@
+import type { RunResultFields } from '../domain/run/run-result.ts';
+import { callModel } from './model-phase.ts';
+import { closeRun } from './close-run.ts';
+import { takeMessages } from './messages.ts';
+import type { NextStep, Position } from './next-step.ts';
+import type { RunPorts } from './ports.ts';
+import { runTools } from './acting/tool-phase.ts';
+import type { RunState } from './state/run-state.ts';
+
+/** How the loop comes to its end in one execution: the run is over, or goes on from a position in the next. */
+export type LoopEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; position: Position };
+
+/** Where a run begins. */
+export const BEGINNING: Position = { type: 'call_model', final: false };
+
+/**
+ * The agent loop: think, act, observe, until a phase says how the run ends. Pure: every effect goes through
+ * `ports`, every decision is taken from recorded data, and nothing is thrown for what a model or a tool does.
+ */
+export async function runLoop(state: RunState, ports: RunPorts, from: Position = BEGINNING): Promise<LoopEnd> {
+  let next: NextStep = from;
+  while (next.type === 'call_model' || next.type === 'run_tools') {
+    next = next.type === 'call_model' ? await callModel(state, ports, next) : await runTools(state, ports, next);
+    ports.recorded?.(state);
+  }
+  if (next.type === 'continue') return next;
+  // Whatever was accepted belongs to the record, even where no model will read it any more.
+  takeMessages(state, ports);
+  return { type: 'finished', result: closeRun(state, ports, next.ending) };
+}

@@ -1,0 +1,52 @@
+import { cutText } from '../../domain/content/cut-content.ts';
+import type { EventRange, NotArchived } from '../../domain/record/not-archived.ts';
+import type { RunResultFields } from '../../domain/run/run-result.ts';
+import { newest } from './newest.ts';
+import type { RunState } from './run-state.ts';
+
+/**
+ * Ranges that a run keeps, and their bytes of JSON: they are carried on with everything else. Those that follow each
+ * other are one, so that an archive that always fails leaves one.
+ */
+const KEPT = { count: 50, bytes: 3_500 };
+
+/** Bytes of JSON of the message of a range. */
+const MESSAGE_BYTES = 200;
+
+/** Events are being handed to the archive. `now` is in milliseconds since the epoch. */
+export function beginArchiving(state: RunState, { from, through }: EventRange, now: number): void {
+  state.archiving = { from, through, since: new Date(now).toISOString() };
+}
+
+/** The archive has them; or it does not, and `failure` says why. */
+export function endArchiving(state: RunState, failure?: string): void {
+  const { archiving, notArchived = [] } = state;
+  delete state.archiving;
+  if (archiving === undefined) return;
+  const { from, through } = archiving;
+  if (failure === undefined) {
+    const left = notArchived.flatMap((range) => outside(range, from));
+    if (left.length === 0) delete state.notArchived;
+    else state.notArchived = left;
+    return;
+  }
+  if (from === through) return;
+  state.notArchived = newest(joined(notArchived, { from, through, message: cutText(failure, MESSAGE_BYTES) }), KEPT);
+}
+
+/** The part of a range before an offset: from there on the archive has everything. */
+function outside(range: NotArchived, from: number): NotArchived[] {
+  if (range.through <= from) return [range];
+  return range.from < from ? [{ ...range, through: from }] : [];
+}
+
+/** A result with what is not in the archive, which is known only once the archive was given the rest of the run. */
+export function withNotArchived(result: RunResultFields, state: RunState | undefined): RunResultFields {
+  return state?.notArchived === undefined ? result : { ...result, notArchived: state.notArchived };
+}
+
+function joined(ranges: readonly NotArchived[], next: NotArchived): NotArchived[] {
+  const last = ranges.at(-1);
+  if (last === undefined || last.through < next.from) return [...ranges, next];
+  return [...ranges.slice(0, -1), { ...next, from: Math.min(last.from, next.from) }];
+}

@@ -1,0 +1,19 @@
+import { jsonBytes } from '../../domain/json/payload-limit.ts';
+
+/** How many of a list are kept, and their bytes of JSON. */
+export interface Bounds {
+  count: number;
+  bytes: number;
+}
+
+/** As many of the newest as are kept: the newest are last. */
+export function newest<Item>(items: readonly Item[], most: Bounds): Item[] {
+  let bytes = 0;
+  let count = 0;
+  for (const item of items.toReversed()) {
+    bytes += jsonBytes(item) + ','.length;
+    if (bytes > most.bytes || count === most.count) break;
+    count += 1;
+  }
+  return items.slice(items.length - count);
+}

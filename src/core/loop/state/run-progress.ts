@@ -1,0 +1,44 @@
+import type { RunLimits } from '../../domain/agent/limits.ts';
+import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts';
+import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
+import { used } from '../limits/limits.ts';
+import type { RunState } from './run-state.ts';
+
+/** How far a run has come, and what it waits for. */
+export interface RunProgress {
+  currentStep: number;
+  maxIterations: number;
+  usage: AggregatedUsage;
+  toolCallsTotal: number;
+  toolCallsStarted: number;
+  /** The number of events of its record. */
+  events: number;
+  /** The names of the tools whose calls wait for a decision. */
+  waitingFor: string[];
+  /** Undefined until the agent is resolved, like the state. */
+  limits?: RunLimits;
+  lastError?: string;
+  archiving?: Archiving;
+  notArchived?: NotArchived[];
+}
+
+/** The progress of a run in that state; of one that has not begun, without a state. */
+export function runProgress(state: RunState | undefined): RunProgress {
+  if (state === undefined) {
+    return { currentStep: 0, maxIterations: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsStarted: 0, events: 0, waitingFor: [] };
+  }
+  const { context, limits, usage, toolCallsTotal, window, approvals, lastError, archiving, notArchived } = state;
+  return {
+    currentStep: context.currentStep,
+    maxIterations: limits.maxIterations,
+    usage,
+    toolCallsTotal,
+    toolCallsStarted: used(state).toolCalls,
+    events: window.through,
+    waitingFor: approvals.pending.map(({ toolName }) => toolName),
+    limits,
+    ...(lastError === undefined ? {} : { lastError }),
+    ...(archiving === undefined ? {} : { archiving }),
+    ...(notArchived === undefined ? {} : { notArchived }),
+  };
+}

@@ -1,0 +1,79 @@
+import type { ErrorCode } from '../../domain/errors/error.ts';
+import type { Event } from '../../domain/record/event.ts';
+import { jsonBytes } from '../../domain/json/payload-limit.ts';
+import { costOf } from '../../domain/model/price.ts';
+import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
+import { addEstimated, addReported, addUsage, type EstimatedUsage, type Spent, type UsageStats } from '../../domain/model/usage.ts';
+import type { RunClock } from './clock.ts';
+import { recordEvent, type RunState } from './run-state.ts';
+import { estimatedPromptTokens, estimatedTokens } from '../compaction/window-limit.ts';
+
+/** What the event of a model call says of its cost. */
+export type Spending = Pick<Event, 'usage' | 'estimated' | 'failedAttempts'>;
+
+/** A model call that has come to an end. */
+export interface SpentCall {
+  /** `provider/model`. */
+  model: string;
+  /** As the provider reported it. */
+  usage: UsageStats | null;
+  /** What it answered, as much as arrived. */
+  answer: unknown;
+  failedAttempts?: Spent | undefined;
+}
+
+/** Counts what a model call cost, failed attempts included, and gives it for its event. What no provider reported is estimated. */
+export function spend(state: RunState, { model, usage, answer, failedAttempts }: SpentCall): Spending {
+  const estimated = usage === null ? priced(state, model, estimateOf(state, answer)) : undefined;
+  const reported = usage === null ? null : priced(state, model, usage);
+  state.usage = addEstimated(addUsage(state.usage, reported), estimated);
+  return {
+    usage: reported,
+    ...(estimated === undefined ? {} : { estimated }),
+    ...spendAttempts(state, model, failedAttempts),
+  };
+}
+
+/** Counts what attempts cost that failed. */
+function spendAttempts(state: RunState, model: string, spent: Spent | undefined): Pick<Event, 'failedAttempts'> {
+  if (spent === undefined) return {};
+  const reported = spent.reported === undefined ? undefined : priced(state, model, spent.reported);
+  const estimated = spent.estimated === undefined ? undefined : priced(state, model, spent.estimated);
+  state.usage = addEstimated(addReported(state.usage, reported ?? null), estimated);
+  return { failedAttempts: { ...(reported === undefined ? {} : { reported }), ...(estimated === undefined ? {} : { estimated }) } };
+}
+
+/** Records what a call to a model cost that failed in the end, where that is known. */
+export function recordFailedCall(
+  state: RunState,
+  clock: RunClock,
+  model: string,
+  { code, spent }: { code: ErrorCode; spent?: Spent },
+): void {
+  if (spent === undefined) return;
+  const attempts = spendAttempts(state, model, spent);
+  recordEvent(state, clock, { author: state.snapshot.name, content: [], ...attempts, failed: { code } });
+}
+
+/** Keeps what had arrived of an answer that was given up. It counts as usage, not as a step. */
+export function recordInterrupted(
+  state: RunState,
+  clock: RunClock,
+  model: string,
+  { id, content, usage, failedAttempts }: RecordedResponse,
+): void {
+  const spending = spend(state, { model, usage, answer: content, failedAttempts });
+  recordEvent(state, clock, { id, author: state.snapshot.name, content, ...spending, interrupted: true });
+}
+
+/** The request was at least the conversation, and the answer at least what arrived of it. */
+function estimateOf(state: RunState, answer: unknown): EstimatedUsage {
+  const promptTokens = estimatedPromptTokens(state);
+  const completionTokens = estimatedTokens(jsonBytes(answer));
+  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
+}
+
+function priced<Usage extends UsageStats>({ snapshot }: RunState, model: string, usage: Usage): Usage {
+  const price = snapshot.prices?.[model];
+  return price === undefined ? usage : { ...usage, costUsd: costOf(usage, price) };
+}

@@ -1,0 +1,76 @@
+import { newExecutionContext } from '../domain/record/execution-context.ts';
+import type { Missing } from '../domain/errors/missing.ts';
+import { approvalViews } from '../loop/approvals/approval-view.ts';
+import { runProgress } from '../loop/state/run-progress.ts';
+import type { ApprovalsPage, ContextPage, StatusView, StepsPage } from '../protocol.ts';
+import type { AskedRun } from './asked-run.ts';
+import { page } from './pages.ts';
+
+/** Answer of the `status` query. */
+export function statusView(run: AskedRun): StatusView {
+  const { runId, agentName, executions, inbox, startedAt, state, missing = [] } = run;
+  return {
+    version: 1,
+    runId,
+    agentName,
+    status: state?.status ?? 'running',
+    ...runProgress(state),
+    ...(missing.length === 0 ? {} : { missing: missing.map(shownMissing) }),
+    executions,
+    queued: inbox.queued,
+    startTime: new Date(startedAt).toISOString(),
+  };
+}
+
+/** What an activity keeps beside is for the activity alone. */
+function shownMissing({ kind, name, known, code, worker, since, until }: Missing): Missing {
+  return { kind, name, known, code, ...(worker === undefined ? {} : { worker }), since, until };
+}
+
+/** Answer of the `approvals` query. */
+export function approvalsPage(run: AskedRun, from: number): ApprovalsPage {
+  const { runId, agentName, state } = run;
+  const pending = state === undefined ? [] : approvalViews(state);
+  return {
+    version: 1,
+    runId,
+    agentName,
+    status: state?.status ?? 'running',
+    from,
+    pending: page(pending, from),
+    total: pending.length,
+    remembered: state?.approvals.remembered ?? [],
+  };
+}
+
+/** Answer of the `context` query: the events of this execution; a page that begins before them begins with them. */
+export function contextPage(run: AskedRun, from: number): ContextPage {
+  const context = run.state?.context ?? newExecutionContext(run.runId);
+  const { executionId, currentStep, state, finalResult, events } = context;
+  const firstOffset = run.state?.firstOffset ?? 0;
+  const place = Math.max(0, from - firstOffset);
+  const paged = page(events, place);
+  const next = paged.length === 0 ? events[place] : undefined;
+  return {
+    version: 1,
+    executionId,
+    status: run.state?.status ?? 'running',
+    currentStep,
+    state,
+    deps: run.state?.deps ?? run.deps,
+    finalResult,
+    firstOffset,
+    from: Math.max(from, firstOffset),
+    events: paged,
+    ...(next === undefined ? {} : { nextId: next.id }),
+    total: firstOffset + events.length,
+  };
+}
+
+/** Answer of the `steps` query. */
+export function stepsPage(run: AskedRun, from: number): StepsPage {
+  const steps = run.state?.steps ?? [];
+  const total = run.state?.context.currentStep ?? 0;
+  const firstIndex = total - steps.length;
+  return { version: 1, firstIndex, from: Math.max(from, firstIndex), steps: page(steps, from - firstIndex), total };
+}

@@ -1,0 +1,97 @@
+import type { JsonObject } from '../domain/json/json.ts';
+import { AMOUNT, COUNT, SUMMAND } from './bounded-number.ts';
+import { TERMS_SCHEMA } from './carried-requests-schema.ts';
+
+const TEXT: JsonObject = { type: 'string' };
+const FLAG: JsonObject = { type: 'boolean' };
+const OBJECT: JsonObject = { type: 'object' };
+const YES: JsonObject = { const: true };
+
+/** Tokens of model calls. */
+export const USAGE: JsonObject = {
+  type: 'object',
+  properties: {
+    promptTokens: COUNT,
+    completionTokens: COUNT,
+    totalTokens: COUNT,
+    cachedTokens: COUNT,
+    reasoningTokens: COUNT,
+    costUsd: SUMMAND,
+  },
+  required: ['promptTokens', 'completionTokens', 'totalTokens'],
+};
+
+const SPENT: JsonObject = { type: 'object', properties: { reported: USAGE, estimated: USAGE } };
+
+const OPERATION: JsonObject = {
+  type: 'object',
+  properties: { op: { enum: ['set', 'merge', 'append', 'delete'] }, key: TEXT, value: true },
+  required: ['op', 'key'],
+};
+
+const OUTCOME: JsonObject = {
+  anyOf: [
+    { type: 'null' },
+    {
+      type: 'object',
+      properties: {
+        type: { const: 'result' },
+        status: { enum: ['success', 'error'] },
+        content: { type: 'array' },
+        durationMs: { anyOf: [AMOUNT, { type: 'null' }] },
+        resultId: TEXT,
+        spilled: OBJECT,
+        state: OBJECT,
+        contextUpdate: { type: 'array', items: OPERATION },
+        applied: YES,
+        asksRetry: YES,
+        isUnknown: YES,
+        verified: { type: 'object', properties: { happened: FLAG, reason: TEXT }, required: ['happened', 'reason'] },
+        noWorker: { type: 'object', properties: { code: TEXT, message: TEXT }, required: ['code', 'message'] },
+        recordedAt: TEXT,
+      },
+      required: ['type', 'status', 'content', 'durationMs'],
+    },
+    { type: 'object', properties: { type: { const: 'cancelled' }, recordedAt: TEXT, isUnknown: YES }, required: ['type'] },
+    { type: 'object', properties: { type: { const: 'lost' }, reason: TEXT }, required: ['type'] },
+  ],
+};
+
+const RESPONSE: JsonObject = {
+  type: 'object',
+  properties: {
+    id: TEXT,
+    finishReason: TEXT,
+    usage: { anyOf: [USAGE, { type: 'null' }] },
+    problems: { type: 'object', additionalProperties: TEXT },
+    approvals: { type: 'object', additionalProperties: TERMS_SCHEMA },
+    failedAttempts: SPENT,
+    output: {
+      type: 'object',
+      properties: { type: { enum: ['fits', 'parsed', 'problem'] }, problem: TEXT },
+      required: ['type'],
+    },
+    refusal: TEXT,
+    confidence: { type: 'number' },
+  },
+  required: ['id', 'finishReason'],
+};
+
+/** The JSON Schema of where the loop goes on. */
+export const CARRIED_POSITION_SCHEMA: JsonObject = {
+  anyOf: [
+    { type: 'object', properties: { type: { const: 'call_model' }, final: FLAG, shortened: YES }, required: ['type', 'final'] },
+    {
+      type: 'object',
+      properties: {
+        type: { const: 'run_tools' },
+        response: RESPONSE,
+        final: FLAG,
+        outcomes: { type: 'array', items: OUTCOME },
+        limitRefused: YES,
+        overLimit: YES,
+      },
+      required: ['type', 'response', 'final', 'outcomes'],
+    },
+  ],
+};

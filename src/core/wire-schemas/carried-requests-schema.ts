@@ -1,0 +1,117 @@
+import type { JsonObject } from '../domain/json/json.ts';
+import { COUNT, DURATION, MOMENT } from './bounded-number.ts';
+import { LIMIT_CHANGES_SCHEMA } from './limits-schema.ts';
+import { propertiesOf } from '../json-schema/json-schema.ts';
+import { RUN_INPUT_SCHEMA } from './run-input-schema.ts';
+
+const TEXT: JsonObject = { type: 'string' };
+const OBJECT: JsonObject = { type: 'object' };
+const TEXT_OR_NULL: JsonObject = { type: ['string', 'null'] };
+const DECISION_TYPE: JsonObject = { enum: ['approve', 'reject', 'respond'] };
+
+const PENDING: JsonObject = {
+  type: 'object',
+  properties: {
+    kind: { enum: ['tool', 'question', 'limit', 'outcome'] },
+    callId: TEXT,
+    toolName: TEXT,
+    digest: TEXT,
+    key: TEXT,
+    step: COUNT,
+    requestedAt: MOMENT,
+    deadlineAt: MOMENT,
+    onDeadline: { enum: ['deny', 'approve'] },
+    reason: TEXT,
+    proposal: LIMIT_CHANGES_SCHEMA,
+    notified: { type: 'boolean' },
+  },
+  required: ['kind', 'callId', 'toolName', 'digest', 'key', 'step', 'requestedAt'],
+};
+
+const DECIDED: JsonObject = {
+  type: 'object',
+  properties: {
+    id: TEXT,
+    type: DECISION_TYPE,
+    callId: TEXT,
+    toolName: TEXT,
+    digest: TEXT,
+    reason: TEXT,
+    remember: { enum: ['tool', 'arguments'] },
+    by: TEXT_OR_NULL,
+    verifiedBy: TEXT,
+    source: { enum: ['update', 'signal', 'deadline', 'remembered'] },
+    at: TEXT,
+  },
+  required: ['id', 'type', 'callId', 'toolName', 'digest', 'by', 'source', 'at'],
+};
+
+const DECISION: JsonObject = { ...DECIDED, properties: { ...propertiesOf(DECIDED), arguments: OBJECT, content: true } };
+
+const REMEMBERED: JsonObject = {
+  type: 'object',
+  properties: { id: TEXT, type: DECISION_TYPE, toolName: TEXT, digest: TEXT, reason: TEXT, by: TEXT_OR_NULL, verifiedBy: TEXT, at: TEXT },
+  required: ['id', 'type', 'toolName', 'by', 'at'],
+};
+
+const MESSAGE: JsonObject = {
+  type: 'object',
+  properties: {
+    id: TEXT,
+    content: propertiesOf(RUN_INPUT_SCHEMA)['input'] ?? true,
+    mode: { enum: ['steer', 'interrupt'] },
+    timestamp: MOMENT,
+  },
+  required: ['id', 'content', 'timestamp'],
+};
+
+const RAISE: JsonObject = {
+  type: 'object',
+  properties: { id: TEXT, limits: LIMIT_CHANGES_SCHEMA, by: TEXT_OR_NULL, at: TEXT },
+  required: ['id', 'limits', 'by', 'at'],
+};
+
+const REFUSED: JsonObject = {
+  type: 'object',
+  properties: { request: TEXT, id: TEXT, callId: TEXT, by: TEXT, code: TEXT, message: TEXT },
+  required: ['request', 'code', 'message'],
+};
+
+function listOf(items: JsonObject): JsonObject {
+  return { type: 'array', items };
+}
+
+/** The terms on which a call waits for a decision. */
+export const TERMS_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: { digest: TEXT, reason: TEXT, deadlineMs: DURATION, onDeadline: { enum: ['deny', 'approve'] } },
+  required: ['digest'],
+};
+
+/** The JSON Schema of what was said to a run, and is carried on. */
+export const CARRIED_INBOX_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: {
+    messages: listOf(MESSAGE),
+    seen: listOf(TEXT),
+    paused: { type: 'boolean' },
+    cancelReason: TEXT,
+    cancelAsked: { const: true },
+    decisions: listOf(DECISION),
+    raises: listOf(RAISE),
+    refused: listOf(REFUSED),
+  },
+  required: ['messages', 'seen', 'paused'],
+};
+
+/** The JSON Schema of what a run waits for, and what was decided. */
+export const APPROVALS_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: {
+    pending: listOf(PENDING),
+    approved: listOf({ type: 'object', properties: { callId: TEXT, arguments: OBJECT }, required: ['callId'] }),
+    decided: listOf(DECIDED),
+    remembered: listOf(REMEMBERED),
+  },
+  required: ['pending', 'approved', 'decided', 'remembered'],
+};

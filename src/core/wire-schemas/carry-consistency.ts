@@ -1,0 +1,67 @@
+import { isToolCall } from '../domain/content/content.ts';
+import type { RunCarry } from '../loop/state/continue-as-new-state.ts';
+
+/**
+ * Says what in a carry does not go together, though each part by itself has its shape; undefined where all of it does. Every
+ * carry that a run writes passes: these are what its loop builds on.
+ */
+export function inconsistency(carry: RunCarry): string | undefined {
+  return windowProblem(carry) ?? countProblem(carry) ?? positionProblem(carry) ?? snapshotProblem(carry) ?? repeatedRequest(carry);
+}
+
+function windowProblem({ window: { events, through } }: RunCarry): string | undefined {
+  const beyond = events.find(({ offset }) => offset >= through);
+  if (beyond !== undefined) return `window.events: offset ${beyond.offset} is beyond the ${through} events of the record`;
+  const twice = repeated(events.map(({ offset }) => offset)) ?? repeated(events.map(({ id }) => id));
+  return twice === undefined ? undefined : `window.events: two events have the offset or id "${twice}"`;
+}
+
+function countProblem({
+  seenEvents,
+  window,
+  toolCallsTotal,
+  toolCallsByName,
+  toolCallsStarted = [],
+  modelRetries = [],
+}: RunCarry): string | undefined {
+  if (seenEvents > window.through) return `seenEvents: the model has seen ${seenEvents} of ${window.through} events`;
+  const sum = toolCallsByName.reduce((calls, [, more]) => calls + more, 0);
+  if (sum !== toolCallsTotal) return `toolCallsTotal: ${toolCallsTotal}, and ${sum} by the names of the tools`;
+  const twice = [toolCallsByName, toolCallsStarted, modelRetries].map((counts) => repeated(counts.map(([name]) => name))).find(isThere);
+  return twice === undefined ? undefined : `the name "${twice}" is counted twice`;
+}
+
+function positionProblem({ position, window }: RunCarry): string | undefined {
+  if (position.type === 'call_model') return undefined;
+  const response = window.events.find(({ id }) => id === position.response.id);
+  if (response === undefined) return `position.response: the window has no event "${position.response.id}"`;
+  const calls = response.content.filter(isToolCall).length;
+  if (position.outcomes.length <= calls) return undefined;
+  return `position.outcomes: ${position.outcomes.length} outcomes of ${calls} calls`;
+}
+
+/** Temporal refuses waits that get shorter, again and again. */
+function snapshotProblem({ snapshot: { tools } }: RunCarry): string | undefined {
+  const twice = repeated(tools.map(({ name }) => name));
+  if (twice !== undefined) return `snapshot.tools: two tools have the name "${twice}"`;
+  const shrinking = tools.find(({ backoff }) => backoff !== undefined && backoff.maxMs < backoff.initialMs);
+  return shrinking === undefined ? undefined : `snapshot.tools: the longest wait of "${shrinking.name}" is shorter than its first`;
+}
+
+function repeatedRequest({ approvals, inbox }: RunCarry): string | undefined {
+  const twice =
+    repeated(approvals?.pending.map(({ callId }) => callId) ?? []) ??
+    repeated(inbox.messages.map(({ id }) => id)) ??
+    repeated((inbox.raises ?? []).map(({ id }) => id));
+  return twice === undefined ? undefined : `two requests, messages or calls that wait have the id "${twice}"`;
+}
+
+/** The first value that is there twice. */
+function repeated(values: readonly (string | number)[]): string | number | undefined {
+  const seen = new Set<string | number>();
+  return values.find((value) => seen.size === seen.add(value).size);
+}
+
+function isThere<Value>(value: Value | undefined): value is Value {
+  return value !== undefined;
+}

@@ -1,0 +1,125 @@
+import { errorMessage } from '../domain/errors/error.ts';
+import { isTooDeep, MAX_CHECKED_DEPTH } from '../domain/json/json-depth.ts';
+import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
+import { CARRY_VERSION, type RunCarry } from '../loop/state/continue-as-new-state.ts';
+import { AMOUNT, AT_LEAST_ONE, COUNT, MOMENT } from './bounded-number.ts';
+import { CARRIED_POSITION_SCHEMA, USAGE } from './carried-position-schema.ts';
+import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
+import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
+import { inconsistency } from './carry-consistency.ts';
+import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
+import { propertiesOf } from '../json-schema/json-schema.ts';
+import { RUN_LIMITS_SCHEMA, SNAPSHOT_SCHEMA } from './snapshot-schema.ts';
+
+const TEXT: JsonObject = { type: 'string' };
+const OBJECT: JsonObject = { type: 'object' };
+
+/** Something by the name of a tool. A list, because models invent names such as `__proto__`. */
+const COUNTS_BY_NAME: JsonObject = { type: 'array', items: { type: 'array', prefixItems: [TEXT, COUNT], minItems: 2, maxItems: 2 } };
+
+const NOT_ARCHIVED: JsonObject = {
+  type: 'array',
+  items: { type: 'object', properties: { from: COUNT, through: COUNT, message: TEXT }, required: ['from', 'through', 'message'] },
+};
+
+/** The JSON Schema of the carry, version 1. Fields that are not named here may be added without a new version. */
+export const RUN_CARRY_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: {
+    version: { const: CARRY_VERSION },
+    runId: { type: 'string', minLength: 1 },
+    executions: AT_LEAST_ONE,
+    snapshot: SNAPSHOT_SCHEMA,
+    deps: OBJECT,
+    startedAt: MOMENT,
+    position: CARRIED_POSITION_SCHEMA,
+    window: CARRIED_WINDOW_SCHEMA,
+    currentStep: COUNT,
+    state: OBJECT,
+    lastStep: {
+      type: 'object',
+      properties: { thought: { type: ['string', 'null'] }, final: { type: 'boolean' } },
+      required: ['thought', 'final'],
+    },
+    thought: TEXT,
+    partial: TEXT,
+    usage: {
+      type: 'object',
+      properties: { ...propertiesOf(USAGE), llmCalls: COUNT, estimated: USAGE },
+      required: ['promptTokens', 'completionTokens', 'totalTokens', 'cachedTokens', 'reasoningTokens', 'llmCalls'],
+    },
+    measured: { type: 'object', properties: { tokens: AMOUNT, bytes: AMOUNT }, required: ['tokens', 'bytes'] },
+    toolCallsTotal: COUNT,
+    toolCallsByName: COUNTS_BY_NAME,
+    outputRetries: COUNT,
+    seenEvents: COUNT,
+    inbox: CARRIED_INBOX_SCHEMA,
+    approvals: APPROVALS_SCHEMA,
+    limits: RUN_LIMITS_SCHEMA,
+    toolCallsStarted: COUNTS_BY_NAME,
+    modelRetries: COUNTS_BY_NAME,
+    resultIds: { type: 'array', items: TEXT },
+    lastError: TEXT,
+    notArchived: NOT_ARCHIVED,
+  },
+  required: [
+    'runId',
+    'executions',
+    'snapshot',
+    'deps',
+    'startedAt',
+    'position',
+    'window',
+    'currentStep',
+    'state',
+    'thought',
+    'usage',
+    'toolCallsTotal',
+    'toolCallsByName',
+    'outputRetries',
+    'seenEvents',
+    'inbox',
+  ],
+};
+
+/** A carry of version `n` as one of version `n + 1`. */
+export type CarryMigrations = Readonly<Record<number, (carry: JsonObject) => JsonObject>>;
+
+/** From each older version to the next. Versions that a released worker has written stay here for ever. */
+const MIGRATIONS: CarryMigrations = {};
+
+/** The carry, or what is wrong with it. `isUnknownVersion`: nothing may be wrong with it, for a worker of another release. */
+export type RunCarryCheck = { ok: true; carry: RunCarry } | { ok: false; problem: string; isUnknownVersion?: true };
+
+/** Reads what an execution before has carried over, of this version or an older one. Never throws. */
+export function checkRunCarry(value: unknown, migrations: CarryMigrations = MIGRATIONS): RunCarryCheck {
+  const version = isJsonObject(value) ? value['version'] : undefined;
+  if (!isJsonObject(value) || typeof version !== 'number') return { ok: false, problem: 'the carry of the run has no version' };
+  if (isTooDeep(value, MAX_CHECKED_DEPTH))
+    return { ok: false, problem: `the carry of the run is nested deeper than ${MAX_CHECKED_DEPTH} levels` };
+  let carry = value;
+  for (let from = version; from < CARRY_VERSION; from += 1) {
+    const migrate = migrations[from];
+    if (migrate === undefined) return unknownVersion(version);
+    try {
+      carry = { ...migrate(carry), version: from + 1 };
+    } catch (error) {
+      return { ok: false, problem: `the carry of the run cannot be read as version ${from + 1}: ${errorMessage(error)}` };
+    }
+  }
+  if (carry['version'] !== CARRY_VERSION) return unknownVersion(version);
+  const problems = checkJson(RUN_CARRY_SCHEMA, carry);
+  if (problems.length > 0 || !isRunCarry(carry)) return { ok: false, problem: problemsText(problems) };
+  const problem = inconsistency(carry);
+  return problem === undefined ? { ok: true, carry } : { ok: false, problem };
+}
+
+function unknownVersion(version: number): RunCarryCheck {
+  const problem = `the carry of the run has version ${version}, and this worker reads version ${CARRY_VERSION}: run it on a worker of the release that wrote it, or a newer one`;
+  return { ok: false, problem, isUnknownVersion: true };
+}
+
+/** True for what the schema lets pass. */
+function isRunCarry(carry: JsonObject): carry is JsonObject & RunCarry {
+  return carry['version'] === CARRY_VERSION;
+}

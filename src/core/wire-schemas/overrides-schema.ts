@@ -1,0 +1,37 @@
+import type { JsonObject } from '../domain/json/json.ts';
+import { AT_LEAST_ONE } from './bounded-number.ts';
+
+/** Words of a run, and characters of one of them. */
+const MAX_TAGS = 20;
+const MAX_TAG_LENGTH = 100;
+
+/** Settings of a model, as a start may give them. */
+const SETTINGS_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: {
+    temperature: { type: 'number', minimum: 0, maximum: 2 },
+    maxOutputTokens: AT_LEAST_ONE,
+    toolChoice: {
+      anyOf: [
+        { enum: ['auto', 'required', 'none'] },
+        { type: 'object', properties: { tool: { type: 'string', minLength: 1 } }, required: ['tool'], additionalProperties: false },
+      ],
+    },
+    parallelToolCalls: { type: 'boolean' },
+    reasoningEffort: { type: 'string', minLength: 1 },
+    extra: { type: 'object' },
+  },
+  additionalProperties: false,
+};
+
+/** What a start says of one run, by the name of the field in its input. */
+export const OVERRIDES: JsonObject = {
+  model: { type: 'string', pattern: '^[^/]+/.', maxLength: 1_000, description: 'Instead of the model of the agent: provider/model.' },
+  settings: { ...SETTINGS_SCHEMA, description: 'Each instead of the setting of the agent.' },
+  tags: {
+    type: 'array',
+    maxItems: MAX_TAGS,
+    items: { type: 'string', minLength: 1, maxLength: MAX_TAG_LENGTH },
+    description: 'Words that the run is found by.',
+  },
+};

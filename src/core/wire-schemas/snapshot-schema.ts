@@ -1,0 +1,120 @@
+import type { JsonObject } from '../domain/json/json.ts';
+import { AMOUNT, AT_LEAST_ONE, ATTEMPTS, COUNT, DURATION, SUMMAND } from './bounded-number.ts';
+import { LIMITS_SCHEMA } from './limits-schema.ts';
+import { propertiesOf } from '../json-schema/json-schema.ts';
+
+const TEXT: JsonObject = { type: 'string' };
+const TEXTS: JsonObject = { type: 'array', items: TEXT };
+const OBJECT: JsonObject = { type: 'object' };
+const FLAG: JsonObject = { type: 'boolean' };
+
+/** Longer names of activities and task queues would fail the workflow task for ever. */
+const NAME: JsonObject = { type: 'string', minLength: 1, maxLength: 1_000 };
+
+/** How long something waits for a decision. */
+const APPROVAL_DEADLINE: JsonObject = {
+  type: 'object',
+  properties: { deadlineMs: DURATION, onDeadline: { enum: ['deny', 'approve'] } },
+};
+
+/** The limits of a run, as they are pinned and as they are raised. */
+export const RUN_LIMITS_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: { ...propertiesOf(LIMITS_SCHEMA), maxIterations: COUNT, finalAttempt: FLAG, onLimit: { const: 'ask' } },
+  required: ['maxIterations'],
+};
+
+const TOOL: JsonObject = {
+  type: 'object',
+  properties: {
+    name: NAME,
+    description: TEXT,
+    parameters: OBJECT,
+    strict: FLAG,
+    schema: OBJECT,
+    parallel: FLAG,
+    maxResultBytes: COUNT,
+    approval: {
+      ...APPROVAL_DEADLINE,
+      properties: { ...propertiesOf(APPROVAL_DEADLINE), when: { enum: ['always', 'predicate'] } },
+      required: ['when'],
+    },
+    mcp: { type: 'object', properties: { server: TEXT, tool: TEXT }, required: ['server', 'tool'] },
+    answer: OBJECT,
+    timeoutMs: DURATION,
+    maxAttempts: ATTEMPTS,
+    backoff: {
+      type: 'object',
+      properties: { initialMs: DURATION, factor: { type: 'number', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, maxMs: DURATION },
+      required: ['initialMs', 'factor', 'maxMs'],
+    },
+    effect: { const: 'once' },
+    verify: { const: true },
+    tier: { const: 'local' },
+    heartbeatTimeoutMs: DURATION,
+    modelRetries: COUNT,
+    concurrency: AT_LEAST_ONE,
+    taskQueue: NAME,
+  },
+  required: ['name', 'parameters', 'schema', 'timeoutMs', 'maxAttempts'],
+};
+
+const OUTPUT: JsonObject = {
+  type: 'object',
+  properties: { mode: { enum: ['schema', 'final_answer'] }, schema: OBJECT, providerSchema: OBJECT, strict: FLAG, maxRetries: COUNT },
+  required: ['mode', 'schema', 'maxRetries'],
+};
+
+const WINDOW_POLICY: JsonObject = {
+  type: 'object',
+  properties: { maxTokens: SUMMAND, maxBytes: AMOUNT, keepResults: COUNT, summarise: FLAG, summaryModel: TEXT },
+  required: ['maxTokens', 'maxBytes', 'keepResults', 'summarise'],
+};
+
+/** US dollars for a million tokens. */
+const PRICE: JsonObject = {
+  type: 'object',
+  properties: { input: AMOUNT, output: AMOUNT, cachedInput: AMOUNT },
+  required: ['input', 'output'],
+};
+
+/** The JSON Schema of the agent as it is pinned for a run. Fields that are not named here may be added. */
+export const SNAPSHOT_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: {
+    name: TEXT,
+    instructions: TEXTS,
+    model: TEXT,
+    digest: TEXT,
+    tools: { type: 'array', items: TOOL },
+    parallel: FLAG,
+    settings: OBJECT,
+    output: OUTPUT,
+    deps: OBJECT,
+    onUnknownOutcome: { const: 'ask' },
+    limits: RUN_LIMITS_SCHEMA,
+    timing: {
+      type: 'object',
+      properties: { heartbeatMs: DURATION, modelTimeoutMs: DURATION, modelMaxAttempts: ATTEMPTS },
+      required: ['heartbeatMs', 'modelTimeoutMs', 'modelMaxAttempts'],
+    },
+    approvals: APPROVAL_DEADLINE,
+    authorize: { const: true },
+    notify: { const: true },
+    notifyEnded: { const: true },
+    prices: { type: 'object', additionalProperties: PRICE },
+    window: WINDOW_POLICY,
+    continueAsNew: {
+      type: 'object',
+      properties: { events: AMOUNT, bytes: AMOUNT, updates: AMOUNT },
+      required: ['events', 'bytes', 'updates'],
+    },
+    upgradeOnContinueAsNew: { const: true },
+    archive: FLAG,
+    searchAttributes: FLAG,
+    waitingForAttribute: { const: true },
+    tags: TEXTS,
+    tagAttribute: { const: true },
+  },
+  required: ['name', 'instructions', 'model', 'digest', 'tools', 'limits', 'timing'],
+};

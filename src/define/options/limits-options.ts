@@ -1,0 +1,57 @@
+import { UsageError } from '../../core/domain/errors/error.ts';
+import { type LimitOptions, plainLimits } from '../../core/domain/agent/limit-options.ts';
+import type { RunLimits } from '../../core/domain/agent/limits.ts';
+import { requireKnown, wholeNumber } from './option-checks.ts';
+
+/** What an agent says about its limits. */
+export interface AgentLimitOptions {
+  maxIterations?: number;
+  finalAttempt?: boolean;
+  limits?: LimitOptions;
+  onLimit?: 'stop' | 'ask';
+}
+
+const OPTIONS = ['toolCalls', 'toolCallsByName', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd', 'deadline'];
+
+/** Limits of tokens, none of which could be 0: the run could not call its model once. */
+const TOKENS = ['inputTokens', 'outputTokens', 'totalTokens'] as const;
+
+/**
+ * The limits of an agent, defaults filled in. Throws a UsageError that names the agent and the option for one that could
+ * not hold: no number, below the least, of a tool that the agent does not have. `tools` is undefined where they are not
+ * known yet.
+ */
+export function agentLimits(owner: string, options: AgentLimitOptions, tools: readonly string[] | undefined): RunLimits {
+  const { maxIterations = 10, finalAttempt = false, limits = {}, onLimit = 'stop' } = options;
+  if (onLimit !== 'stop' && onLimit !== 'ask') {
+    throw new UsageError(`${owner}: "onLimit" is ${JSON.stringify(onLimit)}: write "stop" or "ask"`);
+  }
+  checkLimits(owner, limits, tools);
+  return {
+    maxIterations: wholeNumber(`${owner}: "maxIterations"`, maxIterations, 1),
+    finalAttempt,
+    ...plainLimits(owner, limits),
+    ...(onLimit === 'ask' ? { onLimit } : {}),
+  };
+}
+
+function checkLimits(owner: string, limits: LimitOptions, tools: readonly string[] | undefined): void {
+  const name = (limit: string): string => `${owner}: "limits.${limit}"`;
+  requireKnown(`${owner}: "limits"`, limits, OPTIONS);
+  const { toolCalls, toolCallsByName = {}, costUsd } = limits;
+  if (toolCalls !== undefined) wholeNumber(name('toolCalls'), toolCalls, 0);
+  for (const limit of TOKENS) {
+    const tokens = limits[limit];
+    if (tokens !== undefined) wholeNumber(name(limit), tokens, 1);
+  }
+  if (costUsd !== undefined && !(Number.isFinite(costUsd) && costUsd > 0)) {
+    throw new UsageError(`${name('costUsd')} is ${String(costUsd)}: write US dollars, more than 0`);
+  }
+  for (const [tool, calls] of Object.entries(toolCallsByName)) {
+    wholeNumber(name(`toolCallsByName.${tool}`), calls, 0);
+    if (tools === undefined || tools.includes(tool)) continue;
+    throw new UsageError(
+      `${name('toolCallsByName')} names the tool "${tool}", which the agent does not have (it has: ${tools.join(', ') || 'none'})`,
+    );
+  }
+}

@@ -1,0 +1,47 @@
+import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import { isJsonObject } from '../../core/domain/json/json.ts';
+import { FINAL_ANSWER } from '../../core/domain/content/tool-text.ts';
+import type { OutputDefinition } from '../agent-definition.ts';
+import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
+
+const SETTINGS = ['temperature', 'maxOutputTokens', 'toolChoice', 'parallelToolCalls', 'reasoningEffort', 'extra'];
+
+/** What the settings may refer to. */
+export interface SettingsContext {
+  /** Undefined where they are not known yet. */
+  tools: readonly string[] | undefined;
+  output: OutputDefinition | undefined;
+}
+
+/** The settings, if they can work; otherwise throws a UsageError that names the setting. */
+export function checkSettings(owner: string, settings: ModelSettings, context: SettingsContext): ModelSettings {
+  const name = (setting: string): string => `${owner}: "settings.${setting}"`;
+  requireKnown(`${owner}: "settings"`, settings, SETTINGS);
+  const { temperature, maxOutputTokens, toolChoice, parallelToolCalls, reasoningEffort, extra } = settings;
+  if (temperature !== undefined && !(temperature >= 0 && temperature <= 2)) {
+    throw new UsageError(`${name('temperature')} is ${String(temperature)}: write a number from 0 to 2`);
+  }
+  if (maxOutputTokens !== undefined) wholeNumber(name('maxOutputTokens'), maxOutputTokens, 1);
+  if (toolChoice !== undefined) checkToolChoice(name('toolChoice'), toolChoice, context);
+  if (parallelToolCalls !== undefined && typeof parallelToolCalls !== 'boolean') {
+    throw new UsageError(`${name('parallelToolCalls')} is ${JSON.stringify(parallelToolCalls)}: write true or false`);
+  }
+  if (reasoningEffort !== undefined) nonEmpty(name('reasoningEffort'), reasoningEffort);
+  if (extra !== undefined && !isJsonObject(extra)) throw new UsageError(`${name('extra')} must be an object of JSON values`);
+  return settings;
+}
+
+function checkToolChoice(name: string, choice: NonNullable<ModelSettings['toolChoice']>, { tools, output }: SettingsContext): void {
+  if (choice === 'auto' || choice === 'none') return;
+  const mayAnswer = output !== undefined && output.mode !== 'schema';
+  if (choice === 'required') {
+    if (tools === undefined || tools.length > 0 || mayAnswer) return;
+    throw new UsageError(`${name} is "required", but the agent has no tools: add one, or leave the setting out`);
+  }
+  if (typeof choice !== 'object' || choice === null || typeof choice.tool !== 'string') {
+    throw new UsageError(`${name} is ${JSON.stringify(choice)}: write "auto", "required", "none" or {tool: "name"}`);
+  }
+  if (tools === undefined || tools.includes(choice.tool) || (mayAnswer && choice.tool === FINAL_ANSWER)) return;
+  throw new UsageError(`${name} names the tool "${choice.tool}", which the agent does not have (it has: ${tools.join(', ') || 'none'})`);
+}

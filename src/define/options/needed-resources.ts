@@ -1,0 +1,33 @@
+import type { AnyAgent, ResourcesOf } from '../agent-definition.ts';
+import type { Named, RequiresSomething } from './requires-something.ts';
+import type { ResourceDefinition } from '../resource.ts';
+import type { Resources } from '../run-context.ts';
+import type { AnyTool, ToolDefinition } from '../tool-definition.ts';
+
+/** All of several types at once; `Resources` where there are none. */
+type AllOf<Union> = [Union] extends [never]
+  ? Resources
+  : (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+    ? All
+    : never;
+
+type ResourcesOfTool<Tool> =
+  Tool extends ToolDefinition<never, never, unknown, infer Needed> ? ([Needed] extends [never] ? Resources : Needed) : never;
+
+/** The resources that any of these tools names in the type of its context. */
+export type ResourcesOfTools<Tools extends readonly AnyTool[]> = AllOf<ResourcesOfTool<Tools[number]>>;
+
+/** The resources that the tools of any of these agents name. */
+export type ResourcesOfAgents<Agents extends readonly AnyAgent[]> = AllOf<ResourcesOf<Agents[number]>>;
+
+/** Resources by name as they are given: the live object, or what `resource()` makes of it. */
+type Given<Needed> = { [Name in keyof Named<Needed>]: Needed[Name & keyof Needed] | ResourceDefinition<Needed[Name & keyof Needed]> };
+
+/**
+ * The option `resources` of a worker or a test: to be given where a tool names one in the type of its context, each of
+ * its type. Further ones may be there too. `Provided` are there in any case.
+ */
+export type ResourcesOption<Needed, Provided extends string = never> =
+  RequiresSomething<Omit<Given<Needed>, Provided>> extends true
+    ? { resources: Omit<Given<Needed>, Provided> & Resources }
+    : { resources?: Omit<Given<Needed>, Provided> & Resources };

@@ -1,0 +1,29 @@
+import { UsageError } from '../../core/domain/errors/error.ts';
+import type { JsonObject } from '../../core/domain/json/json.ts';
+import { toProviderJsonSchema } from '../../schema/provider-json-schema.ts';
+import type { StrictConversion } from '../../schema/strict-json-schema.ts';
+
+/** What a provider is sent for a schema. */
+export interface ProviderSchema {
+  readonly providerSchema: JsonObject;
+  readonly strict: boolean;
+  /** Why the schema is not in the strict subset. */
+  readonly strictProblem?: string;
+}
+
+/**
+ * Chooses between the strict form and the plain one. Strict is the default where the schema can be said that way,
+ * and otherwise our own validation does alone. `wanted: true` insists: then a UsageError says what stands against it.
+ */
+export function providerSchema(
+  owner: string,
+  schema: JsonObject,
+  conversion: StrictConversion,
+  wanted: boolean | undefined,
+): ProviderSchema {
+  if (conversion.strict && wanted !== false) return { providerSchema: conversion.schema, strict: true };
+  const plain = { providerSchema: toProviderJsonSchema(schema), strict: false };
+  if (conversion.strict) return plain;
+  if (wanted !== true) return { ...plain, strictProblem: conversion.problem };
+  throw new UsageError(`${owner} cannot be strict: ${conversion.problem}. Change the schema, or leave "strict" out`);
+}

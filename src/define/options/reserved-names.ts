@@ -1,0 +1,9 @@
+import { RAISE_LIMITS } from '../../core/domain/approvals/approval.ts';
+import { FINAL_ANSWER } from '../../core/domain/content/tool-text.ts';
+import { ACTIVITIES } from '../../core/protocol.ts';
+
+/**
+ * Names that mean something else: the tool of structured answers, a limit that waits for a person, Longhaul's own
+ * activities, and the activity of a worker that gets every call of an unknown one.
+ */
+export const RESERVED_NAMES: readonly string[] = [FINAL_ANSWER, RAISE_LIMITS, 'default', ...Object.values(ACTIVITIES)];

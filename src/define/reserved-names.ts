@@ -1,9 +1,0 @@
-import { RAISE_LIMITS } from '../domain/approval.ts';
-import { FINAL_ANSWER } from '../domain/tool-text.ts';
-import { ACTIVITIES } from '../protocol.ts';
-
-/**
- * Names that mean something else: the tool of structured answers, a limit that waits for a person, Longhaul's own
- * activities, and the activity of a worker that gets every call of an unknown one.
- */
-export const RESERVED_NAMES: readonly string[] = [FINAL_ANSWER, RAISE_LIMITS, 'default', ...Object.values(ACTIVITIES)];

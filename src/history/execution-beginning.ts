@@ -1,0 +1,30 @@
+import type { Client } from '@temporalio/client';
+import type { RunCarry } from '../core/loop/state/continue-as-new-state.ts';
+import { startedEvent } from './execution-chain.ts';
+import { ExecutionReader } from './execution-reader.ts';
+
+/** One execution of a run, and where it begins in the record of the run. */
+export interface ChainedExecution {
+  /** Temporal's run id. */
+  executionId: string;
+  /** The execution before; undefined for the first. */
+  continuedFrom?: string;
+  /** Offset of the first event that it records. */
+  firstOffset: number;
+  /** Index of the first step that it records. */
+  firstStep: number;
+}
+
+/** Returns what an execution began with: the execution before it and the state that it carried over. Undefined if the server does not have it. */
+export async function executionBeginning(
+  client: Client,
+  runId: string,
+  executionId: string,
+): Promise<{ before?: string; carry?: RunCarry } | undefined> {
+  const event = await startedEvent(client, runId, executionId);
+  if (event === undefined) return undefined;
+  const reader = new ExecutionReader(executionId, client.options.loadedDataConverter);
+  await reader.read(event);
+  const { carry, continuedFrom: before } = reader.execution;
+  return { ...(before === undefined ? {} : { before }), ...(carry === undefined ? {} : { carry }) };
+}

@@ -1,0 +1,274 @@
+import type { Client } from '@temporalio/client';
+import { CancelledFailure, type LoadedDataConverter } from '@temporalio/common';
+import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { markingConverter } from '../codec/marking-converter.ts';
+import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
+import { isJsonObject } from '../core/domain/json/json.ts';
+import { ACTIVITIES, type NotifyEndedInput, type RunInput, type RunToolOutput } from '../core/protocol.ts';
+import { checkRunCarry } from '../core/wire-schemas/continue-as-new-state-schema.ts';
+import { continuedFrom } from './execution-chain.ts';
+import { type Arrival, placeOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
+import { activityBefore, type NamedActivity } from './recorded-handovers.ts';
+import { type HistoryEvent, runHistory } from './run-history.ts';
+
+type Payloads = { payloads?: object[] | null } | null | undefined;
+
+/** Something that the next workflow task sees. */
+interface Unseen {
+  see(task: number): unknown;
+}
+
+/** Reads the history of one execution of a run. Needs no worker. Rejects with `NOT_FOUND` where the server does not have it. */
+export async function recordedExecution(client: Client, runId: string, executionId: string): Promise<RecordedExecution> {
+  const reader = new ExecutionReader(executionId, client.options.loadedDataConverter);
+  for await (const event of runHistory(client, runId, executionId)) await reader.read(event);
+  return reader.execution;
+}
+
+/** Reads one history, event by event. */
+export class ExecutionReader {
+  readonly execution: RecordedExecution;
+  readonly #converter: LoadedDataConverter;
+  /** For what was sent to the run: the workflow refused what it could not read, and went on. */
+  readonly #marking: LoadedDataConverter;
+  readonly #scheduled = new Map<string, NamedActivity>();
+  /** Arguments of Updates that a reset admitted again: their acceptance does not repeat them. */
+  readonly #admitted = new Map<string, { name: string; argument: unknown }>();
+  /** What has happened since the last workflow task began, and what the one that goes on sees. */
+  #unseen: Unseen[] = [];
+  #started: { time: number; sees: Unseen[] } | undefined;
+
+  constructor(executionId: string, converter: LoadedDataConverter) {
+    this.#converter = converter;
+    this.#marking = markingConverter(converter);
+    this.execution = {
+      executionId,
+      startedAt: 0,
+      modelCalls: [],
+      summaries: [],
+      toolCalls: new Map(),
+      localCalls: [],
+      authorizations: [],
+      verifications: new Map(),
+      termsAsked: new Map(),
+      notifications: [],
+      ended: [],
+      timers: new Set(),
+      arrivals: [],
+      changes: new Set(),
+      taskTimes: [],
+      archivings: [],
+    };
+  }
+
+  /** Takes in the next event. */
+  async read(event: HistoryEvent): Promise<void> {
+    if (event.workflowExecutionStartedEventAttributes) await this.#start(event);
+    else if (this.#readTask(event) || this.#readClose(event) || (await this.#readActivity(event)) || (await this.#readArrival(event)))
+      return;
+    else if (event.timerFiredEventAttributes) this.#unseen.push({ see: (task) => this.execution.timers.add(task) });
+    else if (event.markerRecordedEventAttributes) await this.#mark(event.markerRecordedEventAttributes);
+  }
+
+  async #start(event: HistoryEvent): Promise<void> {
+    const { execution } = this;
+    execution.startedAt = milliseconds(event);
+    const before = continuedFrom(event);
+    if (before !== undefined) execution.continuedFrom = before;
+    const [input] = await this.#decode(event.workflowExecutionStartedEventAttributes?.input);
+    if (!isJsonObject(input) || !('carry' in input)) {
+      execution.input = input as RunInput;
+      return;
+    }
+    // The workflow refuses the same.
+    const checked = before === undefined ? undefined : checkRunCarry(input['carry']);
+    if (!checked?.ok) return;
+    execution.carry = checked.carry;
+    execution.resolved = { snapshot: checked.carry.snapshot, task: 1 };
+  }
+
+  /** A task that failed or timed out saw nothing: the next one does. */
+  #readTask(event: HistoryEvent): boolean {
+    if (event.workflowTaskStartedEventAttributes) {
+      this.#started = { time: milliseconds(event), sees: this.#unseen };
+      this.#unseen = [];
+    } else if (event.workflowTaskCompletedEventAttributes) {
+      const task = this.execution.taskTimes.push(this.#started?.time ?? milliseconds(event));
+      for (const unseen of this.#started?.sees ?? []) unseen.see(task);
+      this.#started = undefined;
+    } else if (event.workflowTaskFailedEventAttributes ?? event.workflowTaskTimedOutEventAttributes) {
+      this.#unseen = [...(this.#started?.sees ?? []), ...this.#unseen];
+      this.#started = undefined;
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  #readClose(event: HistoryEvent): boolean {
+    const { execution } = this;
+    const continued = event.workflowExecutionContinuedAsNewEventAttributes;
+    if (continued) execution.end = { type: 'continued', executionId: continued.newExecutionRunId ?? '' };
+    else if (isClose(event)) {
+      const cancelled = Boolean(event.workflowExecutionCanceledEventAttributes);
+      execution.end = { type: 'closed', cancelled, at: milliseconds(event) };
+    } else return false;
+    execution.decidedIn ??= execution.taskTimes.length;
+    return true;
+  }
+
+  async #readActivity(event: HistoryEvent): Promise<boolean> {
+    const completed = event.activityTaskCompletedEventAttributes;
+    const failed = event.activityTaskFailedEventAttributes ?? event.activityTaskTimedOutEventAttributes;
+    const cancelled = event.activityTaskCanceledEventAttributes;
+    if (event.activityTaskScheduledEventAttributes) await this.#schedule(event);
+    else if (completed) this.#end(completed.scheduledEventId, { output: (await this.#decode(completed.result))[0] });
+    else if (failed) {
+      const failure = await decodeOptionalFailureToOptionalError(this.#converter, failed.failure);
+      this.#end(failed.scheduledEventId, { failure: failure ?? new Error('unknown failure') });
+    } else if (cancelled) this.#end(cancelled.scheduledEventId, { failure: new CancelledFailure('cancelled') });
+    else return false;
+    return true;
+  }
+
+  async #schedule(event: HistoryEvent): Promise<void> {
+    const { execution } = this;
+    const { activityType, input } = event.activityTaskScheduledEventAttributes ?? {};
+    const [decoded] = await this.#decode(input);
+    const scheduledIn = execution.taskTimes.length;
+    const activity: NamedActivity = { name: activityType?.name ?? '', input: decoded, scheduledIn };
+    const before = activityBefore(execution, activity);
+    this.#scheduled.set(String(event.eventId), before ?? activity);
+    // To the run it is one activity, which ended as the last one of them did.
+    if (before !== undefined) return;
+    switch (activity.name) {
+      case ACTIVITIES.resolveAgent:
+      case ACTIVITIES.requestCancel:
+        return;
+      case ACTIVITIES.callModel:
+        execution.modelCalls.push(activity as RecordedExecution['modelCalls'][number]);
+        return;
+      case ACTIVITIES.summarise:
+        execution.summaries.push(activity as RecordedExecution['summaries'][number]);
+        return;
+      case ACTIVITIES.authorizeDecision:
+        execution.authorizations.push(activity as RecordedExecution['authorizations'][number]);
+        return;
+      case ACTIVITIES.notifyWaiting:
+        execution.notifications.push(activity as RecordedExecution['notifications'][number]);
+        return;
+      case ACTIVITIES.verifyCall:
+        byPlace(execution.verifications, activity);
+        return;
+      case ACTIVITIES.askTerms:
+        byPlace(execution.termsAsked, activity);
+        return;
+      case ACTIVITIES.notifyEnded:
+        execution.tellingEnd = activity as RecordedActivity<NotifyEndedInput, unknown>;
+        execution.decidedIn ??= scheduledIn;
+        return;
+      case ACTIVITIES.archiveEvents:
+        execution.archivings.push(activity as RecordedExecution['archivings'][number]);
+        execution.decidedIn ??= scheduledIn;
+        return;
+      default:
+        byPlace(execution.toolCalls, activity);
+    }
+  }
+
+  #end(scheduledEventId: unknown, ending: { output?: unknown; failure?: Error }): void {
+    const activity = this.#scheduled.get(String(scheduledEventId));
+    if (activity === undefined) return;
+    Object.assign(activity, ending);
+    const resolves = activity.name === ACTIVITIES.resolveAgent && ending.output !== undefined;
+    this.#unseen.push({
+      see: (task) => {
+        activity.task = task;
+        this.execution.ended.push(activity);
+        if (resolves) this.execution.resolved = { snapshot: ending.output as AgentSnapshot, task };
+      },
+    });
+  }
+
+  async #readArrival(event: HistoryEvent): Promise<boolean> {
+    const signal = event.workflowExecutionSignaledEventAttributes;
+    const admitted = event.workflowExecutionUpdateAdmittedEventAttributes?.request;
+    const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
+    const cancel = event.workflowExecutionCancelRequestedEventAttributes;
+    if (signal) {
+      const [argument] = await this.#decodeSent(signal.input);
+      this.#unseen.push({ see: (task) => this.#arrive({ by: 'signal', name: signal.signalName ?? '', argument, task }) });
+    } else if (admitted) {
+      this.#admitted.set(admitted.meta?.updateId ?? '', await this.#update(admitted.input));
+    } else if (accepted) {
+      const update = accepted.acceptedRequest ? await this.#update(accepted.acceptedRequest.input) : undefined;
+      const known = update ?? this.#admitted.get(accepted.protocolInstanceId ?? '');
+      if (known !== undefined) this.#arrive({ by: 'update', ...known, task: this.execution.taskTimes.length });
+    } else if (cancel) {
+      const asked: RecordedExecution['cancel'] = { reason: cancel.cause ?? '' };
+      this.execution.cancel ??= asked;
+      this.#unseen.push({ see: (task) => (asked.task = task) });
+    } else return false;
+    return true;
+  }
+
+  async #update(input: { name?: string | null; args?: Payloads } | null | undefined): Promise<{ name: string; argument: unknown }> {
+    const [argument] = await this.#decodeSent(input?.args);
+    return { name: input?.name ?? '', argument };
+  }
+
+  #arrive(arrival: Arrival): void {
+    this.execution.arrivals.push(arrival);
+  }
+
+  /** A patch, or the end of a local activity: in the task that ran it. */
+  async #mark(marker: Marker): Promise<void> {
+    const { changes, localCalls, taskTimes } = this.execution;
+    const patch = patchOf(marker);
+    if (patch !== undefined) changes.add(patch);
+    const local = localActivityOf(marker);
+    if (local === undefined) return;
+    const task = taskTimes.length;
+    const failure = await decodeOptionalFailureToOptionalError(this.#converter, marker.failure);
+    const [output] = await this.#decode(marker.details?.['result']);
+    localCalls.push({
+      input: local,
+      scheduledIn: task,
+      task,
+      ...(failure === undefined ? { output: output as RunToolOutput } : { failure }),
+    });
+  }
+
+  async #decodeSent(payloads: Payloads): Promise<unknown[]> {
+    return decodeArrayFromPayloads(this.#marking, payloads?.payloads);
+  }
+
+  async #decode(payloads: Payloads): Promise<unknown[]> {
+    return decodeArrayFromPayloads(this.#converter, payloads?.payloads);
+  }
+}
+
+/** Whole milliseconds, as the clock of a workflow shows them. */
+function milliseconds({ eventTime }: HistoryEvent): number {
+  return Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1_000_000);
+}
+
+function isClose(event: HistoryEvent): boolean {
+  return Boolean(
+    event.workflowExecutionCompletedEventAttributes ??
+    event.workflowExecutionFailedEventAttributes ??
+    event.workflowExecutionCanceledEventAttributes ??
+    event.workflowExecutionTerminatedEventAttributes ??
+    event.workflowExecutionTimedOutEventAttributes,
+  );
+}
+
+/** Keeps an activity that is about a call by the place of the call. */
+function byPlace<Input extends { at: [offset: number, index: number] }, Output>(
+  calls: Map<string, RecordedActivity<Input, Output>>,
+  activity: NamedActivity,
+): void {
+  const call = activity as RecordedActivity<Input, Output>;
+  calls.set(placeOf(...call.input.at), call);
+}

@@ -1,0 +1,209 @@
+import {
+  authorizationFailure,
+  modelFailure,
+  modelOutcome,
+  notifyFailure,
+  summaryFailure,
+  summaryOutcome,
+  toolFailure,
+  toolOutcome,
+  termsFailure,
+  verifiedOutcome,
+  verifyFailure,
+} from '../core/activity-requests/activity-outcome.ts';
+import type { ApprovalTerms, Decision } from '../core/domain/approvals/approval.ts';
+import { LonghaulError } from '../core/domain/errors/error.ts';
+import type { Inbox } from '../core/loop/state/inbox.ts';
+import type {
+  Authorization,
+  LoopChange,
+  ModelCall,
+  ModelCallOutcome,
+  NotifyOutcome,
+  RunPorts,
+  SummaryOutcome,
+  ToolInvocation,
+  ToolOutcome,
+  WaitDeadline,
+} from '../core/loop/ports.ts';
+import type { RunState } from '../core/loop/state/run-state.ts';
+import { derivedEventId } from './event-ids.ts';
+import type { RecordedTasks } from './recorded-tasks.ts';
+import { placeOf, type RecordedExecution } from './recorded-execution.ts';
+
+type LocalCall = RecordedExecution['localCalls'][number];
+
+/**
+ * The ports of a run that is read back: every answer is taken from history, in the workflow task in which the run had
+ * it. What a task asked for is known too, so that a run that was about to continue as new is told apart from one that
+ * had room for what came next.
+ */
+export class RecordedPorts implements RunPorts {
+  readonly inbox: Inbox;
+  /** Ids of the calls that have waited for a decision. */
+  readonly waited = new Set<string>();
+  readonly #recorded: RecordedExecution;
+  readonly #tasks: RecordedTasks;
+  readonly #ids: ReadonlyMap<number, string>;
+  /** Local calls that the loop has not come to. */
+  readonly #localCallsLeft: Set<LocalCall>;
+  /** Other tool calls that it has not come to, by the task that asked for them. */
+  readonly #toolCallsLeft = new Map<number, number>();
+  #modelCalls = 0;
+  #summaries = 0;
+  #authorizations = 0;
+  #notifications = 0;
+  #toolsRunning = 0;
+
+  constructor(recorded: RecordedExecution, tasks: RecordedTasks, ids: ReadonlyMap<number, string>) {
+    this.#recorded = recorded;
+    this.#tasks = tasks;
+    this.#ids = ids;
+    this.inbox = tasks.inbox;
+    this.#localCallsLeft = new Set(recorded.localCalls);
+    for (const { scheduledIn } of recorded.toolCalls.values()) this.#countToolCall(scheduledIn, 1);
+  }
+
+  now(): number {
+    return this.#tasks.now();
+  }
+
+  uuid(): string {
+    const offset = this.#state?.window.through ?? 0;
+    return this.#ids.get(offset) ?? derivedEventId(this.#recorded.executionId, offset);
+  }
+
+  async callModel({ through }: ModelCall): Promise<ModelCallOutcome> {
+    const recorded = this.#recorded.modelCalls[this.#modelCalls];
+    if (recorded !== undefined && recorded.input.through !== through) throw this.#diverged(`a model call after ${through} events`);
+    this.#modelCalls += 1;
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: true });
+    const outcome = ended.failure === undefined ? modelOutcome(ended.output) : modelFailure(this.#model(), ended.failure);
+    return outcome.type === 'cancelled' && !this.cancelRequested() ? { ...outcome, type: 'interrupted' } : outcome;
+  }
+
+  async summarise(): Promise<SummaryOutcome> {
+    const recorded = this.#recorded.summaries[this.#summaries];
+    this.#summaries += 1;
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: true });
+    const model = this.#state?.snapshot.window?.summaryModel ?? this.#model();
+    return ended.failure === undefined ? summaryOutcome(ended.output) : summaryFailure(model, ended.failure);
+  }
+
+  async runTool(invocation: ToolInvocation): Promise<ToolOutcome> {
+    const { offset, index, tool } = invocation;
+    const recorded = this.#recorded.toolCalls.get(placeOf(offset, index));
+    if (recorded !== undefined) this.#countToolCall(recorded.scheduledIn, -1);
+    this.#toolsRunning += 1;
+    const ended = await this.#tasks.endOf(recorded ?? this.#localCall(invocation), { isWaitedFor: false });
+    this.#toolsRunning -= 1;
+    return ended.failure === undefined ? toolOutcome(ended.output) : toolFailure(tool, ended.failure);
+  }
+
+  async verify({ offset, index }: ToolInvocation, reason: string): Promise<ToolOutcome> {
+    const recorded = this.#recorded.verifications.get(placeOf(offset, index));
+    this.#toolsRunning += 1;
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
+    this.#toolsRunning -= 1;
+    return ended.failure === undefined ? verifiedOutcome(ended.output, reason) : verifyFailure(ended.failure, reason);
+  }
+
+  async askTerms({ offset, eventId, index }: ToolInvocation): Promise<ApprovalTerms | undefined> {
+    const recorded = this.#recorded.termsAsked.get(placeOf(offset, index));
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
+    return ended.failure === undefined ? (ended.output ?? undefined) : termsFailure(eventId, index);
+  }
+
+  async authorize({ id }: Decision): Promise<Authorization> {
+    const recorded = this.#recorded.authorizations[this.#authorizations];
+    if (recorded !== undefined && recorded.input.decision.id !== id) throw this.#diverged(`the check of decision "${id}"`);
+    this.#authorizations += 1;
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
+    return ended.failure === undefined ? ended.output : authorizationFailure(ended.failure);
+  }
+
+  async notify(): Promise<NotifyOutcome> {
+    const recorded = this.#recorded.notifications[this.#notifications];
+    this.#notifications += 1;
+    const { failure } = await this.#tasks.endOf(recorded, { isWaitedFor: false });
+    return failure === undefined ? { type: 'told' } : notifyFailure(failure);
+  }
+
+  cancelRequested(): boolean {
+    return this.#tasks.cancelRequested();
+  }
+
+  until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void> {
+    return this.#tasks.until(isMet, deadline?.at);
+  }
+
+  /**
+   * True exactly where history goes on in the next execution. What was asked for in this task was asked for because
+   * there was room; a call that was not, while others ran, was left to the next execution.
+   */
+  continueDue(): boolean {
+    const { end, archivings, decidedIn = Infinity, modelCalls, summaries } = this.#recorded;
+    // A local call runs as soon as it is asked for, or not in this execution: one that is left was not held back.
+    if (this.#localCallsLeft.size > 0) return false;
+    if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
+    if (this.#toolsRunning > 0) return true;
+    if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0)
+      return false;
+    // A paused run that is about to go on in the next execution may summarise before.
+    return this.#tasks.number >= decidedIn || (this.inbox.paused && summaries[this.#summaries]?.scheduledIn === this.#tasks.number);
+  }
+
+  recorded({ approvals }: RunState): void {
+    for (const { callId } of approvals.pending) this.waited.add(callId);
+  }
+
+  allows(change: LoopChange): boolean {
+    return this.#recorded.changes.has(change);
+  }
+
+  /** The loop has come to where nothing more is recorded. Throws `history_unreadable` where there is more. */
+  end(): void {
+    const { modelCalls, summaries, authorizations } = this.#recorded;
+    const left = [
+      ...modelCalls.slice(this.#modelCalls),
+      ...summaries.slice(this.#summaries),
+      ...authorizations.slice(this.#authorizations),
+    ];
+    if (left.some(({ task }) => task !== undefined)) throw this.#diverged(`its end after ${this.#state?.window.through ?? 0} events`);
+  }
+
+  /** What came of a local call. A failure does not say of which: the first one that the workflow asked for by that name and that no other call has. */
+  #localCall({ offset, index, tool }: ToolInvocation): LocalCall | undefined {
+    if (tool.tier !== 'local') return undefined;
+    const left = [...this.#localCallsLeft];
+    const place = placeOf(offset, index);
+    const failures = left.filter(({ input, failure }) => failure !== undefined && input.name === tool.name);
+    const call =
+      left.find(({ output }) => output?.at !== undefined && placeOf(...output.at) === place) ??
+      failures.toSorted((one, other) => one.input.seq - other.input.seq)[0];
+    if (call !== undefined) this.#localCallsLeft.delete(call);
+    return call;
+  }
+
+  #countToolCall(task: number, more: 1 | -1): void {
+    const left = (this.#toolCallsLeft.get(task) ?? 0) + more;
+    if (left === 0) this.#toolCallsLeft.delete(task);
+    else this.#toolCallsLeft.set(task, left);
+  }
+
+  #diverged(where: string): LonghaulError {
+    return new LonghaulError(
+      'history_unreadable',
+      `Execution ${this.#recorded.executionId} cannot be read back: the loop of this release comes to ${where}, and its history does not. ` +
+        'Read it with the release that ran it, or with a worker that answers its queries',
+    );
+  }
+
+  get #state(): RunState | undefined {
+    return this.#tasks.state;
+  }
+
+  #model(): string {
+    return this.#state?.snapshot.model ?? '';
+  }
+}

@@ -1,8 +1,0 @@
-import type { ContentItem } from '../domain/content.ts';
-import { outputText } from '../domain/output-text.ts';
-
-/** The text of a model response, or null where it has none: an empty text is none (seed 001). */
-export function thoughtOf(content: ContentItem[]): string | null {
-  const texts = content.filter((item) => item.type === 'message').map((message) => outputText(message.content));
-  return texts.join('\n') || null;
-}

@@ -1,0 +1,76 @@
+import type { AnyAgent } from '../../define/agent-definition.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import { type Fault, faultText } from '../faults.ts';
+import { type Moment, type Occurrence, occurrenceText } from '../meanwhile.ts';
+
+type FaultOf<Type extends Fault['type']> = Extract<Fault, { type: Type }>;
+
+/** What a test has planned around its run: faults, and what is said meanwhile. All of it has to happen. */
+export class Plan {
+  readonly #faults: readonly Fault[];
+  readonly #occurrences: readonly Occurrence[];
+  readonly #happened = new Set<Fault | Occurrence>();
+
+  /** Throws a UsageError for a tool that the agent does not have, or that cannot be met in its calls. */
+  constructor(agent: AnyAgent, faults: readonly Fault[] = [], occurrences: readonly Occurrence[] = []) {
+    for (const fault of faults) {
+      if (!('tool' in fault)) continue;
+      if (fault.type === 'delay') requireTool(agent, fault.tool, faultText(fault));
+      else requireRemote(agent, fault.tool, faultText(fault));
+    }
+    for (const one of occurrences) {
+      if (one.at.tool !== undefined) requireRemote(agent, one.at.tool, occurrenceText(one));
+    }
+    this.#faults = faults;
+    this.#occurrences = occurrences;
+  }
+
+  /** The first fault of a kind that is due, if any; it has happened then. */
+  take<Type extends Fault['type']>(type: Type, isDue: (fault: FaultOf<Type>) => boolean): FaultOf<Type> | undefined {
+    const fault = this.of(type).find((one) => !this.#happened.has(one) && isDue(one));
+    if (fault !== undefined) this.happened(fault);
+    return fault;
+  }
+
+  /** All faults of a kind. */
+  of<Type extends Fault['type']>(type: Type): FaultOf<Type>[] {
+    return this.#faults.filter((fault): fault is FaultOf<Type> => fault.type === type);
+  }
+
+  /** What is to be said at that moment; it has been said then. */
+  takeOccurrences({ step, tool, waiting }: Moment): Occurrence[] {
+    const due = this.#occurrences.filter(
+      (one) => !this.#happened.has(one) && one.at.step === step && one.at.tool === tool && one.at.waiting === waiting,
+    );
+    for (const one of due) this.happened(one);
+    return due;
+  }
+
+  happened(one: Fault | Occurrence): void {
+    this.#happened.add(one);
+  }
+
+  /** Throws an Error that names what has not happened. */
+  assertHappened(): void {
+    const missed = [
+      ...this.#faults.filter((fault) => !this.#happened.has(fault)).map(faultText),
+      ...this.#occurrences.filter((one) => !this.#happened.has(one)).map(occurrenceText),
+    ];
+    if (missed.length === 0) return;
+    throw new Error(`The run never came to where this was to happen: ${missed.join(', ')}.`);
+  }
+}
+
+function requireRemote(agent: AnyAgent, name: string, what: string): void {
+  requireTool(agent, name, what);
+  if (agent.tools.find((tool) => tool.name === name)?.policy.tier !== 'local') return;
+  throw new UsageError(`${what}: "${name}" is a local tool, whose calls are part of a task of the run: nothing can come in between`);
+}
+
+function requireTool({ name: agentName, tools, mcp }: AnyAgent, name: string, what: string): void {
+  // What MCP servers have shows when the run begins.
+  if (mcp !== undefined || tools.some((tool) => tool.name === name)) return;
+  throw new UsageError(
+    `${what}: agent "${agentName}" has no tool "${name}" (it has: ${tools.map((tool) => `"${tool.name}"`).join(', ') || 'none'})`,
+  );
+}

@@ -1,0 +1,51 @@
+import type { AnyAgent } from '../../define/agent-definition.ts';
+import type { Resources } from '../../define/run-context.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import type { ModelClient } from '../../core/domain/model/model.ts';
+import type { SecretSource } from '../../secrets/secret-source.ts';
+import type { EffectsLedger } from '../effects-ledger.ts';
+import type { TestOptions } from '../tested-run.ts';
+import type { Stage } from './harness.ts';
+import { stagedAgent } from './harness-agent.ts';
+import { stagedModel } from './harness-model.ts';
+
+type Passed = Pick<TestOptions, 'payloadStore' | 'prices' | 'authorize' | 'notify' | 'notifyEnded'>;
+
+/** What the worker of a test is made of, in memory and on a server. */
+export interface WorkerParts extends Passed {
+  agents: readonly AnyAgent[];
+  providers: Readonly<Record<string, ModelClient>>;
+  resources: Resources;
+  secrets?: SecretSource | readonly SecretSource[];
+}
+
+/** The parts of a worker for one run. Throws a UsageError for a test without a model. */
+export function workerParts(stage: Stage, agent: AnyAgent, options: TestOptions, ledger: EffectsLedger): WorkerParts {
+  const { model, resources, secrets, payloadStore, prices, authorize, notify, notifyEnded } = options;
+  if (typeof model?.call !== 'function') throw new UsageError(`the test of agent "${agent.name}" has no "model": write scriptedModel([…])`);
+  const staged = stagedModel(stage, model);
+  const names = [agent.model, agent.window.summaryModel ?? agent.model].map((name) => name.slice(0, Math.max(0, name.indexOf('/'))));
+  return {
+    agents: [stagedAgent(agent, stage.plan)],
+    providers: Object.fromEntries(names.map((name) => [name, staged])),
+    resources: { ledger, ...resources },
+    ...(secrets === undefined ? {} : { secrets: secretSource(secrets) }),
+    ...(payloadStore === undefined ? {} : { payloadStore }),
+    ...(prices === undefined ? {} : { prices }),
+    ...(authorize === undefined ? {} : { authorize }),
+    ...(notify === undefined ? {} : { notify }),
+    ...(notifyEnded === undefined ? {} : { notifyEnded }),
+  };
+}
+
+/** Values by name are a source like any other. */
+function secretSource(secrets: NonNullable<TestOptions['secrets']>): SecretSource | readonly SecretSource[] {
+  if (Array.isArray(secrets) || typeof secrets === 'function') return secrets;
+  if (isSource(secrets)) return secrets;
+  const values = new Map(Object.entries(secrets));
+  return (name) => values.get(name);
+}
+
+function isSource(secrets: object): secrets is Exclude<SecretSource, (name: string) => unknown> {
+  return 'read' in secrets && typeof secrets.read === 'function';
+}

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { buildSnapshot } from '../../../activities/agents/build-snapshot.ts';
+import { askHuman, defineAgent, defineTool } from '../../../src/index.ts';
+import { scriptedModel } from '../../../src/testing/index.ts';
+
+const agent = defineAgent({ name: 'one', model: 'p/m' });
+const circumstances = {
+  instructions: [],
+  capabilities: scriptedModel([]).capabilities,
+  heartbeatMs: 5_000,
+  searchAttributes: false,
+};
+
+const refund = defineTool({
+  name: 'refund',
+  description: 'Refunds.',
+  parameters: z.object({ cents: z.int() }),
+  execute: () => 'done',
+  approval: { when: ({ cents }) => cents > 1_000, deadline: '1h' },
+});
+const lookUp = defineTool({ name: 'look_up', description: 'Looks up.', parameters: z.object({}), execute: () => 'found' });
+
+test('a run learns from its snapshot that it is to move where it continues as new', () => {
+  expect(buildSnapshot(agent, { ...circumstances, upgradeOnContinueAsNew: true })).toHaveProperty('upgradeOnContinueAsNew', true);
+});
+
+test('the snapshot of a worker without that wish is the one of a worker without versions', () => {
+  expect(buildSnapshot(agent, { ...circumstances, upgradeOnContinueAsNew: false })).toEqual(buildSnapshot(agent, circumstances));
+});
+
+describe('approvals are pinned as JSON', () => {
+  test('a tool waits always, or where its predicate says so, and a question has the schema of its answer', () => {
+    const tools = [
+      refund,
+      lookUp,
+      defineTool({ name: 'erase', description: 'd', parameters: z.object({}), execute: () => null, approval: 'always' }),
+      askHuman({ name: 'ask', description: 'd', answer: z.enum(['yes', 'no']) }),
+    ];
+    const snapshot = buildSnapshot(defineAgent({ name: 'clerk', model: 'p/m', tools }), circumstances);
+    expect(snapshot.tools.map(({ name, approval, answer }) => ({ name, approval, answer }))).toEqual([
+      { name: 'refund', approval: { when: 'predicate', deadlineMs: 3_600_000 }, answer: undefined },
+      { name: 'look_up', approval: undefined, answer: undefined },
+      { name: 'erase', approval: { when: 'always' }, answer: undefined },
+      { name: 'ask', approval: { when: 'always', onDeadline: 'deny' }, answer: { type: 'string', enum: ['yes', 'no'] } },
+    ]);
+    expect(JSON.parse(JSON.stringify(snapshot))).toEqual(snapshot);
+  });
+
+  test('an agent has a deadline for all of them', () => {
+    const clerk = defineAgent({ name: 'clerk', model: 'p/m', approvals: { deadline: '1m' } });
+    expect(buildSnapshot(clerk, circumstances)).toHaveProperty('approvals', { deadlineMs: 60_000 });
+  });
+
+  test('a worker that checks who decides, and one that tells who is waited for, say so; others pin nothing', () => {
+    expect(buildSnapshot(agent, { ...circumstances, authorize: true, notify: true })).toMatchObject({ authorize: true, notify: true });
+    expect(buildSnapshot(agent, { ...circumstances, authorize: false, notify: false })).toEqual(buildSnapshot(agent, circumstances));
+  });
+});
+
+describe('limits of a start come over those of the agent', () => {
+  const clerk = defineAgent({
+    name: 'clerk',
+    model: 'p/m',
+    tools: [refund, lookUp],
+    limits: { toolCalls: 10, toolCallsByName: { refund: 1 }, deadline: '1h' },
+    onLimit: 'ask',
+  });
+
+  test('one by one, those of single tools too', () => {
+    const limits = { toolCalls: 3, totalTokens: 500, deadlineMs: 1_000, toolCallsByName: { look_up: 2 } };
+    expect(buildSnapshot(clerk, { ...circumstances, maxIterations: 4, limits }).limits).toEqual({
+      maxIterations: 4,
+      finalAttempt: false,
+      toolCalls: 3,
+      totalTokens: 500,
+      deadlineMs: 1_000,
+      toolCallsByName: { refund: 1, look_up: 2 },
+      onLimit: 'ask',
+    });
+  });
+
+  test('and a start without any has those of the agent', () => {
+    expect(buildSnapshot(clerk, circumstances).limits).toEqual(clerk.limits);
+    expect(buildSnapshot(agent, circumstances).limits).toEqual({ maxIterations: 10, finalAttempt: false });
+  });
+
+  test('a limit of a tool that the agent does not have is refused', () => {
+    const build = (): unknown => buildSnapshot(clerk, { ...circumstances, limits: { toolCallsByName: { refnd: 1 } } });
+    expect(build).toThrow(
+      expect.objectContaining({
+        code: 'invalid_input',
+        message: '"limits.toolCallsByName" names the tool "refnd", which agent "clerk" does not have (it has: "refund", "look_up")',
+      }),
+    );
+  });
+});
+
+describe('prices', () => {
+  const cheap = { input: 1, output: 2 };
+
+  test('are those of the model and of the one that summarises, as far as they are known', () => {
+    const both = defineAgent({ name: 'a', model: 'openai/gpt-5', window: { summaryModel: 'openai/gpt-5-nano' } });
+    expect(buildSnapshot(both, circumstances).prices).toEqual({
+      'openai/gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 },
+      'openai/gpt-5-nano': { input: 0.05, cachedInput: 0.005, output: 0.4 },
+    });
+    const one = defineAgent({ name: 'a', model: 'p/m', window: { summaryModel: 'p/unknown' } });
+    expect(buildSnapshot(one, { ...circumstances, prices: { 'p/m': cheap, 'p/other': cheap } }).prices).toEqual({ 'p/m': cheap });
+  });
+
+  test('are absent where none is known', () => {
+    expect(buildSnapshot(agent, circumstances)).not.toHaveProperty('prices');
+  });
+
+  test.each([
+    ['of the agent', defineAgent({ name: 'one', model: 'p/m', limits: { costUsd: 1 } }), {}, 'p/m'],
+    ['of the start', agent, { limits: { costUsd: 1 } }, 'p/m'],
+    [
+      'with a model that summarises at an unknown price',
+      defineAgent({ name: 'one', model: 'openai/gpt-5', limits: { costUsd: 1 }, window: { summaryModel: 'p/small' } }),
+      {},
+      'p/small',
+    ],
+  ])('a limit in dollars %s that could not hold is refused', (_, spender, limits, model) => {
+    expect(() => buildSnapshot(spender, { ...circumstances, ...limits })).toThrow(
+      expect.objectContaining({
+        code: 'invalid_agent',
+        message:
+          `The limit "costUsd" of agent "one" cannot hold: the price of model "${model}" is not known. ` +
+          `Give it to the worker, in US dollars per million tokens: prices: {'${model}': {input: …, output: …}}`,
+      }),
+    );
+  });
+
+  test('a limit in dollars holds by the prices of the worker, and asks for none of a model that is not called', () => {
+    const spender = defineAgent({ name: 'a', model: 'p/m', limits: { costUsd: 1 }, window: { summarise: false, summaryModel: 'p/small' } });
+    expect(buildSnapshot(spender, { ...circumstances, prices: { 'p/m': cheap } })).toMatchObject({
+      limits: { costUsd: 1 },
+      prices: { 'p/m': cheap },
+    });
+  });
+});
+
+test('a namespace that lacks the attribute for what waits is told from one that has it', () => {
+  const two = buildSnapshot(agent, { ...circumstances, searchAttributes: true, waitingForAttribute: false });
+  expect(two).toHaveProperty('searchAttributes', true);
+  expect(two).not.toHaveProperty('waitingForAttribute');
+  expect(buildSnapshot(agent, { ...circumstances, searchAttributes: true, waitingForAttribute: true })).toMatchObject({
+    searchAttributes: true,
+    waitingForAttribute: true,
+  });
+});

@@ -1,0 +1,142 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { expect, test } from 'vitest';
+import { AbortRegistry } from '../../../activities/attempts/abort-registry.ts';
+import { ToolTurns } from '../../../activities/tool-calls/tool-semaphore.ts';
+import { AgentRegistry } from '../../../activities/agents/agent-registry.ts';
+import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
+import { resolveAgentActivity } from '../../../activities/agents/resolve-agent.ts';
+import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
+import type { ResolveAgentInput } from '../../../src/core/protocol.ts';
+import { SnapshotCache } from '../../../activities/run-queries/run-snapshot.ts';
+import type { ActivityRuntime } from '../../../activities/runtime.ts';
+import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
+import { TranscriptCache } from '../../../activities/run-queries/transcript.ts';
+import { WaitedFor } from '../../../activities/attempts/waited-for.ts';
+import { defineAgent } from '../../../src/index.ts';
+import { scriptedModel } from '../../../src/testing/index.ts';
+import { poolOf } from '../activity-world.ts';
+
+const clerk = defineAgent({ name: 'clerk', model: 'p/m', limits: { totalTokens: 1_000 } });
+
+function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
+  return {
+    registry: new AgentRegistry([clerk], { p: scriptedModel([]) }),
+    resourcePool: poolOf({}),
+    secrets: new SecretVault(),
+    mcp: new McpPool(() => Promise.reject(new Error('no MCP servers'))),
+    otherActivities: new Set(),
+    payloadStore: undefined,
+    archive: undefined,
+    archiveTimeoutMs: 300_000,
+    authorize: undefined,
+    notify: undefined,
+    prices: {},
+    transcripts: new TranscriptCache(1_000),
+    snapshots: new SnapshotCache(),
+    aborts: new AbortRegistry(),
+    turns: new ToolTurns(),
+    continueAsNew: undefined,
+    upgradeOnContinueAsNew: false,
+    identity: 'worker-1',
+    missingTimeoutMs: 600_000,
+    waitedFor: new WaitedFor(),
+    heartbeatMs: 5_000,
+    searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
+    ...changes,
+  };
+}
+
+/** The activity, as Temporal would run it. */
+function resolving(by: ActivityRuntime): (input: ResolveAgentInput) => Promise<AgentSnapshot> {
+  const activity = resolveAgentActivity(by);
+  return (input) => new MockActivityEnvironment().run(activity, input);
+}
+
+test('the limits of the start reach the snapshot, over those of the agent', async () => {
+  const resolve = resolving(runtime());
+  const snapshot = await resolve({ agent: 'clerk', maxIterations: 3, limits: { toolCalls: 2, deadlineMs: 60_000 } });
+  expect(snapshot.limits).toEqual({ maxIterations: 3, finalAttempt: false, totalTokens: 1_000, toolCalls: 2, deadlineMs: 60_000 });
+});
+
+test('model, settings and tags of the start reach the snapshot, each instead of what the agent says', async () => {
+  const warm = defineAgent({ name: 'warm', model: 'p/m', settings: { temperature: 1, maxOutputTokens: 50 } });
+  const registry = new AgentRegistry([warm], {
+    p: scriptedModel([]),
+    q: scriptedModel([], { capabilities: { structuredOutput: true, contextTokens: 1_000 } }),
+  });
+  const known = (tag: boolean) => () => Promise.resolve({ agentAndStatus: true, waitingFor: true, tag });
+  const resolve = resolving(runtime({ registry, searchAttributes: known(true) }));
+  const start = { agent: 'warm', model: 'q/large', settings: { temperature: 0 }, tags: ['acme'] };
+  const snapshot = await resolve(start);
+  expect(snapshot).toMatchObject({
+    model: 'q/large',
+    settings: { temperature: 0, maxOutputTokens: 50 },
+    tags: ['acme'],
+    tagAttribute: true,
+  });
+  // What follows from the model follows from this one.
+  expect(snapshot.window?.maxTokens).toBeLessThan(1_000);
+  expect(await resolving(runtime({ registry, searchAttributes: known(false) }))(start)).not.toHaveProperty('tagAttribute');
+  const plain = await resolve({ agent: 'warm' });
+  expect(plain).toMatchObject({ model: 'p/m', settings: { temperature: 1, maxOutputTokens: 50 } });
+  for (const name of ['tags', 'tagAttribute']) expect(plain).not.toHaveProperty(name);
+});
+
+test.each<[Partial<ResolveAgentInput>, string, string]>([
+  [{ model: 'm' }, 'invalid_input', 'The run cannot start: agent "clerk": model "m" has no provider: write "provider/model"'],
+  [{ model: 'elsewhere/m' }, 'unknown_provider', 'No provider "elsewhere" for model "elsewhere/m" in this worker'],
+  [
+    { settings: { toolChoice: 'required' } },
+    'invalid_input',
+    'The run cannot start: agent "clerk": "settings.toolChoice" is "required", but the agent has no tools',
+  ],
+])('a start with %j that came past the client is refused by the worker', async (overrides, type, message) => {
+  await expect(resolving(runtime())({ agent: 'clerk', ...overrides })).rejects.toMatchObject({
+    type,
+    nonRetryable: true,
+    message: expect.stringContaining(message),
+  });
+});
+
+test('what the worker has beside its agents is in the snapshot: hooks, prices, and the attributes of the namespace', async () => {
+  const prices = { 'p/m': { input: 1, output: 2 } };
+  const resolve = resolving(
+    runtime({
+      authorize: () => ({ as: 'somebody' }),
+      notify: () => undefined,
+      prices,
+      searchAttributes: () => Promise.resolve({ agentAndStatus: true, waitingFor: true }),
+    }),
+  );
+  expect(await resolve({ agent: 'clerk' })).toMatchObject({
+    authorize: true,
+    notify: true,
+    prices,
+    searchAttributes: true,
+    waitingForAttribute: true,
+  });
+});
+
+test('a worker without any of them pins none of them', async () => {
+  const snapshot = await resolving(runtime())({ agent: 'clerk' });
+  expect(snapshot).toHaveProperty('searchAttributes', false);
+  for (const name of ['authorize', 'notify', 'prices', 'waitingForAttribute']) expect(snapshot).not.toHaveProperty(name);
+});
+
+test('a run whose limit in dollars could not hold is refused for good', async () => {
+  const resolve = resolving(runtime());
+  await expect(resolve({ agent: 'clerk', limits: { costUsd: 1 } })).rejects.toMatchObject({
+    type: 'invalid_agent',
+    nonRetryable: true,
+    message: expect.stringContaining('the price of model "p/m" is not known'),
+  });
+});
+
+test('deps with what looks like a secret are refused for good, with the path', async () => {
+  const resolve = resolving(runtime());
+  await expect(resolve({ agent: 'clerk', deps: { crm: { apiKey: 'v8-Kq2' } } })).rejects.toMatchObject({
+    type: 'invalid_input',
+    nonRetryable: true,
+    message: expect.stringMatching(/^The run cannot start: deps\.crm\.apiKey is a text under the name of a credential/),
+  });
+});

@@ -1,0 +1,122 @@
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { checkedActivity } from '../../../activities/attempts/checked-activity.ts';
+import { createActivities } from '../../../activities/index.ts';
+import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
+import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
+import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { defineAgent, defineTool } from '../../../src/index.ts';
+import { ACTIVITIES, type VerifyCallInput } from '../../../src/core/protocol.ts';
+import { activityWorld } from '../activity-world.ts';
+
+const VALUE = 'v8-Kq2-x91';
+
+const MARKER = '[secret "crm-token"]';
+
+async function usedVault(): Promise<SecretVault> {
+  const vault = new SecretVault(() => VALUE);
+  await vault.resolve('crm-token');
+  return vault;
+}
+
+/** What an activity that throws this fails with. */
+async function failureWith(vault: SecretVault, thrown: unknown): Promise<unknown> {
+  const activity = checkedActivity(vault, () => Promise.reject(thrown));
+  return activity(null).then(
+    () => 'nothing',
+    (error: unknown) => error,
+  );
+}
+
+test('a failure is without secrets in everything that Temporal keeps of it, and is tried again as before', async () => {
+  const thrown = ApplicationFailure.create({
+    message: `with ${VALUE}`,
+    type: 'model_rate_limited',
+    nextRetryDelay: 50,
+    details: [{ [VALUE]: VALUE }],
+    cause: new Error(`by ${VALUE}`, { cause: new Error(VALUE) }),
+  });
+  const failure = await failureWith(await usedVault(), thrown);
+  expect(inspect(failure, { depth: 9, showHidden: true })).not.toContain(VALUE);
+  expect(failure).toBeInstanceOf(ApplicationFailure);
+  expect(failure).toMatchObject({
+    message: 'with [secret "crm-token"]',
+    type: 'model_rate_limited',
+    nonRetryable: false,
+    nextRetryDelay: 50,
+    details: [{ '[secret "crm-token"]': '[secret "crm-token"]' }],
+    cause: { message: 'by [secret "crm-token"]', cause: { message: '[secret "crm-token"]' } },
+  });
+});
+
+test('what has no secret in it says what it said', async () => {
+  const clean = ApplicationFailure.create({ message: 'm', type: 'T', details: [1], cause: new Error('c') });
+  for (const vault of [await usedVault(), new SecretVault()]) {
+    for (const error of [new CancelledFailure('cancelled', [2]), clean]) {
+      expect(await failureWith(vault, error)).toEqual(error);
+      expect(await failureWith(vault, error)).toHaveProperty('stack', error.stack);
+    }
+  }
+});
+
+test('a secret is found before a text is cut, also where the cut goes through it', async () => {
+  const vault = await usedVault();
+  // Every place of the cut in the value, and some around it.
+  for (let before = BYTE_BUDGETS.errorMessage - 100; before < BYTE_BUDGETS.errorMessage; before += 3) {
+    const message = `${'x'.repeat(before)}${VALUE}${'y'.repeat(500)}`;
+    expect(inspect(await failureWith(vault, new LonghaulError('internal', message)), { maxStringLength: null })).not.toContain(
+      VALUE.slice(0, 5),
+    );
+  }
+});
+
+test('a cancellation that the server does not take is asked for again', async () => {
+  const world = activityWorld();
+  const request = createActivities(world.runtime)[ACTIVITIES.requestCancel] as (input: object) => Promise<unknown>;
+  await expect(world.run(request, { reason: 'enough' })).rejects.toMatchObject({ type: 'server_unreachable', nonRetryable: false });
+});
+
+test('the activities of a worker fail without secrets, whoever has thrown them', async () => {
+  const agent = defineAgent({
+    name: 'clerk',
+    model: 'scripted/m',
+    instructions: () => {
+      throw new Error(`cannot connect with ${VALUE}`);
+    },
+  });
+  const world = activityWorld({ agents: [agent], secrets: await usedVault() });
+  const resolve = createActivities(world.runtime)[ACTIVITIES.resolveAgent] as (input: object) => Promise<unknown>;
+  await expect(world.run(resolve, { agent: 'clerk' })).rejects.toMatchObject({
+    type: 'instructions_failed',
+    message: expect.stringContaining('cannot connect with [secret "crm-token"]'),
+  });
+});
+
+test.each([
+  ['gives', (value: string) => ({ happened: true, result: { [value]: value } }) as const, { output: { content: [{ [MARKER]: MARKER }] } }],
+  [
+    'throws',
+    (value: string) => {
+      throw new Error(`cannot ask with ${value}`);
+    },
+    { type: 'verification_failed', message: `cannot ask with ${MARKER}` },
+  ],
+])('what the "verify" of a tool %s is without the secrets that it has read', async (_, answer, expected) => {
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays',
+    parameters: z.object({}),
+    execute: () => 'paid',
+    effect: 'once',
+    verify: async (_key, { secret }) => answer(await secret('crm-token')),
+  });
+  const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [pay] });
+  const world = activityWorld({ agents: [agent], secrets: new SecretVault(() => VALUE) });
+  const verify = createActivities(world.runtime)[ACTIVITIES.verifyCall] as (input: VerifyCallInput) => Promise<unknown>;
+  const input: VerifyCallInput = { agentName: 'clerk', tool: 'pay', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0' };
+  const outcome = await world.run(verify, input).catch((error: unknown) => error);
+  expect(outcome).toMatchObject(expected);
+  expect(inspect(outcome, { depth: 9 })).not.toContain(VALUE);
+});

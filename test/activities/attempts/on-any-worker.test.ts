@@ -1,0 +1,120 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { describe, expect, test } from 'vitest';
+import { attempt } from '../../../activities/attempts/attempt.ts';
+import { MissingHere } from '../../../activities/attempts/missing-here.ts';
+import { onAnyWorker } from '../../../activities/attempts/on-any-worker.ts';
+import { attemptNumber, lastDetails } from '../../../activities/attempts/waiting-attempt.ts';
+import { withLacked, type WorkerWait } from '../../../src/core/domain/errors/worker-wait.ts';
+import { activityWorld, type World } from '../activity-world.ts';
+
+interface Attempt {
+  attempt: number;
+  /** Attempts before that workers could not make. */
+  lacked?: number;
+  details?: unknown;
+  /** Milliseconds from the scheduling of the activity to that of the attempt. */
+  elapsedMs?: number;
+  wait?: WorkerWait;
+}
+
+const WAIT: WorkerWait = { forMs: 60_000, attempts: 2 };
+
+function worldOf({ attempt: number, lacked = 0, details, elapsedMs = 0 }: Attempt): World {
+  const times = { scheduledTimestampMs: 1_000, currentAttemptScheduledTimestampMs: 1_000 + elapsedMs };
+  return activityWorld({ heartbeatDetails: withLacked(lacked, details), info: { attempt: number, ...times } });
+}
+
+/** What becomes of an attempt that does that. */
+async function attempted(
+  given: Attempt,
+  work: (world: World) => Promise<unknown>,
+): Promise<{ world: World; failure?: ApplicationFailure; output?: unknown }> {
+  const world = worldOf(given);
+  const activity = onAnyWorker(world.runtime, () => work(world));
+  const input = given.wait === undefined ? {} : { awaitsWorker: given.wait };
+  try {
+    return { world, output: await world.run(activity, input) };
+  } catch (failure) {
+    return { world, failure: failure as ApplicationFailure };
+  }
+}
+
+const lacks = (): Promise<never> =>
+  Promise.reject(new MissingHere('unknown_tool', 'No tool "b"', { kind: 'tool', name: 'b', known: ['a'] }));
+const throws = (): Promise<never> => Promise.reject(ApplicationFailure.retryable('down', 'tool_failed'));
+
+describe('a worker that lacks something', () => {
+  test('tells the run at once, which then knows what, where, at which attempt, and for how long to wait', async () => {
+    const { failure, world } = await attempted({ attempt: 2, details: 'half' }, lacks);
+    expect(failure).toMatchObject({ type: 'unknown_tool', nonRetryable: true });
+    const missing = { kind: 'tool', name: 'b', known: ['a'], worker: 'worker-1', forMs: 600_000, attempt: 2, details: 'half' };
+    expect(failure?.details).toEqual([{ 'longhaul:missing': missing }]);
+    expect(world.beats).toEqual([]);
+  });
+
+  test('leaves an activity that waits to the next worker, and counts itself', async () => {
+    const { failure, world } = await attempted({ attempt: 4, lacked: 2, details: 'half', wait: WAIT }, lacks);
+    expect(failure).toMatchObject({ type: 'unknown_tool', nonRetryable: false, nextRetryDelay: 1_000 });
+    expect(failure?.details).toMatchObject([
+      { 'longhaul:missing': { since: '1970-01-01T00:00:01.000Z', until: '1970-01-01T00:01:01.000Z' } },
+    ]);
+    expect(world.beats).toEqual([withLacked(3, 'half')]);
+  });
+
+  test('ends it once others have been waited for long enough', async () => {
+    const { failure } = await attempted({ attempt: 30, lacked: 29, elapsedMs: 56_000, wait: WAIT }, lacks);
+    expect(failure).toMatchObject({ type: 'unknown_tool', nonRetryable: true });
+    expect(failure?.details).toMatchObject([{ 'longhaul:missing': { gaveUp: true } }]);
+  });
+});
+
+describe('an activity that waits for a worker', () => {
+  test('counts only the attempts that were made', async () => {
+    const { output } = await attempted({ attempt: 9, lacked: 8, wait: WAIT }, () => Promise.resolve(attemptNumber()));
+    expect(output).toBe(1);
+  });
+
+  test('finds what the attempts before told, whether they were made before it waited or since', async () => {
+    const told = (): Promise<unknown> => Promise.resolve(lastDetails());
+    expect((await attempted({ attempt: 2, lacked: 1, details: 'now', wait: { ...WAIT, details: 'before' } }, told)).output).toBe('now');
+    expect((await attempted({ attempt: 2, lacked: 1, wait: { ...WAIT, details: 'before' } }, told)).output).toBe('before');
+  });
+
+  test('is tried again as often as it may, and fails for good at its last attempt', async () => {
+    expect((await attempted({ attempt: 4, lacked: 3, wait: WAIT }, throws)).failure).toMatchObject({ nonRetryable: false });
+    expect((await attempted({ attempt: 5, lacked: 3, wait: WAIT }, throws)).failure).toMatchObject({
+      type: 'tool_failed',
+      nonRetryable: true,
+    });
+  });
+
+  test('waits before the next one as for the attempts that were made alone', async () => {
+    const retryPolicy = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 60_000 };
+    const world = activityWorld({ heartbeatDetails: withLacked(20, undefined), info: { attempt: 21, retryPolicy } });
+    const failing = world.run(onAnyWorker(world.runtime, throws), { awaitsWorker: WAIT });
+    await expect(failing).rejects.toMatchObject({ type: 'tool_failed', nonRetryable: false, nextRetryDelay: 1_000 });
+  });
+
+  test('is never begun again after its last attempt was lost: for what happens once, after the first', async () => {
+    let begun = false;
+    const begin = (): Promise<void> => {
+      begun = true;
+      return Promise.resolve();
+    };
+    const { failure } = await attempted({ attempt: 3, lacked: 1, wait: { ...WAIT, attempts: 1 } }, begin);
+    expect(failure).toMatchObject({ type: 'AttemptsUsedUp', nonRetryable: true });
+    expect(begun).toBe(false);
+  });
+
+  test('is not begun either where nobody knows of an attempt whether it was made', async () => {
+    const { failure } = await attempted({ attempt: 2, wait: { ...WAIT, attempts: 1 } }, () => Promise.resolve('acted'));
+    expect(failure).toMatchObject({ type: 'AttemptsUsedUp' });
+  });
+
+  test('keeps the count in every heartbeat', async () => {
+    const { world } = await attempted({ attempt: 3, lacked: 2, wait: WAIT }, ({ runtime }) =>
+      attempt(runtime.aborts, { heartbeatMs: 60_000 }, async (own) => own.beat('half')),
+    );
+    expect(world.beats).toEqual([withLacked(2, 'half')]);
+  });
+});

@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const PROGRAM = fileURLToPath(new URL('../fixtures/stray-rejection.ts', import.meta.url));
+
+/** Runs the program in a process of its own: Vitest has a listener of its own. */
+function run(...args: string[]): Promise<{ code: number; lines: string[]; stderr: string }> {
+  return new Promise((resolve) => {
+    const done = execFile(process.execPath, [...args.filter((arg) => arg.startsWith('--')), PROGRAM, ...args], (_, stdout, stderr) =>
+      resolve({ code: done.exitCode ?? -1, lines: stdout.trim().split('\n'), stderr }),
+    );
+  });
+}
+
+test('a rejection that a tool forgets is logged with the tool and the run, and its process goes on', async () => {
+  const { code, lines, stderr } = await run();
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const message = 'A promise of "careless" was rejected, and nobody handled that: await it, or add a catch';
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    output: { content: ['done'] },
+    logged: [
+      { level: 'ERROR', message, error: 'ApplicationFailure: forgotten', runId: 'run-1' },
+      { level: 'ERROR', message, error: 'ApplicationFailure: forgotten, and late', runId: 'run-1' },
+    ],
+  });
+  // Nobody listens once no worker runs.
+  expect(lines[1]).toBe('0');
+});
+
+test('a rejection of anything else ends the process, as it does without a worker', async () => {
+  const { code, stderr } = await run('outside');
+  expect(code).toBe(1);
+  expect(stderr).toContain('Error: not of a tool');
+});
+
+test('where Node was told what to do with rejections, it does that', async () => {
+  const { code, stderr } = await run('--unhandled-rejections=strict');
+  expect(code).toBe(1);
+  expect(stderr).toContain('Error: forgotten');
+});

@@ -1,0 +1,110 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { archiveEventsActivity } from '../../../activities/hooks/archive-events.ts';
+import type { ArchiveBatch, ArchiveSink } from '../../../src/archive/archive-sink.ts';
+import { QUERIES } from '../../../src/core/protocol.ts';
+import { activityWorld, EXECUTION, type World, type WorldOptions } from '../activity-world.ts';
+
+beforeEach(() => vi.useFakeTimers({ now: 1_700_000_000_000 }));
+afterEach(() => vi.useRealTimers());
+
+const event = { id: 'e0', executionId: 'run-1', timestamp: 1, author: 'user', content: [] };
+const answers = {
+  [QUERIES.context]: { events: [event], firstOffset: 0, from: 0, total: 1 },
+  [QUERIES.steps]: { firstIndex: 0, from: 0, steps: [], total: 0 },
+};
+
+function sink(append: (batch: ArchiveBatch) => Promise<void>): ArchiveSink {
+  return { append, read: async function* () {}, deleteRun: () => Promise.resolve() };
+}
+
+function worldWith(append: (batch: ArchiveBatch) => Promise<void>, more: WorldOptions = {}): World {
+  return activityWorld({ answers, archive: sink(append), heartbeatMs: 600_000, ...more });
+}
+
+function archive(world: World): Promise<void> {
+  return world.run(archiveEventsActivity(world.runtime), { from: 0, through: 1 });
+}
+
+const hangs = (): Promise<void> => new Promise(() => undefined);
+const gone = (): Promise<void> => Promise.reject(new Error('the bucket is gone'));
+
+/** Attempts of an archive, as a server makes them, until one gives up; each takes so long. Gives the waits, and how it ended. */
+async function attempts(
+  takesMs: number,
+  fails: () => Promise<void> = gone,
+): Promise<{ waits: number[]; last: ApplicationFailure; ms: number }> {
+  const waits: number[] = [];
+  const began = Date.now();
+  let heartbeatDetails: unknown;
+  for (let attempt = 1; ; attempt += 1) {
+    const world = worldWith(fails, { heartbeatDetails, info: { attempt } });
+    const ended = archive(world).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(takesMs);
+    const failure = (await ended) as ApplicationFailure;
+    if (failure.nonRetryable) return { waits, last: failure, ms: Date.now() - began };
+    heartbeatDetails = world.beats.at(-1);
+    const wait = Number(failure.nextRetryDelay);
+    waits.push(wait);
+    await vi.advanceTimersByTimeAsync(wait);
+  }
+}
+
+test('an archive that fails is tried again after a second, after two and so on, and given up before its five minutes are over', async () => {
+  const { waits, last, ms } = await attempts(0);
+  expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+  expect(ms).toBeLessThanOrEqual(300_000);
+  expect(last).toMatchObject({ type: 'archive_failed', message: 'the bucket is gone (given up after 10 attempts in 243.0 s)' });
+});
+
+test('an archive that never answers is given up after a minute of each attempt, and in all no later', async () => {
+  const { waits, last } = await attempts(60_000, hangs);
+  expect(waits).toHaveLength(4);
+  expect(last.message).toBe('it took more than 60 s (given up after 5 attempts in 315.0 s)');
+});
+
+test('the time is counted from the first attempt: a worker that takes over much later tries once', async () => {
+  const failure = archive(worldWith(gone, { heartbeatDetails: { begun: Date.now() - 3_600_000 }, info: { attempt: 3 } }));
+  await expect(failure).rejects.toMatchObject({ nonRetryable: true, message: expect.stringContaining('after 3 attempts') as string });
+  await expect(
+    archive(worldWith(() => Promise.resolve(), { heartbeatDetails: { begun: 0 }, info: { attempt: 3 } })),
+  ).resolves.toBeUndefined();
+});
+
+test('an archive that says when it is to be asked again is asked then, and never beyond its time', async () => {
+  const busy = (retryAfterMs: number) => () => Promise.reject(Object.assign(new Error('busy'), { retryAfterMs }));
+  await expect(archive(worldWith(busy(5_000)))).rejects.toMatchObject({ nonRetryable: false, nextRetryDelay: 5_000 });
+  await expect(archive(worldWith(busy(500_000)))).rejects.toMatchObject({ nonRetryable: true });
+});
+
+test('an archive that says it is useless to ask again is not, and a time-out of its own is a failure like others', async () => {
+  const refuses = (): Promise<void> => Promise.reject(ApplicationFailure.nonRetryable('no such bucket'));
+  await expect(archive(worldWith(refuses))).rejects.toMatchObject({
+    nonRetryable: true,
+    message: expect.stringContaining('no such bucket') as string,
+  });
+  const aborts = (): Promise<void> => Promise.reject(new DOMException('no answer', 'AbortError'));
+  await expect(archive(worldWith(aborts))).rejects.toMatchObject({ type: 'archive_failed', message: 'no answer', nonRetryable: false });
+});
+
+test('a worker without the archive leaves it to another one, for as long', async () => {
+  const world = activityWorld({ answers });
+  await expect(archive(world)).rejects.toMatchObject({ type: 'archive_failed', nonRetryable: false, nextRetryDelay: 1_000 });
+});
+
+test('a run that is cancelled does not abort what is being archived; a worker that shuts down hands it on', async () => {
+  const written = Promise.withResolvers<void>();
+  const world = worldWith(() => written.promise);
+  const archived = archive(world);
+  await vi.advanceTimersByTimeAsync(1);
+  world.runtime.aborts.abort(EXECUTION);
+  await vi.advanceTimersByTimeAsync(1);
+  written.resolve();
+  await expect(archived).resolves.toBeUndefined();
+
+  const closing = worldWith(hangs);
+  const ended = archive(closing).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(1);
+  closing.shutDown();
+  expect(await ended).toMatchObject({ name: 'CancelledFailure' });
+});

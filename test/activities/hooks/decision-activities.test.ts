@@ -1,0 +1,214 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { authorizeDecisionActivity } from '../../../activities/hooks/authorize-decision.ts';
+import { notifyWaitingActivity } from '../../../activities/hooks/notify-waiting.ts';
+import type { AuthorizeAnswer, DecisionToAuthorize, WaitingNotice } from '../../../src/define/decision-hooks.ts';
+import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals/approval.ts';
+import type { Folded } from '../../../src/core/domain/record/window.ts';
+import { type AuthorizeDecisionInput, type NotifyWaitingInput, QUERIES } from '../../../src/core/protocol.ts';
+import { activityWorld, EXECUTION } from '../activity-world.ts';
+
+afterEach(() => vi.useRealTimers());
+
+const decision: DecidedCall = {
+  id: 'd1',
+  type: 'approve',
+  callId: 'c1',
+  toolName: 'pay',
+  digest: 'digest',
+  by: 'ann',
+  source: 'update',
+  at: '2026-01-01T00:00:00.000Z',
+};
+
+/** The call, and what the run has recorded since it began to wait. */
+const events: Folded[] = [
+  { id: 'e0', author: 'user', content: [{ type: 'message', role: 'user', content: 'Q' }] },
+  {
+    id: 'e1',
+    author: 'clerk',
+    content: [
+      { type: 'message', role: 'assistant', content: 'I pay' },
+      { type: 'tool_call', toolCallId: 'c1', name: 'pay', arguments: { amount: 5 } },
+    ],
+  },
+  { id: 'e2', author: 'user', content: [] },
+];
+
+const place = { at: [1, 1] as [number, number], eventId: 'e1' };
+const answers = { [QUERIES.data]: { deps: { user: 'u1' }, state: {} } };
+
+/** What a hook makes of a decision, and what it was called with. */
+async function authorize(answer: () => AuthorizeAnswer, input: Partial<AuthorizeDecisionInput> = {}, more: Record<string, unknown> = {}) {
+  const calls: { decision: DecisionToAuthorize; context: unknown }[] = [];
+  const pool = {};
+  const world = activityWorld({
+    events,
+    answers: { ...answers, ...more },
+    resources: { pool },
+    authorize: (asked, { signal: _, ...context }) => {
+      calls.push({ decision: asked, context });
+      return answer();
+    },
+  });
+  const output = await world.run(authorizeDecisionActivity(world.runtime), { agentName: 'clerk', decision, ...place, ...input });
+  return { output, world, ...calls[0] };
+}
+
+test('the hook sees the decision with the arguments of the call, and its answer is the verified identity', async () => {
+  const asked = await authorize(() => ({ as: 'ann@example.org' }), { arguments: { amount: 3 } });
+  expect(asked.output).toEqual({ type: 'authorized', as: 'ann@example.org' });
+  expect(asked.decision).toEqual({
+    id: 'd1',
+    type: 'approve',
+    callId: 'c1',
+    toolName: 'pay',
+    arguments: { amount: 5 },
+    editedArguments: { amount: 3 },
+    by: 'ann',
+    source: 'update',
+  });
+  expect(asked.context).toEqual({ deps: { user: 'u1' }, resources: { pool: {} }, runId: 'run-1', agent: 'clerk' });
+});
+
+test('content that is too large for the input is asked of the run by the id of the decision', async () => {
+  const content = { note: 'x'.repeat(5_000) };
+  const input = { decision: { ...decision, type: 'respond' as const }, contentByReference: true as const };
+  const asked = await authorize(() => ({ as: 'ann' }), input, { [QUERIES.decision]: { content } });
+  expect(asked.decision).toMatchObject({ type: 'respond', content });
+  expect(asked.world.asked).toContainEqual([QUERIES.decision, { id: 'd1' }]);
+});
+
+test('a limit has no arguments of a call', async () => {
+  const world = activityWorld({
+    answers,
+    authorize: ({ arguments: args, editedArguments }) => ({ as: JSON.stringify([args, editedArguments]) }),
+  });
+  const input = { agentName: 'clerk', decision: { ...decision, toolName: 'raise_limits' }, arguments: { maxIterations: 9 } };
+  expect(await world.run(authorizeDecisionActivity(world.runtime), input)).toEqual({ type: 'authorized', as: '[{},{"maxIterations":9}]' });
+});
+
+const throws = (): never => {
+  throw new Error('not you');
+};
+
+test.each<[string, () => AuthorizeAnswer, RegExp]>([
+  ['a refusal', () => ({ refuse: 'not you' }), /^not you$/],
+  ['an error', throws, /^not you$/],
+  ['nothing', () => JSON.parse('null') as AuthorizeAnswer, /neither/],
+  ['an identity without a name', () => ({ as: '' }), /neither/],
+])('%s of the hook refuses, with the reason', async (_, answer, reason) => {
+  expect((await authorize(answer)).output).toEqual({ type: 'refused', reason: expect.stringMatching(reason) as string });
+});
+
+test('what keeps the hook from being asked is tried again: on another worker where this one has none, or where the run does not answer', async () => {
+  const input: AuthorizeDecisionInput = { agentName: 'clerk', decision, ...place };
+  const without = activityWorld({ events, answers });
+  const silent = activityWorld({ events, authorize: () => ({ as: 'ann' }) });
+  await expect(without.run(authorizeDecisionActivity(without.runtime), input)).rejects.toMatchObject({
+    type: 'authorization_failed',
+    details: [{ 'longhaul:missing': { kind: 'hook', name: 'authorize' } }],
+  });
+  const failed = silent.run(authorizeDecisionActivity(silent.runtime), input);
+  await expect(failed).rejects.toMatchObject({ type: 'transcript_unavailable', nonRetryable: false });
+});
+
+test('a hook that waits is aborted with the run, which is no refusal', async () => {
+  const begun = Promise.withResolvers<void>();
+  const world = activityWorld({
+    events,
+    answers,
+    authorize: (_, { signal }) => {
+      begun.resolve();
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('given up'))));
+    },
+  });
+  const output = world.run(authorizeDecisionActivity(world.runtime), { agentName: 'clerk', decision, ...place });
+  await begun.promise;
+  world.runtime.aborts.abort(EXECUTION);
+  await expect(output).rejects.toMatchObject({ name: 'AbortError' });
+});
+
+const waiting: PendingApproval = {
+  kind: 'tool',
+  callId: 'c1',
+  toolName: 'pay',
+  digest: 'digest',
+  key: 'e1/1',
+  step: 1,
+  requestedAt: 0,
+  deadlineAt: 86_400_000,
+  onDeadline: 'deny',
+  reason: 'much',
+};
+
+const notice: NotifyWaitingInput = { agentName: 'clerk', notificationId: 'run-1/e1/1', waiting, ...place };
+
+test('who is told that something waits gets a stable id, the arguments, and what a decision has to say', async () => {
+  const told: WaitingNotice[] = [];
+  const world = activityWorld({ events, answers, notify: (one) => void told.push(one) });
+  await world.run(notifyWaitingActivity(world.runtime), notice);
+  expect(told).toEqual([
+    {
+      id: 'run-1/e1/1',
+      runId: 'run-1',
+      agentName: 'clerk',
+      kind: 'tool',
+      callId: 'c1',
+      toolName: 'pay',
+      arguments: { amount: 5 },
+      digest: 'digest',
+      deadline: '1970-01-02T00:00:00.000Z',
+      onDeadline: 'deny',
+      reason: 'much',
+    },
+  ]);
+});
+
+test('a limit that waits is told with what an approval would set', async () => {
+  const told: WaitingNotice[] = [];
+  const world = activityWorld({ answers, notify: (one) => void told.push(one) });
+  const { at: _, eventId: __, ...input } = notice;
+  await world.run(notifyWaitingActivity(world.runtime), {
+    ...input,
+    waiting: { ...waiting, kind: 'limit', proposal: { maxIterations: 20 } },
+  });
+  expect(told).toMatchObject([{ kind: 'limit', arguments: { maxIterations: 20 } }]);
+});
+
+test('a notification that fails is tried again', async () => {
+  const world = activityWorld({ events, answers, notify: throws });
+  const failure = { type: 'notification_failed', message: 'not you', nonRetryable: false };
+  await expect(world.run(notifyWaitingActivity(world.runtime), notice)).rejects.toMatchObject(failure);
+});
+
+test('a notification that hangs is given up, even where the hook minds no signal: after its time, and with its worker', async () => {
+  vi.useFakeTimers();
+  const hangs = (): Promise<void> => new Promise(() => undefined);
+  const slow = activityWorld({ events, answers, notify: hangs });
+  const failed = slow.run(notifyWaitingActivity(slow.runtime), notice).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(50_000);
+  expect(await failed).toMatchObject({
+    type: 'notification_failed',
+    message: 'it took more than 50 s',
+    nonRetryable: false,
+  });
+  const closing = activityWorld({ events, answers, notify: hangs });
+  const ended = closing.run(notifyWaitingActivity(closing.runtime), notice).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(1);
+  closing.shutDown();
+  expect(await ended).toMatchObject({ name: 'CancelledFailure' });
+});
+
+test('a further attempt tells only of what still waits', async () => {
+  const told: string[] = [];
+  const view = (...keys: string[]): object => ({ pending: keys.map((key) => ({ key })), total: keys.length });
+  const again = async (page: object): Promise<void> => {
+    const asked = { ...answers, [QUERIES.approvals]: page };
+    const world = activityWorld({ events, answers: asked, info: { attempt: 2 }, notify: ({ id }) => void told.push(id) });
+    await world.run(notifyWaitingActivity(world.runtime), notice);
+  };
+  await again(view('a/0', 'b/0'));
+  expect(told).toEqual([]);
+  await again(view('a/0', 'e1/1'));
+  expect(told).toEqual(['run-1/e1/1']);
+});

@@ -1,0 +1,201 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
+import { onAnyWorker } from '../../../activities/attempts/on-any-worker.ts';
+import type { ApprovalPredicate } from '../../../src/define/options/approval-options.ts';
+import type { AnyAgent } from '../../../src/define/agent-definition.ts';
+import type { RunContext } from '../../../src/define/run-context.ts';
+import { defineAgent, defineTool } from '../../../src/index.ts';
+import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
+import { QUERIES } from '../../../src/core/protocol.ts';
+import { callTool, say, scriptedModel, type ScriptedReply, together } from '../../../src/testing/index.ts';
+import { snapshotOf } from '../../fakes/snapshot.ts';
+import { activityWorld, type World } from '../activity-world.ts';
+
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays',
+  parameters: z.object({ amount: z.number() }),
+  approval: 'always',
+  execute: () => 'paid',
+});
+
+const look = defineTool({ name: 'look', description: 'Looks', parameters: z.object({}), execute: () => 'seen' });
+
+type Mail = { to: string };
+
+/** A tool whose calls ask the predicate. Its addresses are in lower case once they are parsed. */
+function mailThat(approval: ApprovalPredicate<Mail, { limit: number }>): AnyAgent {
+  const parameters = z.object({
+    to: z
+      .string()
+      .toLowerCase()
+      .refine((to) => to.includes('@')),
+  });
+  const mail = defineTool({
+    name: 'mail',
+    description: 'Mails',
+    parameters,
+    approval,
+    execute: (_, __: RunContext<{ limit: number }>) => 'sent',
+  });
+  return defineAgent({
+    name: 'clerk',
+    model: 'scripted/m',
+    deps: z.object({ limit: z.number().default(9) }),
+    tools: [mail, pay, look],
+  });
+}
+
+interface Response {
+  response: RecordedResponse;
+  world: World;
+}
+
+/** What the activity records of a reply; `pinned` is the agent as the run began with it, where the worker's is another. */
+async function respond(agent: AnyAgent, reply: ScriptedReply, options: { pinned?: AnyAgent; final?: true } = {}): Promise<Response> {
+  const { pinned = agent, final } = options;
+  const data = { deps: {}, state: { seen: true } };
+  const world = activityWorld({ agents: [agent], model: scriptedModel([reply]), answers: { [QUERIES.data]: data } });
+  const snapshot = snapshotOf(pinned);
+  world.runtime.snapshots.add(snapshot);
+  const input = { agent: snapshot.digest, through: 1, lastEventId: 'e0', ...(final ? { final } : {}) };
+  const output = await world.run(callModelActivity(world.runtime), input);
+  if (output.type !== 'response') throw new Error('the call was aborted');
+  return { response: output.response, world };
+}
+
+const never = mailThat(() => false);
+
+test('calls of a tool that always asks get a digest of name and arguments, and others no entry', async () => {
+  const calls = together(callTool('pay', { amount: 1 }, 'a'), callTool('pay', { amount: 1 }, 'b'), callTool('pay', { amount: 2 }, 'c'));
+  const { response, world } = await respond(never, together(calls, callTool('look', {}, 'd')));
+  const { a, b, c, ...others } = response.approvals ?? {};
+  expect(a).toEqual({ digest: expect.stringMatching(/^[\w-]{22}$/) as string });
+  expect(b).toEqual(a);
+  expect(c?.digest).not.toBe(a?.digest);
+  expect(others).toEqual({});
+  expect(world.asked.map(([query]) => query)).not.toContain(QUERIES.data);
+});
+
+test('a response without such calls records nothing about approvals', async () => {
+  expect((await respond(never, say('done'))).response).not.toHaveProperty('approvals');
+  expect((await respond(never, callTool('look'))).response).not.toHaveProperty('approvals');
+});
+
+test('a call id that is a name of every object is an id like any other', async () => {
+  const { response } = await respond(never, together(callTool('pay', { amount: 1 }, '__proto__'), callTool('look', {}, 'constructor')));
+  expect(Object.keys(response.approvals ?? {})).toEqual(['__proto__']);
+});
+
+test('a call that must not run needs no decision', async () => {
+  const { response } = await respond(never, callTool('pay', { amount: 'much' }, 'a'));
+  expect(response.problems).toHaveProperty('a');
+  expect(response).not.toHaveProperty('approvals');
+});
+
+test('the final attempt runs no tools, so that nobody is asked', async () => {
+  expect((await respond(never, callTool('pay', { amount: 1 }), { final: true })).response).not.toHaveProperty('approvals');
+});
+
+test('a predicate sees the parsed arguments, the deps with their defaults, and the state; deps are read once for all calls', async () => {
+  const seen: unknown[] = [];
+  const agent = mailThat((args, { deps, state, agent: name, runId, callId }) => {
+    seen.push({ args, deps, state, agent: name, runId, callId });
+    return args.to.startsWith('a') && { reason: 'a stranger', deadline: '1h', onDeadline: 'approve' };
+  });
+  const { response, world } = await respond(agent, together(callTool('mail', { to: 'A@x' }, 'a'), callTool('mail', { to: 'b@x' }, 'b')));
+  const common = { deps: { limit: 9 }, state: { seen: true }, agent: 'clerk', runId: 'run-1' };
+  expect(seen).toEqual([
+    { ...common, args: { to: 'a@x' }, callId: 'a' },
+    { ...common, args: { to: 'b@x' }, callId: 'b' },
+  ]);
+  expect(response.approvals).toEqual({
+    a: { digest: expect.any(String) as string, reason: 'a stranger', deadlineMs: 3_600_000, onDeadline: 'approve' },
+  });
+  expect(world.asked.filter(([query]) => query === QUERIES.data)).toHaveLength(1);
+});
+
+const strange: ApprovalPredicate<Mail, { limit: number }> = () => JSON.parse('"perhaps"');
+
+test.each([
+  ['throws', mailThat(() => expect.fail('no idea')), { to: 'a@x' }, /could not be told: no idea/],
+  ['says what is no answer', mailThat(strange), { to: 'a@x' }, /could not be told: .*"perhaps"/],
+  ['is given arguments that its schema refuses', never, { to: 'nobody' }, /arguments do not fit/],
+])('a call whose predicate %s needs a decision', async (_, agent, args, reason) => {
+  const { response } = await respond(agent, callTool('mail', args, 'a'));
+  expect(response.approvals).toEqual({ a: { digest: expect.any(String) as string, reason: expect.stringMatching(reason) as string } });
+});
+
+test('a run goes to another worker before it pays, where this one lacks a tool whose predicate it has', async () => {
+  const other = defineAgent({ name: 'clerk', model: 'scripted/m' });
+  await expect(respond(other, callTool('mail', { to: 'a@x' }, 'a'), { pinned: never })).rejects.toMatchObject({ type: 'unknown_tool' });
+});
+
+test('a call whose predicate no worker has had in time needs a decision, and the run does not wait for it again', async () => {
+  const other = defineAgent({ name: 'clerk', model: 'scripted/m' });
+  const model = scriptedModel([callTool('mail', { to: 'a@x' }, 'a')], { repeatLast: true });
+  const world = activityWorld({ agents: [other], model, info: { scheduledTimestampMs: 0, currentAttemptScheduledTimestampMs: 5_000 } });
+  const snapshot = snapshotOf(never);
+  world.runtime.snapshots.add(snapshot);
+  const callModel = onAnyWorker(world.runtime, callModelActivity(world.runtime));
+  const input = { agent: snapshot.digest, through: 1, lastEventId: 'e0' };
+  const needsOne = { response: { approvals: { a: { reason: expect.stringContaining('does not have') as string } } } };
+  expect(await world.run(callModel, { ...input, awaitsWorker: { forMs: 5_000, attempts: 8 } })).toMatchObject(needsOne);
+  expect(await world.run(callModel, input)).toMatchObject(needsOne);
+});
+
+test('a predicate that a later build has taken away needs no other worker: the call needs a decision', async () => {
+  const plain = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [{ ...pay, name: 'mail' }] });
+  const { response } = await respond(plain, callTool('mail', { to: 'a@x' }, 'a'), { pinned: never });
+  expect(response.approvals?.['a']?.reason).toContain('does not have');
+});
+
+test('a tool that asks nothing any more on this worker still asks in a run that began when it did', async () => {
+  const other = defineAgent({
+    name: 'clerk',
+    model: 'scripted/m',
+    tools: [
+      { ...pay, approval: { when: () => false } },
+      { ...pay, name: 'mail' },
+    ],
+  });
+  const { response } = await respond(other, callTool('pay', { amount: 1 }, 'a'), { pinned: never });
+  expect(Object.keys(response.approvals ?? {})).toEqual(['a']);
+});
+
+test('a run that does not answer about its deps costs no second model call: its call needs a decision', async () => {
+  const model = scriptedModel([callTool('mail', { to: 'a@x' }, 'a')]);
+  const world = activityWorld({ agents: [never], model });
+  const snapshot = snapshotOf(never);
+  world.runtime.snapshots.add(snapshot);
+  const output = await world.run(callModelActivity(world.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
+  expect(output).toMatchObject({ response: { approvals: { a: { reason: expect.stringContaining('could not be told') as string } } } });
+});
+
+test('a predicate that never answers is not waited for once the run is cancelled: the answer of the model is kept', async () => {
+  const asked = Promise.withResolvers<void>();
+  const agent = mailThat(() => {
+    asked.resolve();
+    return new Promise(() => undefined);
+  });
+  const world = activityWorld({
+    agents: [agent],
+    model: scriptedModel([callTool('mail', { to: 'a@x' }, 'a')]),
+    answers: { [QUERIES.data]: { deps: {}, state: {} } },
+  });
+  const snapshot = snapshotOf(agent);
+  world.runtime.snapshots.add(snapshot);
+  const output = world.run(callModelActivity(world.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
+  await asked.promise;
+  world.cancel();
+  expect(await output).toMatchObject({ type: 'response', response: { content: [{ toolCallId: 'a' }], approvals: { a: {} } } });
+});
+
+test('a long reason is cut', async () => {
+  const { response } = await respond(
+    mailThat(() => ({ reason: 'x'.repeat(100_000) })),
+    callTool('mail', { to: 'a@x' }, 'a'),
+  );
+  expect(response.approvals?.['a']?.reason?.length).toBeLessThan(600);
+});

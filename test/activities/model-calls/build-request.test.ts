@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { buildRequest } from '../../../activities/model-calls/build-request.ts';
+import { defineAgent, defineTool } from '../../../src/index.ts';
+import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
+import { snapshotOf } from '../../fakes/snapshot.ts';
+
+const noop = defineTool({ name: 'noop', description: 'Does nothing', parameters: z.object({}), execute: () => 'done' });
+const conversation: ConversationEvent[] = [{ author: 'user', content: [{ type: 'message', role: 'user', content: 'Q' }] }];
+
+test('the model is what follows the first slash only', () => {
+  const agent = defineAgent({ name: 'a', model: 'gateway/meta/llama-3' });
+  expect(buildRequest(snapshotOf(agent), conversation, false).model).toBe('meta/llama-3');
+});
+
+test('tools are offered with tool choice auto, and nothing is said about tools where there are none', () => {
+  expect(
+    buildRequest(snapshotOf(defineAgent({ name: 'a', model: 'p/m', instructions: 'I', tools: [noop] })), conversation, false),
+  ).toMatchObject({
+    instructions: ['I'],
+    tools: [{ name: 'noop' }],
+    settings: { toolChoice: 'auto' },
+  });
+  const bare = buildRequest(snapshotOf(defineAgent({ name: 'a', model: 'p/m' })), conversation, false);
+  expect(bare.tools).toEqual([]);
+  expect(bare.settings).not.toHaveProperty('toolChoice');
+});
+
+test('the final attempt offers no tools, is told so, and is as steady as can be', () => {
+  const agent = defineAgent({ name: 'a', model: 'p/m', tools: [noop], settings: { temperature: 1 } });
+  const request = buildRequest(snapshotOf(agent), conversation, true);
+  expect(request).toMatchObject({ tools: [], settings: { temperature: 0 } });
+  expect(request.conversation).toHaveLength(2);
+  expect(request.conversation[1]?.content[0]).toMatchObject({ role: 'user', content: expect.stringContaining('final answer') });
+});
+
+test('a call that nobody has answered is answered as interrupted, before whatever follows', () => {
+  const asked: ConversationEvent = { author: 'a', content: [{ type: 'tool_call', toolCallId: 'c1', name: 'noop', arguments: {} }] };
+  const agent = defineAgent({ name: 'a', model: 'p/m', tools: [noop] });
+  const interrupted = expect.objectContaining({ type: 'tool_result', toolCallId: 'c1', status: 'error' });
+  const { conversation: sent } = buildRequest(snapshotOf(agent), [...conversation, asked, ...conversation], true);
+  expect(sent.map(({ content }) => content[0])).toEqual([
+    conversation[0]?.content[0],
+    asked.content[0],
+    interrupted,
+    conversation[0]?.content[0],
+    expect.objectContaining({ role: 'user' }),
+  ]);
+});
+
+test('a structured answer is enforced by a provider that can, and comes through a required tool from one that cannot', () => {
+  interface Tree {
+    name: string;
+    children: Tree[];
+  }
+  const tree: z.ZodType<Tree> = z.object({
+    name: z.string(),
+    get children() {
+      return z.array(tree);
+    },
+  });
+  const agent = defineAgent({ name: 'a', model: 'p/m', output: tree });
+  expect(buildRequest(snapshotOf(agent), conversation, false)).toMatchObject({ tools: [], output: { name: 'answer' } });
+
+  const asTool = buildRequest(snapshotOf(agent, { structuredOutput: false }), conversation, false);
+  expect(asTool).not.toHaveProperty('output');
+  expect(asTool).toMatchObject({ tools: [{ name: 'final_answer' }], settings: { toolChoice: 'required' } });
+  // The schema has moved below `output`, and what refers to its root has followed.
+  const references = [...JSON.stringify(asTool.tools).matchAll(/"\$ref":"([^"]*)"/g)].map(([, reference]) => reference);
+  expect(references.length).toBeGreaterThan(0);
+  for (const reference of references) expect(reference).toMatch(/^#\/properties\/output/);
+});
+
+test('equal agents have equal digests, and any difference makes another', () => {
+  const options = { name: 'a', model: 'p/m' as const, tools: [noop] };
+  const digest = snapshotOf(defineAgent(options)).digest;
+  expect(snapshotOf(defineAgent({ ...options })).digest).toBe(digest);
+  expect(snapshotOf(defineAgent({ ...options, maxIterations: 11 })).digest).not.toBe(digest);
+});

@@ -1,0 +1,152 @@
+import { expect, test, vi } from 'vitest';
+import { type FetchTranscript, TranscriptCache } from '../../../activities/run-queries/transcript.ts';
+import type { ToolResult } from '../../../src/core/domain/content/content.ts';
+import { emptyWindow, extendWindow, type Folded, type Window } from '../../../src/core/domain/record/window.ts';
+
+function event(id: string, text = id): Folded {
+  return { id, author: 'a', content: [{ type: 'message', role: 'assistant', content: text }] };
+}
+
+const toolResult: ToolResult = { type: 'tool_result', toolCallId: 'c1', name: 't', status: 'success', content: ['R'] };
+
+const run = { chain: 'run', execution: 'run@1' };
+
+function folded(events: Folded[]): Window {
+  return events.reduce(extendWindow, emptyWindow());
+}
+
+/** A run that answers from `events`, the way its transcript query does. */
+function runOf(events: Folded[], carried = 0) {
+  return vi.fn<FetchTranscript>(({ known, from }) => {
+    const window = folded(events);
+    const { through, lastEventId } = window;
+    const since = known.find((one) => one.through >= Math.max(1, carried) && events[one.through - 1]?.id === one.lastEventId)?.through;
+    if (since === undefined) {
+      return Promise.resolve({
+        type: 'window',
+        through,
+        lastEventId,
+        from,
+        total: window.events.length,
+        events: window.events.slice(from),
+      });
+    }
+    const missing = events.slice(since);
+    return Promise.resolve({ type: 'events', since, through, lastEventId, from, total: missing.length, events: missing.slice(from) });
+  });
+}
+
+test('a conversation that this process knows is not asked for', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  const fetch = runOf([event('e0')]);
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, fetch);
+  cache.addResponse(run, 1, event('e1'));
+  cache.addResult(run, 'r1', 'e1', toolResult);
+  const { events } = await cache.load(run, { through: 3, lastEventId: 'e2', results: ['r1'] }, fetch);
+  expect(events.map(({ id }) => id)).toEqual(['e0', 'e1', 'e2']);
+  expect(events[2]?.content).toEqual([toolResult]);
+  expect(fetch).toHaveBeenCalledTimes(1);
+});
+
+test('a result is remembered in the execution after the one that it was asked for in', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  const fetch = runOf([event('e0'), event('e1')]);
+  await cache.load(run, { through: 2, lastEventId: 'e1' }, fetch);
+  const next = { ...run, execution: 'run@2' };
+  cache.addResult(next, 'r1', 'e1', toolResult);
+  cache.addResult(next, 'r2', 'e1', toolResult);
+  await cache.load(next, { through: 3, lastEventId: 'e2', results: ['r1', 'r2'] }, fetch);
+  expect(fetch).toHaveBeenCalledTimes(1);
+});
+
+test('results that nobody has asked about yet count, however small each is', async () => {
+  const cache = new TranscriptCache(100_000);
+  const fetch = runOf([event('e0')]);
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, fetch);
+  for (let call = 0; call < 20; call += 1) cache.addResult(run, `r${call}`, 'e0', { ...toolResult, content: ['x'.repeat(10_000)] });
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, fetch);
+  expect(fetch).toHaveBeenCalledTimes(2);
+});
+
+test('only what is missing is asked for', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  const all = [event('e0'), event('e1'), event('e2')];
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf(all.slice(0, 1)));
+  const fetch = runOf(all);
+  expect(await cache.load(run, { through: 3, lastEventId: 'e2' }, fetch)).toEqual(folded(all));
+  expect(fetch.mock.calls).toEqual([[{ known: expect.arrayContaining([{ through: 1, lastEventId: 'e0' }]), from: 0 }]]);
+  expect(await fetch.mock.results[0]?.value).toMatchObject({ type: 'events', events: all.slice(1) });
+});
+
+test('a response that the workflow did not record is dropped: another attempt was', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('e0')]));
+  cache.addResponse(run, 1, event('lost'));
+  const recorded = [event('e0'), event('e1'), event('e2')];
+  expect(await cache.load(run, { through: 3, lastEventId: 'e2', results: ['r1'] }, runOf(recorded))).toEqual(folded(recorded));
+});
+
+test('a result of another attempt is not taken for the recorded one', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('e0')]));
+  cache.addResponse(run, 1, event('e1'));
+  cache.addResult(run, 'stale', 'e1', { ...toolResult, content: ['stale'] });
+  const recorded = [event('e0'), event('e1'), { id: 'e2', author: 'a', content: [toolResult] }];
+  expect(await cache.load(run, { through: 3, lastEventId: 'e2', results: ['r1'] }, runOf(recorded))).toEqual(folded(recorded));
+});
+
+test('a run that has other events than the workflow names is an error that is tried again, not a wrong conversation', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  await expect(cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('other')]))).rejects.toMatchObject({
+    code: 'transcript_unavailable',
+  });
+});
+
+test('questions of one run are asked one at a time', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  let open = 0;
+  let most = 0;
+  const fetch: FetchTranscript = async () => {
+    open += 1;
+    most = Math.max(most, open);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    open -= 1;
+    return { type: 'window', through: 1, lastEventId: 'e0', from: 0, total: 1, events: folded([event('e0')]).events };
+  };
+  const reference = { through: 1, lastEventId: 'e0' };
+  await Promise.all(Array.from({ length: 5 }, async () => cache.load(run, reference, fetch)));
+  expect(most).toBe(1);
+});
+
+test('what exceeds the memory that is allowed is forgotten and asked for again', async () => {
+  const cache = new TranscriptCache(500);
+  const fetch = runOf([event('e0', 'x'.repeat(300))]);
+  const reference = { through: 1, lastEventId: 'e0' };
+  await cache.load({ chain: 'one', execution: 'one@1' }, reference, fetch);
+  await cache.load({ chain: 'two', execution: 'two@1' }, reference, fetch);
+  await cache.load({ chain: 'one', execution: 'one@1' }, reference, fetch);
+  expect(fetch).toHaveBeenCalledTimes(3);
+});
+
+test('the next execution of a run takes over what the one before knew, and asks for nothing', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  const fetch = runOf([event('e0')]);
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, fetch);
+  cache.addResponse(run, 1, event('e1'));
+  cache.addResult(run, 'r1', 'e1', toolResult);
+  const next = { chain: 'run', execution: 'run@2' };
+  const { events } = await cache.load(next, { through: 3, lastEventId: 'e2', results: ['r1'] }, fetch);
+  expect(events.map(({ id }) => id)).toEqual(['e0', 'e1', 'e2']);
+  expect(fetch).toHaveBeenCalledTimes(1);
+});
+
+test('after a compaction only the compaction is asked for, and the window is that of the run', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  const results = { id: 'e2', author: 'a', content: [{ ...toolResult, content: ['x'.repeat(500)] }] };
+  const before = [event('e0'), event('e1'), results];
+  await cache.load(run, { through: 3, lastEventId: 'e2' }, runOf(before));
+  const after: Folded[] = [...before, { id: 'e3', author: 'a', content: [], compaction: { evicted: [[2, 0]] } }];
+  const fetch = runOf(after);
+  expect(await cache.load(run, { through: 4, lastEventId: 'e3' }, fetch)).toEqual(folded(after));
+  expect(await fetch.mock.results[0]?.value).toMatchObject({ events: [{ id: 'e3' }] });
+});

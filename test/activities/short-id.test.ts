@@ -1,8 +1,0 @@
-import { expect, test } from 'vitest';
-import { shortId } from '../../activities/short-id.ts';
-
-test('ids have eight characters, and are not drawn twice', () => {
-  const ids = Array.from({ length: 2_000 }, shortId);
-  expect(new Set(ids).size).toBe(ids.length);
-  expect(ids.every((id) => /^[\w-]{8}$/.test(id))).toBe(true);
-});

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { executeTool, type Executed } from '../../../activities/tool-calls/execute-tool.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
+import type { RunContext } from '../../../src/define/run-context.ts';
+import type { AnyTool } from '../../../src/define/tool-definition.ts';
+import { toolOutput } from '../../../src/define/tool-output.ts';
+import type { JsonObject } from '../../../src/core/domain/json/json.ts';
+import { fakeContext } from '../../fakes/run-context.ts';
+
+function contextOf(signal: AbortSignal = new AbortController().signal): RunContext {
+  return fakeContext({ signal });
+}
+
+function toolThat(execute: () => unknown, more: { result?: z.ZodType } = {}): AnyTool {
+  return defineTool({ name: 'probe', description: 'Probes.', parameters: z.object({}), execute, ...more });
+}
+
+async function run(tool: AnyTool, args: JsonObject = {}): Promise<Executed> {
+  return executeTool({ tool, args, context: contextOf() });
+}
+
+describe('what a tool returns becomes content', () => {
+  const cyclic: Record<string, unknown> = {};
+  cyclic['self'] = cyclic;
+
+  test.each([
+    ['text', 'hello', ['hello']],
+    ['an empty text', '', ['']],
+    ['nothing', undefined, []],
+    ['null', null, []],
+    ['a number', 4, [4]],
+    ['a number that JSON does not have', Number.POSITIVE_INFINITY, ['Infinity']],
+    ['an object', { a: 1, gone: undefined }, [{ a: 1 }]],
+    ['a list', [1, 'a'], [[1, 'a']]],
+    ['a date', { at: new Date(0) }, [{ at: '1970-01-01T00:00:00.000Z' }]],
+    ['a lone surrogate', 'a\ud800', ['a\ufffd']],
+    ['text blocks', toolOutput(['a', { type: 'text', text: 'b' }]), ['a\nb']],
+    [
+      'blocks of several kinds',
+      toolOutput([{ n: 1 }, 'a', { type: 'image', url: 'https://example.com/a.png' }, 'b']),
+      ['a\nb', { n: 1 }, { type: 'image', url: 'https://example.com/a.png' }],
+    ],
+    ['no blocks', toolOutput([]), []],
+  ])('%s', async (_, returned, content) => {
+    expect(await run(toolThat(() => returned))).toEqual({ content, isError: false, durationMs: expect.any(Number) });
+  });
+
+  test.each([
+    ['a bigint', 1n],
+    ['a cycle', cyclic],
+    ['a function', (): void => undefined],
+    ['a block with a bigint', toolOutput(['a', 1n as never])],
+  ])('%s is an error result that names the tool', async (_, returned) => {
+    const executed = await run(toolThat(() => returned));
+    expect(executed).toMatchObject({ isError: true, content: [expect.stringContaining("Tool 'probe' returned a value that is not JSON")] });
+  });
+});
+
+test('a result that is nested too deep is an error result that is not tried again, whatever its schema does with it', async () => {
+  interface Lists extends Array<Lists> {}
+  const lists: z.ZodType<Lists> = z.lazy(() => z.array(lists));
+  const deep: unknown = JSON.parse(`${'['.repeat(10_000)}${']'.repeat(10_000)}`);
+  for (const more of [{}, { result: lists }]) {
+    const executed = await run(toolThat(() => deep, more));
+    expect(executed).toMatchObject({ isError: true, content: [expect.stringContaining('nested deeper than 64 levels')] });
+    expect(executed).not.toHaveProperty('thrown');
+  }
+});
+
+test('a failure that the tool reports itself is an error result', async () => {
+  expect(await run(toolThat(() => toolOutput('soft failure', { isError: true })))).toMatchObject({
+    content: ['soft failure'],
+    isError: true,
+  });
+});
+
+test('what a tool throws is an error result with the bare message', async () => {
+  const boom = (reason: unknown): AnyTool =>
+    toolThat(() => {
+      throw reason;
+    });
+  expect(await run(boom(new Error('boom')))).toMatchObject({ content: ['boom'], isError: true });
+  expect(await run(boom('boom'))).toMatchObject({ content: ['boom'], isError: true });
+  expect(await run(boom(new Error('')))).toMatchObject({ content: ["Tool 'probe' failed without a message"], isError: true });
+  expect(await run(toolThat(async () => Promise.reject(new Error('later'))))).toMatchObject({ content: ['later'], isError: true });
+});
+
+test('arguments pass through the full zod schema, with its defaults and checks, before anything happens', async () => {
+  let executed = 0;
+  const tool = defineTool({
+    name: 'probe',
+    description: 'Probes.',
+    parameters: z.object({ n: z.number().refine((n) => n % 2 === 0, 'must be even'), unit: z.string().default('h') }),
+    execute: ({ n, unit }) => {
+      executed += 1;
+      return `${n}${unit}`;
+    },
+  });
+  expect(await run(tool, { n: 2 })).toMatchObject({ content: ['2h'], isError: false });
+  const refused = await run(tool, { n: 3 });
+  expect(refused.isError).toBe(true);
+  expect(refused.content[0]).toMatch(/^Invalid arguments for 'probe': .*must be even[^]*at n/);
+  expect(executed).toBe(1);
+});
+
+test('the result schema is applied to what the tool returns', async () => {
+  const result = z.object({ n: z.number() });
+  expect(await run(toolThat(() => ({ n: 1, secret: 'x' }), { result }))).toMatchObject({ content: [{ n: 1 }], isError: false });
+  const refused = await run(toolThat(() => ({ n: 'one' }), { result }));
+  expect(refused.isError).toBe(true);
+  expect(refused.content[0]).toContain("Tool 'probe' returned a value that does not fit its result schema");
+});
+
+test('a tool sees its context', async () => {
+  const tool = defineTool({
+    name: 'probe',
+    description: 'Probes.',
+    parameters: z.object({}),
+    execute: (_, { deps, idempotencyKey }) => `${String(deps['userId'])} ${idempotencyKey}`,
+  });
+  expect(await run(tool)).toMatchObject({ content: ['u1 run-1/e1/0'] });
+});
+
+test('a tool that fails because it was aborted rejects with the reason of the abort', async () => {
+  const controller = new AbortController();
+  const reason = new Error('The run was cancelled');
+  const tool = toolThat(() => {
+    controller.abort(reason);
+    throw new Error('socket closed');
+  });
+  await expect(executeTool({ tool, args: {}, context: contextOf(controller.signal) })).rejects.toBe(reason);
+});

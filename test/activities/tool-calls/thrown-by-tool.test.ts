@@ -1,0 +1,145 @@
+import type { ApplicationFailure } from '@temporalio/common';
+import { inspect } from 'node:util';
+import { describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { createActivities } from '../../../activities/index.ts';
+import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
+import { defineAgent, defineTool, ModelRetry, ToolFailure, type ToolOptions } from '../../../src/index.ts';
+import { logLine } from '../../../src/log/log-line.ts';
+import type { RunToolInput, RunToolOutput } from '../../../src/core/protocol.ts';
+import { approve, callTool, say, scriptedModel, testAgent, type TestedRun } from '../../../src/testing/index.ts';
+import { activityWorld, type World } from '../activity-world.ts';
+
+const VALUE = 'v8-Kq2-x91';
+const HERE = /at .*pay .*\(.*thrown-by-tool\.test\.ts:\d+:\d+\)/;
+
+type Execute = ToolOptions<z.ZodObject, Record<string, unknown>, unknown>['execute'];
+
+/** One attempt of a tool, as a worker runs it, of as many as Temporal allows. */
+function attemptOf(
+  execute: Execute,
+  { attempt = 1, tier = 'remote' }: { attempt?: number; tier?: 'local' | 'remote' } = {},
+): World & { act: () => Promise<unknown> } {
+  const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), tier, execute });
+  const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
+  const isLocal = tier === 'local';
+  const info = { activityType: 'act', attempt, isLocal, retryPolicy: { maximumAttempts: 3 } };
+  const world = activityWorld({ agents, info, secrets: new SecretVault(() => VALUE) });
+  const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0], eventId: 'e1', arguments: {}, timeoutMs: 50 };
+  const activity = createActivities(world.runtime)['act'] as (input: RunToolInput) => Promise<RunToolOutput>;
+  return { ...world, act: () => world.run(activity, input) };
+}
+
+function pay(): never {
+  throw new TypeError('no account', { cause: new Error('no row') });
+}
+
+describe.each(['remote', 'local'] as const)('what a %s tool throws', (tier) => {
+  test('fails an attempt with the stack and the cause of the author', async () => {
+    const failure = (await attemptOf(pay, { tier })
+      .act()
+      .catch((error: unknown) => error)) as ApplicationFailure;
+    expect(failure).toMatchObject({ type: 'tool_failed', message: 'no account', cause: { message: 'no row' } });
+    expect(failure.stack).toMatch(HERE);
+    expect(failure.cause?.stack).toMatch(HERE);
+  });
+
+  test('is logged at every attempt with the stack, at the last as an error', async () => {
+    const levels: string[] = [];
+    for (const attempt of [1, 2, 3]) {
+      const world = attemptOf(pay, { tier, attempt });
+      await world.act().catch(() => undefined);
+      expect(world.logged).toHaveLength(1);
+      expect(world.logged.map((entry) => logLine(entry)).join('\n')).toMatch(HERE);
+      levels.push(...world.logged.map(({ level }) => level));
+    }
+    expect(levels).toEqual(['WARN', 'WARN', 'ERROR']);
+  });
+});
+
+test('the last line says which call of which run', async () => {
+  const world = attemptOf(pay, { attempt: 3 });
+  await world.act();
+  expect(world.logged[0]).toMatchObject({ message: 'Tool "act" threw', meta: { agent: 'clerk', step: 1, callId: 'c1', attempt: 3 } });
+});
+
+test.each([1, 3])('no secret is in what attempt %d fails with and logs', async (attempt) => {
+  const leak: Execute = async (_, { secret }) => {
+    const value = await secret('crm-token');
+    throw new Error(`refused ${value}`, { cause: new Error(`by ${value}`) });
+  };
+  const world = attemptOf(leak, { attempt });
+  const failure: unknown = await world.act().catch((error: unknown) => error);
+  const shown = inspect([failure, world.logged], { depth: 9 });
+  expect(shown).not.toContain(VALUE);
+  expect(shown).toContain('refused [secret "crm-token"]');
+});
+
+test.each([
+  ['a ToolFailure', new ToolFailure('closed')],
+  ['a ModelRetry', new ModelRetry('again')],
+])('%s is meant for the model: only who debugs sees where it was thrown', async (_, thrown) => {
+  const world = attemptOf(() => {
+    throw thrown;
+  });
+  await world.act();
+  expect(world.logged.map(({ level }) => level)).toEqual(['DEBUG']);
+  expect(world.logged.map((entry) => logLine(entry)).join('\n')).toContain('thrown-by-tool.test.ts');
+});
+
+test('a tool whose time is up at its last attempt is logged as an error', async () => {
+  const world = attemptOf(() => new Promise(() => undefined), { attempt: 3 });
+  await world.act();
+  expect(world.logged).toMatchObject([{ level: 'ERROR', meta: { error: { message: "Tool 'act' timed out after 50ms" } } }]);
+});
+
+test('a predicate of "approval" that throws is logged with its stack: a person is shown the message alone', async () => {
+  const guarded = defineTool({ name: 'guarded', description: 'Acts', parameters: z.object({}), approval: pay, execute: () => 'acted' });
+  const { result, log } = await logOf(() =>
+    testAgent(defineAgent({ name: 'clerk', model: 'scripted/m', tools: [guarded] }), {
+      input: 'Go',
+      model: scriptedModel([callTool('guarded'), say('Done.')]),
+      decide: () => approve(),
+    }),
+  );
+  expect(result.status).toBe('completed');
+  expect(log).toMatch(HERE);
+  expect(log).toContain('"approval" of tool "guarded" threw');
+});
+
+test('testAgent shows the stack of the last attempt on stderr, and attempts before where the level says so', async () => {
+  const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), maxAttempts: 2, execute: pay });
+  const run = (): Promise<TestedRun> =>
+    testAgent(defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] }), {
+      input: 'Go',
+      model: scriptedModel([callTool('act'), say('It failed.')]),
+    });
+  const { log } = await logOf(run);
+  expect(log.match(/Tool "act" threw/g)).toHaveLength(1);
+  expect(log).toMatch(HERE);
+  const { log: more } = await logOf(run, 'INFO');
+  expect(more.match(/pay .*thrown-by-tool\.test\.ts/g)?.length).toBeGreaterThan(
+    (log.match(/pay .*thrown-by-tool\.test\.ts/g) ?? []).length,
+  );
+});
+
+test('instructions that throw fail the run with the place where they did', async () => {
+  const { result, log } = await logOf(
+    () => testAgent(defineAgent({ name: 'clerk', model: 'scripted/m', instructions: pay }), { input: 'Go', model: scriptedModel([]) }),
+    'WARN',
+  );
+  expect(result).toMatchObject({ status: 'error', error: 'The instructions of agent "clerk" failed: no account' });
+  expect(log).toMatch(HERE);
+});
+
+/** What a run in memory has come to, and what it has written to stderr. */
+async function logOf(run: () => Promise<TestedRun>, level?: string): Promise<TestedRun & { log: string }> {
+  vi.stubEnv('LONGHAUL_LOG_LEVEL', level);
+  const lines: string[] = [];
+  const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
+  try {
+    return { ...(await run()), log: lines.join('') };
+  } finally {
+    write.mockRestore();
+  }
+}

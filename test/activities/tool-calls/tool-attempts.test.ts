@@ -1,0 +1,194 @@
+import { describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
+import { verifyCallActivity } from '../../../activities/tool-calls/verify-call.ts';
+import { defineAgent, defineTool, type ToolOptions } from '../../../src/index.ts';
+import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
+import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
+import { QUERIES, type RunToolInput, type RunToolOutput } from '../../../src/core/protocol.ts';
+import { activityWorld, EXECUTION, type World } from '../activity-world.ts';
+
+type Options = Partial<ToolOptions<z.ZodObject, Record<string, unknown>, unknown>>;
+
+/** A world in which one attempt of a tool "act" runs, of as many as Temporal allows. */
+function attemptOf(
+  options: Options,
+  { attempt = 1, maximumAttempts = 3, isLocal = false } = {},
+): World & { act: (input?: object) => Promise<RunToolOutput> } {
+  const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), execute: () => 'acted', ...options });
+  const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', deps: z.object({ level: z.number().optional() }), tools: [act] })];
+  const world = activityWorld({ agents, info: { activityType: 'act', attempt, isLocal, retryPolicy: { maximumAttempts } } });
+  const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0], eventId: 'e1', arguments: {}, timeoutMs: 50 };
+  return { ...world, act: (more = {}) => world.run(runToolActivity(world.runtime), { ...input, ...more }) };
+}
+
+const fails = (): never => {
+  throw new Error('down');
+};
+const hangs = (): Promise<never> => new Promise(() => undefined);
+
+describe('what a tool throws', () => {
+  test('fails the attempt as long as there are others', async () => {
+    await expect(attemptOf({ execute: fails }).act()).rejects.toMatchObject({ type: 'tool_failed', message: 'down', nonRetryable: false });
+  });
+
+  test('is the result of the last attempt, with the number of attempts', async () => {
+    const output = await attemptOf({ execute: fails }, { attempt: 3 }).act();
+    expect(output).toMatchObject({ content: ['down (3 attempts)'], isError: true });
+  });
+
+  test('is the result at once where the tool says so', async () => {
+    expect(await attemptOf({ execute: fails, retryOn: 'none' }).act()).toMatchObject({ content: ['down'], isError: true });
+    expect(await attemptOf({ execute: fails, retryOn: () => false }).act()).toMatchObject({ content: ['down'], isError: true });
+  });
+
+  test('is cut where it is too long to be reported', async () => {
+    const shout = (): never => {
+      throw new Error('x'.repeat(5_000_000));
+    };
+    const failure = await attemptOf({ execute: shout })
+      .act()
+      .catch((error: unknown) => error as Error);
+    expect(jsonBytes((failure as Error).message)).toBeLessThanOrEqual(BYTE_BUDGETS.errorMessage);
+  });
+
+  test('is tried again where nobody can say whether it should be', async () => {
+    await expect(attemptOf({ execute: fails, retryOn: () => JSON.parse('{') as boolean }).act()).rejects.toMatchObject({ message: 'down' });
+  });
+
+  test('says by itself how long to wait', async () => {
+    const wait = (): never => {
+      throw Object.assign(new Error('later'), { retryAfterMs: 1_234 });
+    };
+    await expect(attemptOf({ execute: wait }).act()).rejects.toMatchObject({ message: 'later', nextRetryDelay: 1_234 });
+  });
+});
+
+describe('a tool that acts once', () => {
+  const once = { effect: 'once' } as const;
+
+  test('has failed where it throws, and is not tried again', async () => {
+    expect(await attemptOf({ ...once, execute: fails }, { maximumAttempts: 1 }).act()).toMatchObject({ content: ['down'], isError: true });
+  });
+
+  test('is lost where its time is up: it may go on acting', async () => {
+    expect(await attemptOf({ ...once, execute: hangs }, { maximumAttempts: 1 }).act()).toMatchObject({
+      lost: true,
+      reason: expect.stringContaining('timed out') as string,
+    });
+  });
+
+  test('is lost where the worker shuts down meanwhile, and cancelled where the run is', async () => {
+    let began = Promise.withResolvers<void>();
+    const obedient = (_: object, { signal }: { signal: AbortSignal }): Promise<never> => {
+      began.resolve();
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }));
+    };
+    const down = attemptOf({ ...once, execute: obedient }, { maximumAttempts: 1 });
+    const lost = down.act({ timeoutMs: 60_000 });
+    await began.promise;
+    down.shutDown();
+    expect(await lost).toMatchObject({ lost: true });
+
+    const world = attemptOf({ ...once, execute: obedient }, { maximumAttempts: 1 });
+    began = Promise.withResolvers<void>();
+    const cancelled = world.act({ timeoutMs: 60_000 });
+    await began.promise;
+    world.runtime.aborts.abort(EXECUTION);
+    await expect(cancelled).rejects.toMatchObject({ name: 'AbortError', message: 'The run was cancelled' });
+  });
+
+  test('is lost, too, where it acts once for its run and a later build of the worker has it otherwise', async () => {
+    expect(await attemptOf({ execute: hangs }, { maximumAttempts: 1 }).act({ once: true })).toMatchObject({ lost: true });
+  });
+
+  test('has not begun where what it needs is not there', async () => {
+    let began = false;
+    const world = attemptOf({ ...once, execute: () => (began = true) }, { maximumAttempts: 1 });
+    await expect(world.act({ deps: { level: 'x' } })).rejects.toMatchObject({ type: 'invalid_input' });
+    expect(began).toBe(false);
+  });
+});
+
+describe('asking what became of a call', () => {
+  const input = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0] as [number, number], eventId: 'e1', tool: 'act' };
+  const ask = (verify: ToolOptions<z.ZodObject, Record<string, unknown>, unknown>['verify']): Promise<unknown> => {
+    const world = attemptOf({ effect: 'once', ...(verify === undefined ? {} : { verify }) });
+    return world.run(verifyCallActivity(world.runtime), input);
+  };
+
+  test('gives its result as if it had answered', async () => {
+    const found = await ask((key) => ({ happened: true, result: { key } }));
+    expect(found).toMatchObject({ happened: true, output: { content: [{ key: 'run-1/e1/0' }] } });
+  });
+
+  test('says that nothing happened', async () => {
+    expect(await ask(() => ({ happened: false }))).toEqual({ happened: false, tool: 'act' });
+  });
+
+  test.each<[string, object]>([
+    ['it hangs', { verify: hangs }],
+    ['its result is checked without end', { verify: () => ({ happened: true, result: 1 }), result: z.number().refine(hangs) }],
+  ])('ends in time where %s', async (_, options) => {
+    const world = attemptOf({ effect: 'once', ...options });
+    await expect(world.run(verifyCallActivity(world.runtime), { ...input, timeoutMs: 30 })).rejects.toMatchObject({
+      type: 'verification_failed',
+      message: "Tool 'act' timed out after 30ms",
+    });
+  });
+
+  test.each([undefined, null, {}, { happened: 'no' }])('is tried again where the answer is %j, which says neither', async (answer) => {
+    await expect(ask(() => answer as never)).rejects.toMatchObject({
+      type: 'verification_failed',
+      message: expect.stringContaining('neither {happened: true, result} nor {happened: false}'),
+    });
+  });
+
+  test('is tried again where nobody can tell', async () => {
+    await expect(ask(fails)).rejects.toMatchObject({ type: 'verification_failed', nonRetryable: false });
+    await expect(ask(undefined)).rejects.toMatchObject({ message: expect.stringContaining('has no "verify" of tool "act"') });
+  });
+});
+
+test('progress is what the next attempt begins with, also where that says nothing and ends', async () => {
+  const world = attemptOf({ execute: (_, { heartbeat }) => heartbeat({ done: 3 }) });
+  await world.act();
+  expect(world.beats).toEqual([{ done: 3 }]);
+});
+
+test('heartbeats go on while a call waits for its data', async () => {
+  const { promise, resolve } = Promise.withResolvers<object>();
+  const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), execute: () => 'acted' });
+  const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
+  const info = { activityType: 'act', heartbeatTimeoutMs: 15 };
+  const world = activityWorld({ agents, info, answers: { [QUERIES.data]: promise } });
+  const input: RunToolInput = {
+    agentName: 'clerk',
+    callId: 'c1',
+    step: 1,
+    at: [1, 0],
+    eventId: 'e1',
+    arguments: {},
+    dataByReference: true,
+  };
+  const output = world.run(runToolActivity(world.runtime), input);
+  await vi.waitFor(() => expect(world.beats.length).toBeGreaterThan(1));
+  resolve({ deps: {}, state: {} });
+  expect(await output).toMatchObject({ content: ['acted'] });
+});
+
+test('a local call has no heartbeats, and says where it is', async () => {
+  const world = attemptOf({ tier: 'local', execute: (_, { heartbeat }) => heartbeat('half') }, { isLocal: true });
+  expect(await world.act()).toMatchObject({ content: [], at: [1, 0] });
+  expect(world.beats).toEqual([]);
+});
+
+test('a key in a result changes the deps only where the tool says so: whoever writes the result would', async () => {
+  const execute = (): object => ({ ok: true, __update_context__: { level: 9 } });
+  expect(await attemptOf({ execute }).act()).toMatchObject({ content: [{ ok: true, __update_context__: { level: 9 } }] });
+  expect(await attemptOf({ execute }).act()).not.toHaveProperty('contextUpdate');
+  expect(await attemptOf({ execute, legacyUpdates: true }).act()).toMatchObject({
+    content: [{ ok: true }],
+    contextUpdate: [{ op: 'set', key: 'level', value: 9 }],
+  });
+});

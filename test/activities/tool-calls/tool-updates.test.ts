@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
+import { contextUpdate, defineAgent, defineTool, withUpdate } from '../../../src/index.ts';
+import type { RunToolInput, RunToolOutput } from '../../../src/core/protocol.ts';
+import { activityWorld } from '../activity-world.ts';
+
+/** What comes of a call that returns that. */
+async function returning(returned: unknown): Promise<RunToolOutput> {
+  const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), execute: () => returned });
+  const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
+  const world = activityWorld({ agents, info: { activityType: 'act' } });
+  const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0], eventId: 'e1', arguments: {} };
+  return world.run(runToolActivity(world.runtime), input);
+}
+
+const REFUSED = "The update of the deps by tool 'act' was refused, and changed nothing: ";
+
+test('an update comes with the result', async () => {
+  const output = await returning(withUpdate('done', contextUpdate().set('a', 1)));
+  expect(output).toMatchObject({ content: ['done'], contextUpdate: [{ op: 'set', key: 'a', value: 1 }] });
+});
+
+test('an update whose operations are larger than deps may be is refused, even where it leaves little: they are recorded', async () => {
+  const large = 'x'.repeat(80_000);
+  const output = await returning(withUpdate('done', contextUpdate().set('a', large).set('a', large).delete('a')));
+  expect(output).toMatchObject({ isError: true, content: [expect.stringContaining(`${REFUSED}its operations are 160`)] });
+  expect(output).not.toHaveProperty('contextUpdate');
+});
+
+test('an update that nests the deps deeper than 64 levels is refused: by itself, or in the list that it is appended to', async () => {
+  const lists = (levels: number): never => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`) as never;
+  const kept = await returning(withUpdate('done', contextUpdate().append('list', lists(62))));
+  expect(kept).toMatchObject({ content: ['done'] });
+  const appended = await returning(withUpdate('done', contextUpdate().append('list', lists(63))));
+  expect(appended).toMatchObject({ isError: true, content: [expect.stringContaining('nested deeper than 64 levels')] });
+  const set = await returning(withUpdate('done', contextUpdate().set('list', lists(10_000))));
+  expect(set).toMatchObject({ isError: true, content: [expect.stringContaining('nested deeper than 64 levels')] });
+});
+
+test.each([
+  [{ operations: [{ op: 'increment', key: 'a', value: 1 }] }, 'there is no operation "increment": write set, merge, append or delete'],
+  [{ operations: [null] }, 'there is no operation null: write set, merge, append or delete'],
+  [{ operations: 'set' }, 'it has no list of operations: write contextUpdate().set(key, value)'],
+  [undefined, 'it has no list of operations: write contextUpdate().set(key, value)'],
+])('an update that is none (%j) is refused, and the call is not tried again for it', async (update, problem) => {
+  expect(await returning(withUpdate('done', update as never))).toMatchObject({ isError: true, content: [`${REFUSED}${problem}`] });
+});

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import type { ApprovalView } from '../../../src/core/domain/approvals/approval.ts';
+import { updateForm } from '../../../src/core/hints/update-form.ts';
+import { decisionProblem } from '../../../src/core/wire-schemas/request-schema.ts';
+
+const waiting = { callId: 'c1', digest: 'D', key: 'e1/0' };
+const NAMES = { tool: ['approve', 'reject'], limit: ['approve', 'reject'], question: ['respond'], outcome: ['respond'] };
+
+test.each(Object.entries(NAMES))('the form for a %s can be sent as it is', (kind, names) => {
+  const form = updateForm({ ...waiting, key: `${'0'.repeat(80)}/0`, kind: kind as ApprovalView['kind'] });
+  expect(form.names).toEqual(names);
+  for (const name of names) expect(decisionProblem(name as 'approve', form.input)).toBeUndefined();
+});
+
+test('an answer has the members that its schema names', () => {
+  const answer = { type: 'object', properties: { refund: {}, note: {} } };
+  expect(updateForm({ ...waiting, kind: 'question', answer }).input).toEqual({
+    callId: 'c1',
+    id: 'ui-e1/0',
+    digest: 'D',
+    content: { refund: '…', note: '…' },
+  });
+});

@@ -1,0 +1,176 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Event } from '../../../src/core/domain/record/event.ts';
+import type { RunLimits } from '../../../src/core/domain/agent/limits.ts';
+import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
+import { type ChainedRun, chainedRun } from './chained-run.ts';
+import { plannedLimit, plannedRun, type PlannedRun } from './planned-run.ts';
+import type { Begun } from './scripted-run.ts';
+
+/** Many runs of many steps, on a machine that may have other things to do. */
+const MANY_RUNS_MS = 120_000;
+
+/** Runs with a limit or two, to whom something is said in every way, in however many executions. */
+const limitedRun: fc.Arbitrary<[PlannedRun, boolean[]]> = fc
+  .record({
+    plan: plannedRun,
+    limits: fc.array(plannedLimit, { minLength: 1, maxLength: 3 }),
+    steers: fc.boolean(),
+    maxIterations: fc.constantFrom(1, 20, 30, 30),
+    points: fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
+  })
+  .map(({ plan, limits, points, ...rest }) => [{ ...plan, ...rest, limits: Object.assign({}, ...limits) }, points]);
+
+async function holds(property: (run: ChainedRun) => void): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(limitedRun, async ([plan, points]) => {
+      let place = 0;
+      property(await chainedRun(plan, () => points[place++ % points.length] ?? false));
+    }),
+    { numRuns: 200 },
+  );
+}
+
+/** What the record says that model calls have cost: reported or estimated, with what failed. */
+function spentIn(events: readonly Event[]): Record<'inputTokens' | 'outputTokens' | 'totalTokens' | 'costUsd', number> {
+  const spent = { inputTokens: 0, outputTokens: 0, totalTokens: 0, costUsd: 0 };
+  for (const one of events.flatMap(costsOf)) {
+    spent.inputTokens += one.promptTokens;
+    spent.outputTokens += one.completionTokens;
+    spent.totalTokens += one.totalTokens;
+    spent.costUsd += one.costUsd ?? 0;
+  }
+  return spent;
+}
+
+function costsOf({
+  usage,
+  estimated,
+  failedAttempts,
+}: Event): Pick<UsageStats, 'promptTokens' | 'completionTokens' | 'totalTokens' | 'costUsd'>[] {
+  return [usage, estimated, failedAttempts?.reported, failedAttempts?.estimated].filter((one) => one !== undefined && one !== null);
+}
+
+/** The limits that were used up when something was begun all the same. */
+function usedUp({ record, limits, now, what, final }: Begun, startedAt: number): string[] {
+  const spent = spentIn(record);
+  const budgets = Object.entries(spent).filter(([name, amount]) => amount >= (limits[name as keyof typeof spent] ?? Infinity));
+  const steps = record.filter(({ content, usage, compaction, interrupted, partial }) => {
+    if (content.some(({ type }) => type === 'tool_result')) return !partial;
+    return usage !== undefined && !compaction && !interrupted && !content.some(({ type }) => type === 'tool_call');
+  }).length;
+  return [
+    ...budgets.map(([name]) => name),
+    ...(what === 'model' && !final && steps >= limits.maxIterations ? ['maxIterations'] : []),
+    ...(now >= startedAt + (limits.deadlineMs ?? Infinity) ? ['deadlineMs'] : []),
+  ];
+}
+
+function callsOver(limits: RunLimits, begun: readonly string[], name: string): string[] {
+  const ofTool = limits.toolCallsByName?.[name] ?? Infinity;
+  return [
+    ...(begun.length > (limits.toolCalls ?? Infinity) ? ['toolCalls'] : []),
+    ...(begun.filter((one) => one === name).length > ofTool ? [`toolCallsByName.${name}`] : []),
+  ];
+}
+
+describe('no run, whatever happens to it,', { timeout: MANY_RUNS_MS }, () => {
+  it('begins a model call or a summary at a limit: it is over a limit by one call at most', () =>
+    holds(({ world, states }) => {
+      const startedAt = states[0]?.startedAt ?? 0;
+      for (const one of world.begun) {
+        expect(typeof one.what === 'string' ? usedUp(one, startedAt) : []).toEqual([]);
+      }
+    }));
+
+  it('starts a tool call over a limit', () =>
+    holds(({ world }) => {
+      const begun: string[] = [];
+      for (const { what, limits } of world.begun) {
+        if (typeof what === 'string') continue;
+        begun.push(what.tool);
+        expect(callsOver(limits, begun, what.tool)).toEqual([]);
+      }
+    }));
+
+  it('says that a limit has ended it which it has not come to', () =>
+    holds(({ result, events, states, world }) => {
+      const state = states.at(-1);
+      if (state === undefined || result.status !== 'max_iterations_reached') return;
+      const spent = spentIn(events);
+      const { limits, startedAt } = state;
+      const over = Object.entries(spent).filter(([name, amount]) => amount >= (limits[name as keyof typeof spent] ?? Infinity));
+      const names = over.map(([name]) => name);
+      const isTrue = {
+        step_limit: result.stepsUsed >= limits.maxIterations,
+        token_budget: names.some((name) => name.endsWith('Tokens')),
+        cost_budget: names.includes('costUsd'),
+        tool_call_limit: limits.toolCalls !== undefined || limits.toolCallsByName !== undefined,
+        deadline: world.now >= startedAt + (limits.deadlineMs ?? Infinity),
+      };
+      expect(isTrue).toMatchObject({ [result.stopReason]: true });
+    }));
+});
+
+describe('the tally of every run', { timeout: MANY_RUNS_MS }, () => {
+  it('is the sum over its events: of what was reported, of what was estimated, and of the calls', () =>
+    holds(({ result: { usage }, events }) => {
+      const { estimated } = usage;
+      const sum = (pick: (event: Event) => (number | undefined)[]): number =>
+        events.flatMap(pick).reduce<number>((total, one) => total + (one ?? 0), 0);
+      for (const name of ['promptTokens', 'completionTokens', 'totalTokens'] as const) {
+        expect(usage[name]).toBe(sum(({ usage: reported, failedAttempts }) => [reported?.[name], failedAttempts?.reported?.[name]]));
+        expect(estimated?.[name] ?? 0).toBe(sum((event) => [event.estimated?.[name], event.failedAttempts?.estimated?.[name]]));
+      }
+      expect((usage.costUsd ?? 0) + (estimated?.costUsd ?? 0)).toBeCloseTo(spentIn(events).costUsd, 3);
+      expect(usage.llmCalls).toBe(events.filter((event) => event.usage !== undefined).length);
+    }));
+
+  it('has every tool call that started once, and every record of a step', () =>
+    holds(({ world, states, steps, result }) => {
+      const started = world.begun.flatMap(({ what }) => (typeof what === 'string' ? [] : [what.tool]));
+      const counted = [...(states.at(-1)?.toolCallsStarted ?? [])].flatMap(([name, calls]) => Array.from({ length: calls }, () => name));
+      expect(counted.toSorted()).toEqual(started.toSorted());
+      expect(result.toolCallsTotal).toBe(steps.flatMap(({ toolCalls }) => toolCalls).length);
+    }));
+});
+
+it('runs are generated that come to every limit, and get past them', { timeout: MANY_RUNS_MS }, async () => {
+  const seen = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(limitedRun, async ([plan, points]) => {
+      let place = 0;
+      const { result, events, states } = await chainedRun(plan, () => points[place++ % points.length] ?? false);
+      if (result.status === 'max_iterations_reached') seen.add(result.stopReason);
+      const { limits, snapshot } = states.at(-1) ?? {};
+      // That somebody raises the deadline is too rare to wait for.
+      for (const name of Object.keys(limits ?? {}).filter((one) => one !== 'deadlineMs') as (keyof RunLimits)[]) {
+        if (JSON.stringify(limits?.[name]) !== JSON.stringify(snapshot?.limits[name])) seen.add(`raised ${name}`);
+      }
+      if (events.some(({ failedAttempts }) => failedAttempts)) seen.add('failed attempts');
+      if (events.some(({ failed }) => failed)) seen.add('failed');
+      if (events.some(({ interrupted }) => interrupted)) seen.add('interrupted');
+      if (events.some(({ compaction }) => compaction?.summarised)) seen.add('summarised');
+    }),
+    // The same runs each time: among 600 others now and then none would come to its deadline.
+    { numRuns: 600, seed: 1 },
+  );
+  expect([...seen].toSorted()).toEqual([
+    'cost_budget',
+    'deadline',
+    'failed',
+    'failed attempts',
+    'interrupted',
+    'raised costUsd',
+    'raised inputTokens',
+    'raised maxIterations',
+    'raised outputTokens',
+    'raised toolCalls',
+    'raised toolCallsByName',
+    'raised totalTokens',
+    'step_limit',
+    'summarised',
+    'token_budget',
+    'tool_call_limit',
+  ]);
+});

@@ -1,0 +1,138 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isToolCall } from '../../../src/core/domain/content/content.ts';
+import { outputText } from '../../../src/core/domain/content/output-text.ts';
+import { type ChainedRun, chainedRun, type Switches } from './chained-run.ts';
+import { plannedRun } from './planned-run.ts';
+
+const NEVER: Switches = () => false;
+
+/** Switches at random points, over and over. */
+const somewhere = fc.array(fc.boolean(), { minLength: 1, maxLength: 40 });
+
+function switching(points: boolean[]): Switches {
+  let place = 0;
+  return () => points[place++ % points.length] ?? false;
+}
+
+/** Many runs of many steps, on a machine that may have other things to do. */
+const MANY_RUNS_MS = 120_000;
+
+/** Plays each of many generated runs as a whole and with switches. */
+async function holds(property: (split: ChainedRun, whole: ChainedRun) => void): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(plannedRun, somewhere, async (plan, points) =>
+      property(await chainedRun(plan, switching(points)), await chainedRun(plan, NEVER)),
+    ),
+    { numRuns: 200 },
+  );
+}
+
+describe('a run that continues as new at any point', { timeout: MANY_RUNS_MS }, () => {
+  it('records the same events, and has the same steps and the same result', () =>
+    holds((split, whole) => {
+      expect(split.events).toEqual(whole.events);
+      expect(split.steps).toEqual(whole.steps);
+      const { steps: _, ...result } = split.result;
+      const { steps: __, ...expected } = whole.result;
+      expect(result).toEqual(expected);
+    }));
+
+  it('asks the model the same each time, and gives every tool the same state', () =>
+    holds((split, whole) => {
+      expect(split.world.requests).toEqual(whole.world.requests);
+      expect(split.world.summaries).toEqual(whole.world.summaries);
+      expect(split.world.invocations).toEqual(whole.world.invocations);
+    }));
+
+  it('numbers its events without a gap', () =>
+    holds(({ states }) => {
+      let through = 0;
+      for (const { firstOffset, context, window, carriedEventId } of states) {
+        expect(firstOffset).toBe(through);
+        expect(carriedEventId === undefined).toBe(through === 0);
+        through += context.events.length;
+        expect(window.through).toBe(through);
+      }
+    }));
+
+  it('gives every call one result, starts no tool twice, and records every message once', () =>
+    holds(({ events, world }) => {
+      const items = events.flatMap(({ content }) => content);
+      const asked = items.filter(isToolCall).map(({ toolCallId }) => toolCallId);
+      const answered = events.map(({ content }) => content.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : [])));
+      expect(answered.flat().toSorted()).toEqual(asked.toSorted());
+      // Those of one event are in the order of the model, whatever was decided first.
+      for (const ids of answered) expect(ids).toEqual(asked.filter((id) => ids.includes(id)));
+      const started = world.invocations.map(({ callId }) => callId);
+      expect(new Set(started).size).toBe(started.length);
+      const said = items.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [outputText(item.content)] : []));
+      expect(said.filter((text) => world.accepted.includes(text))).toEqual(world.accepted);
+    }));
+
+  it('has a usage that is the sum over its events, summaries included, and one step for each answer', () =>
+    holds(({ events, result, steps }) => {
+      const usages = events.flatMap(({ usage }) => (usage === undefined ? [] : [usage]));
+      expect(result.usage.llmCalls).toBe(usages.length);
+      const reported = events.flatMap(({ usage, failedAttempts }) => [usage, failedAttempts?.reported]);
+      expect(result.usage.totalTokens).toBe(reported.reduce((sum, usage) => sum + (usage?.totalTokens ?? 0), 0));
+      const answers = events.filter(({ usage, compaction, interrupted }) => usage !== undefined && !compaction && !interrupted);
+      expect(steps.map(({ step }) => step)).toEqual(answers.map((_, place) => place + 1));
+    }));
+});
+
+it(
+  'runs are generated that continue at every place, are compacted in every way, and are decided about by everybody',
+  { timeout: MANY_RUNS_MS },
+  async () => {
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(plannedRun, somewhere, async (plan, points) => {
+        const { positions, states, events, world, result } = await chainedRun(plan, switching(points));
+        for (const [place, position] of positions.entries()) {
+          const waiting = states[place]?.approvals.pending[0];
+          if (waiting !== undefined) seen.add(`continued while a ${waiting.kind} waits`);
+          else if (position.type === 'call_model') seen.add(position.shortened ? 'continued after shortening' : 'continued before a step');
+          else seen.add(position.outcomes.some((outcome) => outcome !== null) ? 'continued among calls' : 'continued before calls');
+        }
+        for (const { compaction, decision, raised, interrupted } of events) {
+          if (compaction?.evicted) seen.add('evicted');
+          if (compaction?.summarised) seen.add(compaction.summarised.tail === null ? 'summarised all' : 'summarised');
+          if (decision) seen.add(`${decision.type} by ${decision.source}`);
+          if (raised) seen.add('raised');
+          if (interrupted) seen.add('interrupted');
+        }
+        if (world.pauses > 0) seen.add('paused');
+        seen.add(result.stopReason === 'deadline' || result.stopReason === 'cost_budget' ? 'token_budget' : result.stopReason);
+      }),
+      { numRuns: 300 },
+    );
+    expect([...seen].toSorted()).toEqual([
+      'approve by deadline',
+      'approve by remembered',
+      'approve by update',
+      'cancelled',
+      'continued after shortening',
+      'continued among calls',
+      'continued before a step',
+      'continued before calls',
+      'continued while a limit waits',
+      'continued while a tool waits',
+      'error',
+      'evicted',
+      'final_answer',
+      'interrupted',
+      'paused',
+      'raised',
+      'reject by deadline',
+      'reject by remembered',
+      'reject by update',
+      'respond by update',
+      'step_limit',
+      'summarised',
+      'summarised all',
+      'token_budget',
+      'tool_call_limit',
+    ]);
+  },
+);

@@ -1,0 +1,264 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
+import { INTERRUPTED_CALL, notHappened, RUNNING_CALL, unknownOutcome } from '../../../src/core/domain/content/tool-text.ts';
+import { approvalViews } from '../../../src/core/loop/approvals/approval-view.ts';
+import type { ToolOutcome } from '../../../src/core/loop/ports.ts';
+import { call, called, type FakeScript, type FakeTool, resultsOf, returned, runFake, said } from './fake-ports.ts';
+import { approves, rejects, refusal, about, responds, sends, together } from './people.ts';
+import { testSnapshot, testTool } from './snapshot.ts';
+import { story } from './story.ts';
+
+const LOST: ToolOutcome = { type: 'lost', reason: 'its worker was lost' };
+const pay = testTool('pay', { effect: 'once' });
+const UNKNOWN = unknownOutcome('pay');
+
+function paying(changes: Partial<FakeScript> = {}): FakeScript {
+  return {
+    snapshot: testSnapshot({ tools: [pay, testTool('look')] }),
+    model: [called(call('c1', 'pay')), said('done')],
+    tools: { pay: () => LOST },
+    ...changes,
+  };
+}
+
+describe('a call that happens once and whose answer is lost', () => {
+  it('is not started again, and the model is told that nobody knows', async () => {
+    const run = await runFake(paying());
+    expect(run.invocations).toHaveLength(1);
+    expect(run.steps[0]?.toolCalls).toMatchObject([{ callId: 'c1', result: UNKNOWN, isError: true, durationMs: null }]);
+    expect(run.result.status).toBe('completed');
+  });
+
+  it('has the result that its tool finds out', async () => {
+    const asked: string[] = [];
+    const run = await runFake(
+      paying({
+        snapshot: testSnapshot({ tools: [{ ...pay, verify: true }] }),
+        ports: {
+          verify: async ({ call: { toolCallId } }) => {
+            asked.push(toolCallId);
+            return returned('paid');
+          },
+        },
+      }),
+    );
+    expect(resultsOf(run, 1)).toEqual(['paid']);
+    expect(asked).toEqual(['c1']);
+  });
+
+  it('is marked as verified, with the reason, in whatever execution its step is recorded', async () => {
+    const reasons: string[] = [];
+    const run = await runFake(
+      paying({
+        snapshot: testSnapshot({ parallel: false, tools: [{ ...pay, verify: true }, testTool('look')] }),
+        model: [called(call('c1', 'pay'), call('c2', 'look')), said('done')],
+        switches: ({ invocations, positions }) => invocations.length === 1 && positions.length === 0,
+        ports: {
+          verify: async (_, reason) => {
+            reasons.push(reason);
+            return { ...(returned('paid') as ToolOutcome & { type: 'result' }), verified: { happened: true, reason } };
+          },
+        },
+      }),
+    );
+    expect(reasons).toEqual(['its worker was lost']);
+    expect(run.positions).toHaveLength(1);
+    expect(run.steps[0]?.toolCalls.map(({ callId, verified }) => [callId, verified])).toEqual([
+      ['c1', { happened: true, reason: 'its worker was lost' }],
+      ['c2', undefined],
+    ]);
+  });
+
+  it('may be asked for again where its tool found no effect', async () => {
+    const gone: ToolOutcome = { type: 'result', status: 'error', content: [notHappened('pay')], durationMs: null };
+    const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
+    const run = await runFake(paying({ snapshot, ports: { verify: async () => gone } }));
+    expect(resultsOf(run, 1)).toEqual([notHappened('pay')]);
+  });
+
+  it('is unknown where its tool cannot tell either', async () => {
+    const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
+    const run = await runFake(paying({ snapshot, ports: { verify: async () => LOST } }));
+    expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
+  });
+});
+
+describe('a person who is asked what became of a call', () => {
+  const snapshot = testSnapshot({ tools: [pay, testTool('look')], onUnknownOutcome: 'ask' });
+
+  it('says what it gave', async () => {
+    const run = await runFake(
+      paying({
+        snapshot,
+        model: [called(call('c1', 'pay'), call('c2', 'look')), said('done')],
+        people: [responds('c1', 'paid on Monday')],
+      }),
+    );
+    expect(resultsOf(run, 1)).toEqual(['paid on Monday', 'look ran']);
+    expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c1', 'c2']);
+    expect(story(run)).toContain('so far: c2 gave "look ran"');
+  });
+
+  it('does not know either', async () => {
+    const run = await runFake(paying({ snapshot, people: [rejects('c1', { reason: 'The bank is closed.' })] }));
+    expect(resultsOf(run, 1)).toEqual([`${UNKNOWN} The bank is closed.`]);
+  });
+
+  it('cannot have it started again', async () => {
+    await runFake(
+      paying({
+        snapshot,
+        people: [
+          (run) =>
+            expect(refusal(run, 'approve', about(run, 'c1'))).toMatchObject({ message: expect.stringContaining('never started again') }),
+          responds('c1', 'paid'),
+        ],
+      }),
+    );
+  });
+
+  it('is asked in the next execution, too, and the call is not started there', async () => {
+    const run = await runFake(
+      paying({
+        snapshot,
+        switches: ({ state, positions }) => state.approvals.pending.length > 0 && positions.length === 0,
+        people: [responds('c1', 'paid')],
+      }),
+    );
+    expect(run.positions).toHaveLength(1);
+    expect(run.invocations).toHaveLength(1);
+    expect(run.steps.at(0)?.toolCalls).toMatchObject([{ result: 'paid', isError: false }]);
+  });
+
+  describe('in the next execution', () => {
+    const switches: FakeScript['switches'] = ({ state, positions }) => state.approvals.pending.length > 0 && positions.length === 0;
+
+    it('is told that nobody knows where the run is cancelled before anything else', async () => {
+      const run = await runFake(
+        paying({
+          snapshot,
+          switches: (fake) => {
+            const isDue = switches(fake);
+            if (isDue) fake.cancel();
+            return isDue;
+          },
+        }),
+      );
+      expect(run.result.status).toBe('cancelled');
+      expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
+    });
+
+    it.each([{}, { onLimit: 'ask' as const }])(
+      'is asked about a call that was the last one the limits had room for %j',
+      async (atLimit) => {
+        const limits = { maxIterations: 10, finalAttempt: false, toolCalls: 1, ...atLimit };
+        const run = await runFake(paying({ snapshot: { ...snapshot, limits }, switches, people: [responds('c1', 'paid')] }));
+        expect(run.positions).toHaveLength(1);
+        expect(run.invocations).toHaveLength(1);
+        expect(resultsOf(run, 1)).toEqual(['paid']);
+        expect(run.result.status).toBe('completed');
+      },
+    );
+  });
+
+  it('is asked about a call that had to be approved before', async () => {
+    const approved = testSnapshot({ tools: [{ ...pay, approval: { when: 'always' } }], onUnknownOutcome: 'ask' });
+    const run = await runFake(paying({ snapshot: approved, people: [approves('c1'), responds('c1', 'paid', { id: 'second' })] }));
+    expect(resultsOf(run, 1)).toEqual(['paid']);
+    expect(run.invocations).toHaveLength(1);
+  });
+
+  it('sees the arguments that the call was started with', async () => {
+    const approved = testSnapshot({ tools: [{ ...pay, approval: { when: 'always' } }], onUnknownOutcome: 'ask' });
+    await runFake(
+      paying({
+        snapshot: approved,
+        model: [called(call('c1', 'pay', { amount: 1_000 })), said('done')],
+        people: [
+          approves('c1', { arguments: { amount: 10 } }),
+          ({ state }) => expect(approvalViews(state)).toMatchObject([{ kind: 'outcome', arguments: { amount: 10 } }]),
+          responds('c1', 'paid', { id: 'second' }),
+        ],
+      }),
+    );
+  });
+
+  it('is not waited for once a message says where to go instead', async () => {
+    const run = await runFake(paying({ snapshot, model: [called(call('c1', 'pay')), said('done')], people: [sends('Stop', 'steer')] }));
+    expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
+  });
+
+  it('has until the deadline of the agent, which approves nothing', async () => {
+    const run = await runFake(paying({ snapshot: { ...snapshot, approvals: { deadlineMs: 60_000, onDeadline: 'approve' } }, people: [] }));
+    expect(resultsOf(run, 1)).toEqual([`${UNKNOWN} nobody decided before the deadline`]);
+  });
+
+  it('is asked about each call of a response by itself', async () => {
+    const run = await runFake(
+      paying({
+        snapshot,
+        model: [called(call('c1', 'pay'), call('c2', 'pay')), said('done')],
+        people: [together(responds('c2', 'second'), responds('c1', 'first'))],
+      }),
+    );
+    expect(resultsOf(run, 1)).toEqual(['first', 'second']);
+  });
+});
+
+describe('a call that was running when its run was cancelled', () => {
+  const cancels: FakeTool = (_, { cancel }) => {
+    cancel();
+    return { type: 'cancelled' };
+  };
+  const decided = testTool('pay', { approval: { when: 'always' } });
+
+  it.each<[string, Partial<AgentSnapshot>, FakeScript['people']]>([
+    ['happens once', { tools: [pay] }, []],
+    ['happens once and can be looked up', { tools: [{ ...pay, verify: true }] }, []],
+    ['is idempotent', { tools: [testTool('pay')] }, []],
+    ['was approved', { tools: [decided] }, [approves('c1')]],
+    ['is one whose outcome a person may be asked about', { tools: [pay], onUnknownOutcome: 'ask' }, []],
+  ])('is never said not to have been executed: it %s', async (_, changes, people = []) => {
+    const run = await runFake({
+      snapshot: testSnapshot({ parallel: false, ...changes }),
+      model: [called(call('c1', 'pay'), call('c2', 'pay'))],
+      tools: { pay: cancels },
+      people,
+    });
+    expect(run.result.status).toBe('cancelled');
+    expect(resultsOf(run, 1)).toEqual([RUNNING_CALL, INTERRUPTED_CALL]);
+    expect(run.steps[0]?.toolCalls[0]).toMatchObject({ isError: true, durationMs: null });
+  });
+
+  it('keeps the result that it gave all the same', async () => {
+    const gives: FakeTool = (_, { cancel }) => {
+      cancel();
+      return returned('paid');
+    };
+    const run = await runFake(paying({ tools: { pay: gives } }));
+    expect(resultsOf(run, 1)).toEqual(['paid']);
+  });
+
+  it('is unknown for another reason where its answer had been lost before', async () => {
+    const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
+    let cancel = (): void => undefined;
+    const run = await runFake(
+      paying({
+        snapshot,
+        tools: {
+          pay: (_, fake) => {
+            ({ cancel } = fake);
+            return LOST;
+          },
+        },
+        ports: {
+          verify: async () => {
+            cancel();
+            return { type: 'cancelled' };
+          },
+        },
+      }),
+    );
+    expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
+  });
+});

@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest';
+import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
+import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
+import { call, called, type FakeRun, message, responded, runFake, said, tokens } from './fake-ports.ts';
+import { pauses, resumes, sends } from './people.ts';
+import { testSnapshot, testTool } from './snapshot.ts';
+import { story } from './story.ts';
+import { agent, letters, read, watched } from './watched-run.ts';
+
+const snapshot = testSnapshot({ tools: [testTool('t')] });
+
+/** The model is interrupted by a message, after it has said so much. */
+function interrupted(text: string | null, more: Partial<RecordedResponse> = {}): (run: FakeRun) => ModelCallOutcome {
+  return (run) => {
+    sends(`stop ${run.modelCalls.length}`, 'interrupt')(run);
+    if (text === null) return { type: 'interrupted' };
+    const partial = { id: `partial ${run.modelCalls.length}`, content: [message(text)], finishReason: 'interrupted', usage: null, ...more };
+    return { type: 'interrupted', partial };
+  };
+}
+
+describe('a model call that a message interrupts', () => {
+  it('is an event with what had arrived, is followed by the message, and is no step', async () => {
+    const run = await runFake({ snapshot, model: [interrupted('let me exp'), said('as you like')] });
+    expect(story(run)).toEqual(['user: Q', 'interrupted: assistant: let me exp', 'user: stop 1', 'assistant: as you like']);
+    expect(run.events[1]).toMatchObject({ id: 'partial 1', author: 'a', interrupted: true, usage: null });
+    expect(run.modelCalls.map(({ step, through }) => [step, through])).toEqual([
+      [1, 1],
+      [1, 3],
+    ]);
+    expect(run.result).toMatchObject({ status: 'completed', stepsUsed: 1, output: 'as you like' });
+    expect(run.steps).toHaveLength(1);
+  });
+
+  it('counts as a call, and as much as its request and what had arrived are estimated at', async () => {
+    const run = await watched({
+      snapshot: agent({}, { instructions: [letters(4_000)] }),
+      model: [interrupted(letters(400)), said('ok', { usage: tokens(1, 1) })],
+    });
+    const { estimated } = run.events[1] ?? {};
+    expect(estimated?.promptTokens).toBeGreaterThan(1_000);
+    expect(estimated?.promptTokens).toBeLessThan(1_200);
+    expect(estimated?.completionTokens).toBeGreaterThanOrEqual(100);
+    expect(estimated?.completionTokens).toBeLessThan(150);
+    expect(run.result.usage).toMatchObject({ llmCalls: 2, totalTokens: 2, estimated });
+    expect(read(run.windows[1])).toEqual(['Q', letters(40), 'stop 1']);
+  });
+
+  it('counts as what its provider reported, where it did, and with the attempts before', async () => {
+    const failedAttempts = { reported: tokens(7, 0), estimated: tokens(0, 3) };
+    const run = await runFake({
+      snapshot,
+      model: [interrupted('so', { usage: tokens(20, 5), failedAttempts }), said('ok', { usage: tokens(1, 1) })],
+    });
+    expect(run.events[1]).toMatchObject({ usage: tokens(20, 5), failedAttempts });
+    expect(run.events[1]).not.toHaveProperty('estimated');
+    expect(run.result.usage).toMatchObject({ llmCalls: 2, totalTokens: 34, estimated: { totalTokens: 3 } });
+  });
+
+  it('leaves nothing behind where nothing of it was sent', async () => {
+    const run = await runFake({ snapshot, model: [interrupted(null), said('as you like', { usage: tokens(1, 1) })] });
+    expect(story(run)).toEqual(['user: Q', 'user: stop 1', 'assistant: as you like']);
+    expect(run.result.usage).toMatchObject({ llmCalls: 1, totalTokens: 2 });
+  });
+
+  it('may be interrupted again and again, and the limits count each of them', async () => {
+    const limits = { maxIterations: 10, finalAttempt: false, totalTokens: 100 };
+    const run = await runFake({
+      snapshot: testSnapshot({ limits }),
+      model: [
+        interrupted('a', { usage: tokens(30, 10) }),
+        interrupted('b', { usage: tokens(30, 10) }),
+        interrupted('c', { usage: tokens(30, 10) }),
+      ],
+    });
+    expect(run.result).toMatchObject({ stopReason: 'token_budget', stepsUsed: 0, usage: { totalTokens: 120, llmCalls: 3 } });
+    // What was accepted is in the record, even where no model reads it any more.
+    expect(story(run).slice(-2)).toEqual(['interrupted: assistant: c', 'user: stop 3']);
+  });
+
+  it('is the final attempt again where it was that', async () => {
+    const run = await runFake({
+      snapshot: testSnapshot({ tools: [testTool('t')], limits: { maxIterations: 1, finalAttempt: true } }),
+      model: [called(call('c1', 't')), interrupted('the best I'), said('the best I have')],
+    });
+    expect(run.modelCalls.map(({ final }) => final)).toEqual([false, true, true]);
+    expect(run.result).toMatchObject({ stopReason: 'step_limit', output: 'the best I have', stepsUsed: 2 });
+  });
+
+  it('waits with all else where the run is paused as well', async () => {
+    const run = await runFake({
+      snapshot,
+      model: [
+        (one) => {
+          pauses(one);
+          return interrupted('let me')(one);
+        },
+        said('ok'),
+      ],
+      people: [({ state }) => expect(state.status).toBe('paused'), resumes],
+    });
+    expect(run.result).toMatchObject({ status: 'completed', stepsUsed: 1 });
+  });
+});
+
+it('a message that interrupts while a call runs is read after it, like one that steers', async () => {
+  const run = await runFake({
+    snapshot: testSnapshot({ tools: [testTool('t')], parallel: false }),
+    model: [called(call('c1', 't'), call('c2', 't')), said('as you like')],
+    tools: {
+      t: (_, one) => {
+        sends('stop', 'interrupt')(one);
+        return { type: 'result', status: 'success', content: ['ran'], durationMs: 1 };
+      },
+    },
+  });
+  expect(run.invocations).toHaveLength(1);
+  expect(story(run).slice(3)).toEqual(['user: stop', 'assistant: as you like']);
+});
+
+it('an answer that is ready while a message interrupts it is an answer: the message is read next', async () => {
+  const run = await runFake({
+    snapshot,
+    model: [
+      (one) => {
+        sends('stop', 'interrupt')(one);
+        return said('done');
+      },
+      said('what else?'),
+    ],
+  });
+  expect(story(run)).toEqual(['user: Q', 'assistant: done', 'user: stop', 'assistant: what else?']);
+  expect(run.result).toMatchObject({ stepsUsed: 2, output: 'what else?' });
+});
+
+it('a cancelled model call keeps what had arrived, and what it is estimated at', async () => {
+  const run = await runFake({
+    snapshot,
+    model: [
+      (one) => {
+        one.cancel();
+        const partial = { id: 'p', content: [message('let me')], finishReason: 'interrupted', usage: null };
+        return { type: 'cancelled', partial };
+      },
+    ],
+  });
+  expect(story(run)).toEqual(['user: Q', 'interrupted: assistant: let me']);
+  expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 0, usage: { llmCalls: 1, totalTokens: 0 } });
+  expect(run.result.usage.estimated?.totalTokens).toBeGreaterThan(0);
+});
+
+it('a model call that failed keeps what its attempts cost, where that is known', async () => {
+  const spent = { reported: tokens(40, 2), estimated: tokens(9, 0) };
+  const run = await runFake({ snapshot, model: [{ type: 'failed', code: 'model_server_error', message: 'down', spent }] });
+  expect(story(run)).toEqual(['user: Q', 'failed: model_server_error']);
+  expect(run.events[1]).toMatchObject({ failedAttempts: spent, content: [] });
+  expect(run.result).toMatchObject({ status: 'error', usage: { totalTokens: 42, estimated: { totalTokens: 9 }, llmCalls: 0 } });
+  const silent = await runFake({ snapshot, model: [{ type: 'failed', code: 'model_server_error', message: 'down' }] });
+  expect(story(silent)).toEqual(['user: Q']);
+});
+
+it('every cost has its price, estimated or not', async () => {
+  const prices = { 'scripted/model': { input: 10, output: 100, cachedInput: 1 } };
+  const run = await runFake({
+    snapshot: testSnapshot({ prices }),
+    model: [
+      interrupted('x', { failedAttempts: { reported: tokens(1_000, 100) } }),
+      responded([message('ok')], { usage: { ...tokens(1_000, 100), cachedTokens: 500 } }),
+    ],
+  });
+  expect(run.events[3]?.usage?.costUsd).toBeCloseTo(0.005 + 0.0005 + 0.01, 10);
+  expect(run.events[1]?.failedAttempts?.reported?.costUsd).toBeCloseTo(0.02, 10);
+  const { estimated } = run.events[1] ?? {};
+  expect(estimated?.costUsd).toBeCloseTo(((estimated?.promptTokens ?? 0) * 10 + (estimated?.completionTokens ?? 0) * 100) / 1e6, 10);
+  expect(run.result.usage.costUsd).toBeCloseTo(0.0355, 10);
+  expect(run.result.usage.estimated?.costUsd).toBe(estimated?.costUsd);
+});

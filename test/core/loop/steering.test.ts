@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import { INTERRUPTED_CALL, unknownTool } from '../../../src/core/domain/content/tool-text.ts';
+import { Inbox } from '../../../src/core/loop/state/inbox.ts';
+import { call, called, resultsOf, returned, runFake, said } from './fake-ports.ts';
+import { refusal, sends, update } from './people.ts';
+import { testSnapshot, testTool } from './snapshot.ts';
+import { story } from './story.ts';
+
+const tools = [testTool('t'), testTool('lonely', { parallel: false }), testTool('paid', { approval: { when: 'always' } })];
+const snapshot = testSnapshot({ tools });
+
+describe('a message that steers the run', () => {
+  it.each([
+    ['one after the other', called(call('c1', 'lonely'), call('c2', 'nope'), call('c3', 't'))],
+    ['together', called(call('c1', 't'), call('c2', 'nope'), call('c3', 't'))],
+    ['with decisions', called(call('c1', 'paid'), call('c2', 'nope'), call('c3', 't'))],
+  ])('while the model answers keeps all calls from starting that run %s', async (_, calls) => {
+    const run = await runFake({
+      snapshot,
+      model: [
+        (one) => {
+          sends('stop', 'steer')(one);
+          return calls;
+        },
+        said('as you like'),
+      ],
+    });
+    expect(run.invocations).toEqual([]);
+    expect(resultsOf(run, 1)).toEqual([INTERRUPTED_CALL, unknownTool('nope'), INTERRUPTED_CALL]);
+    expect(story(run).slice(3)).toEqual(['user: stop', 'assistant: as you like']);
+  });
+
+  it('while a call runs lets it end, and keeps the next from starting', async () => {
+    const run = await runFake({
+      snapshot: testSnapshot({ tools, parallel: false }),
+      model: [called(call('c1', 't'), call('c2', 't')), said('as you like')],
+      tools: {
+        t: (_, one) => {
+          sends('stop', 'steer')(one);
+          return returned('ran');
+        },
+      },
+    });
+    expect(resultsOf(run, 1)).toEqual(['ran', INTERRUPTED_CALL]);
+    expect(run.result).toMatchObject({ status: 'completed', stepsUsed: 2 });
+  });
+
+  it('takes no call back that has started', async () => {
+    const run = await runFake({
+      snapshot,
+      model: [called(call('c1', 't'), call('c2', 't')), said('as you like')],
+      tools: {
+        t: async (_, one) => {
+          if (one.invocations.length === 1) sends('stop', 'steer')(one);
+          return returned('ran');
+        },
+      },
+    });
+    expect(run.invocations).toHaveLength(1);
+    expect(resultsOf(run, 1)).toEqual(['ran', INTERRUPTED_CALL]);
+  });
+});
+
+describe('a message in the queue', () => {
+  it('is read after the current step, with all its calls', async () => {
+    const run = await runFake({
+      snapshot: testSnapshot({ tools, parallel: false }),
+      model: [called(call('c1', 't'), call('c2', 't')), said('done')],
+      tools: {
+        t: (_, one) => {
+          if (one.invocations.length === 1) sends('and hurry')(one);
+          return returned('ran');
+        },
+      },
+    });
+    expect(resultsOf(run, 1)).toEqual(['ran', 'ran']);
+    expect(story(run).slice(3)).toEqual(['user: and hurry', 'assistant: done']);
+  });
+
+  it('is answered before the run ends, where it was accepted before the answer was there', async () => {
+    const run = await runFake({
+      snapshot,
+      model: [
+        (one) => {
+          sends('wait')(one);
+          return said('too early');
+        },
+        said('done'),
+      ],
+    });
+    expect(story(run)).toEqual(['user: Q', 'assistant: too early', 'user: wait', 'assistant: done']);
+  });
+
+  it('is told where it lands: the step that reads it, and the record so far', async () => {
+    const receipts: unknown[] = [];
+    const inbox = new Inbox();
+    const run = await runFake({
+      snapshot,
+      inbox,
+      model: [
+        (one) => {
+          receipts.push(
+            update(one, 'send', { id: 'm1', content: 'a' }),
+            update(one, 'send', { id: 'm2', content: 'b', mode: 'interrupt' }),
+          );
+          return { type: 'interrupted' };
+        },
+        called(call('c1', 't')),
+        said('done'),
+      ],
+      tools: {
+        t: (_, one) => {
+          receipts.push(update(one, 'send', { id: 'm3', content: 'c' }), update(one, 'send', { id: 'm3', content: 'c' }));
+          return returned();
+        },
+      },
+    });
+    expect(receipts).toEqual([
+      { version: 1, id: 'm1', status: 'queued', queued: 1, offset: 1, beforeStep: 2 },
+      { version: 1, id: 'm2', status: 'queued', queued: 2, offset: 1, beforeStep: 1 },
+      { version: 1, id: 'm3', status: 'queued', queued: 1, offset: 4, beforeStep: 2 },
+      { version: 1, id: 'm3', status: 'duplicate', queued: 1 },
+    ]);
+    expect(story(run).slice(1)).toEqual(['user: a', 'user: b', 't(c1)', 'c1 gave ""', 'user: c', 'assistant: done']);
+  });
+
+  it('is refused once the end of the run is decided', async () => {
+    const run = await runFake({ snapshot, model: [said('done')] });
+    run.inbox.closed = true;
+    expect(refusal(run, 'send', { id: 'm1', content: 'late' })).toMatchObject({ code: 'run_ended' });
+  });
+});

@@ -1,0 +1,164 @@
+import { unreadable } from '../../../src/core/domain/json/unreadable.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import { toCarry } from '../../../src/core/loop/state/continue-as-new-state.ts';
+import { newRunState } from '../../../src/core/loop/state/run-state.ts';
+import { call, message } from '../loop/fake-ports.ts';
+import { testSnapshot, testTool } from '../loop/snapshot.ts';
+
+/** The moment at which these carries are read. */
+export const NOW = 1_700_000_000_000;
+
+const CLOCK = { now: () => NOW - 1_000, uuid: () => 'event-0' };
+
+/** A carry as a run writes it that has a call waiting, one that is done, and mail. Nearly every field is there. */
+export function waitingCarry(): JsonObject {
+  const approval = { when: 'always' as const, deadlineMs: 60_000, onDeadline: 'deny' as const };
+  const tools = [
+    testTool('pay', { approval, effect: 'once', taskQueue: 'payments' }),
+    testTool('search', { backoff: { initialMs: 10, factor: 2, maxMs: 100 }, modelRetries: 1, heartbeatTimeoutMs: 1_000 }),
+  ];
+  const window = { maxTokens: 100_000, maxBytes: 400_000, keepResults: 4, summarise: true };
+  const snapshot = testSnapshot({
+    tools,
+    window,
+    instructions: ['Be brief.'],
+    prices: { 'scripted/model': { input: 1, output: 2 } },
+    continueAsNew: { events: 1_000, bytes: 1_000_000, updates: 100 },
+    approvals: { deadlineMs: 60_000 },
+    limits: { maxIterations: 10, finalAttempt: true, toolCalls: 50, toolCallsByName: { pay: 5 }, costUsd: 5, deadlineMs: 600_000 },
+  });
+  const state = newRunState({ runId: 'run-1', snapshot, input: 'Q', deps: { user: 7 }, startedAt: NOW - 5_000 }, CLOCK);
+  state.window.events.push(
+    {
+      offset: 1,
+      id: 'event-1',
+      author: 'a',
+      content: [message('so far'), call('c1', 'pay'), call('c2', 'search')],
+      providerItems: ['opaque'],
+    },
+    {
+      offset: 2,
+      id: 'event-2',
+      author: 'a',
+      content: [{ type: 'tool_result', toolCallId: 'c2', name: 'search', status: 'success', content: ['x'] }],
+    },
+  );
+  Object.assign(state.window, { through: 3, lastEventId: 'event-2', bytes: 400 });
+  Object.assign(state.context, { currentStep: 2, state: { k: 1 } });
+  Object.assign(state, {
+    thought: 'so far',
+    lastStep: { thought: 'so far', final: false },
+    measured: { tokens: 70, bytes: 300 },
+    usage: { ...state.usage, promptTokens: 10, completionTokens: 5, totalTokens: 15, llmCalls: 2, costUsd: 0.5 },
+    toolCallsTotal: 3,
+    seenEvents: 1,
+    lastError: 'too slow',
+    limits: { ...snapshot.limits, maxIterations: 12 },
+  });
+  state.toolCallsByName.set('search', 3);
+  state.toolCallsStarted.set('search', 4);
+  state.modelRetries.set('search', 1);
+  state.approvals.pending.push({
+    kind: 'tool',
+    callId: 'c1',
+    toolName: 'pay',
+    digest: 'of c1',
+    key: 'event-1/0',
+    step: 3,
+    requestedAt: NOW - 1_000,
+    deadlineAt: NOW + 59_000,
+    onDeadline: 'deny',
+  });
+  const decided = {
+    id: 'd0',
+    callId: 'c0',
+    toolName: 'search',
+    digest: 'of c0',
+    by: 'ann',
+    source: 'update' as const,
+    at: '2023-11-14T22:13:19.000Z',
+  };
+  state.approvals.decided.push({ ...decided, type: 'approve' });
+  state.approvals.remembered.push({ id: 'd0', type: 'approve', toolName: 'search', by: 'ann', at: decided.at });
+  const inbox = {
+    messages: [{ id: 'm1', content: 'hurry', timestamp: NOW / 1_000, mode: 'steer' as const }],
+    seen: ['m0', 'm1'],
+    paused: false,
+    decisions: [
+      { ...decided, id: 'd1', callId: 'c1', toolName: 'pay', digest: 'of c1', type: 'approve' as const, arguments: { amount: 1 } },
+    ],
+    raises: [{ id: 'r1', limits: { maxIterations: 20 }, by: 'ann', at: decided.at }],
+    refused: [{ request: 'send', id: 'm9', code: 'invalid_input', message: 'no' }],
+  };
+  const response = {
+    id: 'event-1',
+    content: [],
+    finishReason: 'tool_calls',
+    usage: { promptTokens: 1, completionTokens: 1, totalTokens: 2 },
+  };
+  const done = {
+    type: 'result' as const,
+    status: 'success' as const,
+    content: ['x'],
+    durationMs: 1,
+    applied: true as const,
+    recordedAt: decided.at,
+  };
+  const position = { type: 'run_tools' as const, response, final: false, outcomes: [null, done] };
+  return throughJson(toCarry(state, position, { executions: 3, inbox }));
+}
+
+/** The same run between two steps, with nobody waiting for it. */
+export function idleCarry(): JsonObject {
+  const carry = waitingCarry();
+  const approvals = { pending: [], approved: [], decided: [], remembered: [] };
+  return { ...carry, position: { type: 'call_model', final: false }, inbox: { messages: [], seen: [], paused: false }, approvals };
+}
+
+function throughJson(value: unknown): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject;
+}
+
+/** Values that a caller may write where something else was meant. `1e999` is what JSON parses to infinity. */
+export const HOSTILE: readonly JsonValue[] = [
+  1e300,
+  -1e300,
+  JSON.parse('1e999') as number,
+  2 ** 53,
+  -1,
+  0,
+  0.5,
+  '',
+  'c1',
+  'x'.repeat(3_000),
+  null,
+  true,
+  [],
+  {},
+  [[]],
+  { type: 'result' },
+  JSON.parse('{"__proto__": {"polluted": true}}') as JsonValue,
+  { ...unreadable('forged') },
+  JSON.parse(`${'['.repeat(2_000)}${']'.repeat(2_000)}`) as JsonValue,
+];
+
+/** Where a value is in another: the keys that lead to it. */
+export type Path = readonly (string | number)[];
+
+/** Every place in a value but its root. */
+export function placesIn(value: JsonValue, path: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const entries: [string | number, JsonValue][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+  return entries.flatMap(([key, one]) => [[...path, key], ...placesIn(one, [...path, key])]);
+}
+
+/** The value with another at the place; without one where `change` is undefined. */
+export function changedAt(value: JsonValue, [key, ...rest]: Path, change: JsonValue | undefined): JsonValue {
+  if (key === undefined) return change ?? null;
+  if (Array.isArray(value)) {
+    const changed = rest.length === 0 && change === undefined ? [] : [changedAt(value[Number(key)] ?? null, rest, change)];
+    return [...value.slice(0, Number(key)), ...changed, ...value.slice(Number(key) + 1)];
+  }
+  const { [key]: old = null, ...others } = value as JsonObject;
+  return rest.length === 0 && change === undefined ? others : { ...others, [key]: changedAt(old, rest, change) };
+}

@@ -1,0 +1,223 @@
+import { expect, test } from 'vitest';
+import type { Decision } from '../../../src/core/domain/approvals/approval.ts';
+import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../../src/core/domain/json/byte-budget.ts';
+import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/json/payload-limit.ts';
+import { cutText } from '../../../src/core/domain/content/cut-content.ts';
+import { decide } from '../../../src/core/loop/approvals/approvals.ts';
+import { continueBeforeModelCall, continueBeforeTool } from '../../../src/core/loop/limits/continuing.ts';
+import { Inbox } from '../../../src/core/loop/state/inbox.ts';
+import type { Position, ToolsPosition } from '../../../src/core/loop/next-step.ts';
+import type { ToolOutcome } from '../../../src/core/loop/ports.ts';
+import { quietPorts } from '../../../src/core/loop/quiet-ports.ts';
+import { beginArchiving, endArchiving } from '../../../src/core/loop/state/archiving.ts';
+import { toCarry } from '../../../src/core/loop/state/continue-as-new-state.ts';
+import { newRunState, noteError, recordEvent, recordStep, type RunState, tally } from '../../../src/core/loop/state/run-state.ts';
+import { windowLimit } from '../../../src/core/loop/compaction/window-limit.ts';
+import { testSnapshot } from '../loop/snapshot.ts';
+
+/** The characters whose JSON is longest. */
+const LONGEST = '\u0001';
+
+const PORTS = { ...quietPorts(), now: () => 1_700_000_000_000, uuid: () => crypto.randomUUID(), continueDue: () => true };
+const ports = { ...PORTS, callModel: never, runTool: never, cancelRequested: () => false };
+
+function never(): Promise<never> {
+  return Promise.reject(new Error('nothing is called'));
+}
+
+/** A text whose JSON has so many bytes. */
+function text(bytes: number): string {
+  return 'x'.repeat(bytes - 2);
+}
+
+/** A run of which everything is as large as it may be, but the window. */
+function largeRun(toolName = 'tool'): RunState {
+  const name = 'a'.repeat(100);
+  const window = { maxTokens: 1_000_000, maxBytes: 1_200_000, keepResults: 4, summarise: true };
+  const small = testSnapshot({ name, window, instructions: [''] });
+  const snapshot = { ...small, instructions: [text(BYTE_BUDGETS.snapshot - jsonBytes(small) + 2)] };
+  const state = newRunState({ runId: 'r'.repeat(1_000), snapshot, input: text(BYTE_BUDGETS.startInput), startedAt: PORTS.now() }, PORTS);
+  state.context.state = { k: text(BYTE_BUDGETS.state - 6) };
+  for (let count = 0; count < 400; count += 1)
+    tally(state, {
+      toolName: `${toolName}${count}`,
+      callId: '',
+      arguments: {},
+      result: '',
+      isError: true,
+      durationMs: 0,
+      timestamp: '',
+    });
+  recordStep(state, { thought: LONGEST.repeat(100_000), toolCalls: [], usage: null, finishReason: 'stop' });
+  return state;
+}
+
+/** The fullest inbox. */
+function fullInbox(): Inbox {
+  const inbox = new Inbox();
+  inbox.cancelReason = cutText(LONGEST.repeat(100_000), BYTE_BUDGETS.errorMessage);
+  inbox.cancelAsked = true;
+  for (let count = 0; count < 5_000; count += 1) {
+    const message = {
+      id: `${LONGEST.repeat(60)}${count}`,
+      content: text(BYTE_BUDGETS.queue / MAX_QUEUED_MESSAGES),
+      timestamp: 1_700_000_000.123,
+    };
+    if (!inbox.hasRoomFor(message)) inbox.take();
+    inbox.add(message);
+  }
+  expect(inbox.queued).toBe(MAX_QUEUED_MESSAGES);
+  const refused = {
+    request: 'approve',
+    id: LONGEST.repeat(33),
+    by: LONGEST.repeat(33),
+    code: 'unknown_call',
+    message: LONGEST.repeat(9_000),
+  };
+  for (let count = 0; count < 20; count += 1) inbox.refuse(refused);
+  const decision = decisionOn('c0', { arguments: { k: text(BYTE_BUDGETS.decision - 6) } });
+  expect(inbox.hasRoomForRequest(decision)).toBe(true);
+  inbox.decide(decision);
+  for (let count = 0; ; count += 1) {
+    const raise = { id: `${count}`, limits: { maxIterations: 1_000_000 }, by: LONGEST.repeat(200), at: AT };
+    if (!inbox.hasRoomForRequest(raise)) return inbox;
+    inbox.raise(raise);
+  }
+}
+
+const AT = '2026-01-31T10:00:00.000Z';
+
+function decisionOn(callId: string, more: Partial<Decision> = {}): Decision {
+  return {
+    id: `d-${callId}`,
+    type: 'approve',
+    callId,
+    toolName: 'tool_with_a_name_like_most',
+    digest: 'x'.repeat(22),
+    by: 'somebody@example.org',
+    source: 'update',
+    at: AT,
+    ...more,
+  };
+}
+
+/** All that 200 calls of one response may wait for, and that was decided in the course of a long run. */
+function fullApprovals(state: RunState): void {
+  const { approvals } = state;
+  for (let count = 0; count < 100; count += 1) decide(approvals, decisionOn(`r${count}`, { remember: 'arguments', reason: 'as agreed' }));
+  for (let count = 0; count < 500; count += 1) decide(approvals, decisionOn(`call_${count}`, { reason: LONGEST.repeat(1_000) }));
+  approvals.pending = Array.from({ length: 200 }, (_, index) => ({
+    kind: 'tool',
+    callId: `call_${'x'.repeat(24)}`,
+    toolName: 'tool_with_a_name_like_most',
+    digest: 'x'.repeat(22),
+    key: `${crypto.randomUUID()}/${index}`,
+    step: 1_000,
+    requestedAt: PORTS.now(),
+    deadlineAt: PORTS.now(),
+    onDeadline: 'deny',
+    reason: 'over the limit of what may be done without asking',
+    notified: false,
+  }));
+  approvals.approved = [{ callId: 'c1', arguments: { k: text(BYTE_BUDGETS.decision - 6) } }];
+  const toolCallsByName = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`tool_with_a_name_like_most_${index}`, 1_000]));
+  state.limits = {
+    ...state.limits,
+    toolCalls: 1,
+    inputTokens: 1,
+    outputTokens: 1,
+    totalTokens: 1,
+    costUsd: 1,
+    deadlineMs: 1,
+    toolCallsByName,
+  };
+  for (const name of Object.keys(toolCallsByName)) state.toolCallsStarted.set(name, 1_000);
+  noteError(state, LONGEST.repeat(400_000));
+  for (let from = 0; from < 1_000_000; from += 10_000) failToArchive(state, from);
+  expect(state.notArchived?.length).toBeGreaterThan(10);
+}
+
+/** One more range of events that is not in the archive, while those before and behind it are. */
+function failToArchive(state: RunState, from: number): void {
+  beginArchiving(state, { from, through: from + 5_000 }, PORTS.now());
+  endArchiving(state, LONGEST.repeat(400_000));
+}
+
+/** Fills the window with events of so many bytes, as long as the run may continue. */
+function fill(state: RunState, eventBytes: number, mayContinue: () => boolean): void {
+  for (;;) {
+    const { context, window } = state;
+    const before = { context: { ...context, events: [...context.events] }, window };
+    recordEvent(state, PORTS, {
+      author: state.snapshot.name,
+      content: [{ type: 'message', role: 'assistant', content: text(eventBytes) }],
+    });
+    if (mayContinue()) continue;
+    Object.assign(state, before);
+    return;
+  }
+}
+
+function carryBytes(state: RunState, position: Position): number {
+  state.deps = { k: text(BYTE_BUDGETS.deps - 6) };
+  // The last thing that may happen before it is carried.
+  failToArchive(state, 1_000_000);
+  return jsonBytes(toCarry(state, position, { executions: 1_000_000, inbox: fullInbox().carried() }));
+}
+
+test.each([100, 2_000, 50_000])('everything at its budget and a full window of events of %d bytes fit one payload', (eventBytes) => {
+  const state = largeRun(LONGEST.repeat(120));
+  fill(state, eventBytes, () => state.window.bytes <= (windowLimit(state) ?? 0));
+  const position = { type: 'call_model', final: false } as const;
+  expect(continueBeforeModelCall(state, ports, position)).toBeDefined();
+  expect(carryBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
+});
+
+test('so do a run with calls that wait, decisions, edited arguments and limits, and whatever its model has made up', () => {
+  const state = largeRun(LONGEST.repeat(120));
+  fullApprovals(state);
+  const position = { type: 'call_model', final: false } as const;
+  expect(state.window.bytes).toBeGreaterThan(BYTE_BUDGETS.startInput);
+  expect(continueBeforeModelCall(state, ports, position)).toBeDefined();
+  fill(state, 100, () => continueBeforeModelCall(state, ports, position) !== undefined);
+  expect(carryBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
+});
+
+test('calls that wait keep a run where it is only as long as it could not be carried', () => {
+  const state = largeRun();
+  fullApprovals(state);
+  state.approvals.approved = Array.from({ length: 40 }, (_, index) => ({
+    callId: `c${index}`,
+    arguments: { k: text(BYTE_BUDGETS.decision - 6) },
+  }));
+  const position = { type: 'call_model', final: false } as const;
+  expect(continueBeforeModelCall(state, ports, position)).toBeUndefined();
+  state.approvals.approved = [];
+  expect(continueBeforeModelCall(state, ports, position)).toBeDefined();
+});
+
+test('results that are in the record already do not keep a response from being carried', () => {
+  const state = newRunState({ runId: 'r', snapshot: testSnapshot(), input: 'Q', startedAt: PORTS.now() }, PORTS);
+  const response = { id: 'r', content: [], finishReason: 'tool_calls', usage: null };
+  const outcome: ToolOutcome = { type: 'result', status: 'success', content: [text(150_000)], durationMs: 1 };
+  expect(continueBeforeTool(state, ports, { response, outcomes: [outcome, null] })).toBe(false);
+  expect(continueBeforeTool(state, ports, { response, outcomes: [{ ...outcome, recordedAt: AT }, null] })).toBe(true);
+});
+
+test('the same in the middle of a response, with results of some of its calls', () => {
+  const state = largeRun();
+  const problems = Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`c${index}`, text(BYTE_BUDGETS.errorMessage)]));
+  const outcome: ToolOutcome = { type: 'result', status: 'success', content: [text(45_000)], durationMs: 1 };
+  const response = { id: 'r', content: [], finishReason: 'tool_calls', usage: null, problems };
+  const position: ToolsPosition = { type: 'run_tools', response, final: false, outcomes: [outcome, null] };
+  fill(state, 2_000, () => continueBeforeTool(state, ports, position));
+  expect(continueBeforeTool(state, ports, position)).toBe(true);
+  expect(carryBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
+});
+
+test('a window with less room than that is left for keeps the run where it is', () => {
+  const state = largeRun();
+  recordEvent(state, PORTS, { author: 'a', content: [{ type: 'message', role: 'assistant', content: text(BYTE_BUDGETS.modelText) }] });
+  recordEvent(state, PORTS, { author: 'a', content: [{ type: 'message', role: 'assistant', content: text(BYTE_BUDGETS.modelText) }] });
+  expect(continueBeforeModelCall(state, ports, { type: 'call_model', final: false })).toBeUndefined();
+});

@@ -1,0 +1,91 @@
+import { CancelledFailure } from '@temporalio/common';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { readBack } from '../../src/history/read-back.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
+import type { ToolCall } from '../../src/core/domain/content/content.ts';
+import { newSnapshot } from '../fakes/snapshot.ts';
+import { APART, BEGAN, HandMade } from './hand-made.ts';
+
+const tool = (name: string, tier: 'local' | 'remote') =>
+  defineTool({ name, description: name, parameters: z.object({}), tier, execute: () => '' });
+const tools = [tool('note', 'local'), tool('count', 'local'), tool('fetch', 'remote')];
+const snapshot = newSnapshot({ tools });
+const inSequence = newSnapshot({ tools, parallel: false });
+
+const DONE = [{ type: 'message', role: 'assistant', content: 'done' }] as const;
+
+function calls(...names: string[]): ToolCall[] {
+  return names.map((name, place) => ({ type: 'tool_call', toolCallId: `c${place}`, name, arguments: {} }));
+}
+
+/** What the model is told of each call of the first step. */
+async function resultsOf({ recorded }: HandMade): Promise<string[]> {
+  const { state } = await readBack('r', recorded);
+  return state?.steps[0]?.toolCalls.map(({ result }) => result) ?? [];
+}
+
+test('a failure belongs to the first call by its name, in the order in which the calls began, that no result is for', async () => {
+  const asked = calls('note', 'count', 'note', 'note');
+  const made = new HandMade(snapshot)
+    .model(1, { asked: 2, ended: 3 }, asked)
+    .local(3, 'note', { seq: 6, failure: 'the second of the notes failed' })
+    .local(3, 'count', { at: [1, 1], result: 'one' })
+    .local(3, 'note', { at: [1, 0], result: 'noted' })
+    .local(3, 'note', { seq: 5, failure: 'the first of them failed' })
+    .model(3, { asked: 3, ended: 4 }, [...DONE]);
+  expect(await resultsOf(made)).toEqual(['noted', 'one', 'the first of them failed', 'the second of the notes failed']);
+});
+
+test('calls in sequence end one after the other in one task, each as late as the clock of the workflow said', async () => {
+  const { recorded } = new HandMade(inSequence)
+    .model(1, { asked: 2, ended: 3 }, calls('note', 'fetch', 'count'))
+    .local(3, 'note', { at: [1, 0], result: 'noted' }, 20)
+    .tool(1, 1, { asked: 3, ended: 4 }, 'fetched')
+    .local(4, 'count', { at: [1, 2], result: 'one' }, 30)
+    .model(3, { asked: 4, ended: 5 }, [...DONE]);
+  const { state, result } = await readBack('r', recorded);
+  expect(result).toMatchObject({ status: 'completed', stepsUsed: 2 });
+  expect(state?.context.events[2]).toMatchObject({ timestamp: (BEGAN + 4 * APART + 30) / 1_000 });
+});
+
+test('a call that goes on over tasks ends with the task that saw it, before which it is still running', async () => {
+  const begun = (): HandMade =>
+    new HandMade(snapshot).model(1, { asked: 2, ended: 3 }, calls('note', 'fetch')).tool(1, 1, { asked: 3, ended: 4 }, 'fetched');
+  const before = await readBack('r', begun().arrival('update', 5, 'send', { id: 'm', content: 'hm' }).recorded);
+  expect(before.state?.context.events.length).toBe(2);
+  const ended = begun()
+    .arrival('update', 5, 'send', { id: 'm', content: 'hm' })
+    .local(6, 'note', { at: [1, 0], result: 'noted' }, 10);
+  const { state } = await readBack('r', ended.recorded);
+  expect(state?.context.events.map(({ author, timestamp }) => [author, timestamp * 1_000 - BEGAN])).toEqual([
+    ['user', 0],
+    ['bot', 3 * APART],
+    ['bot', 6 * APART + 10],
+    ['user', 5 * APART],
+  ]);
+});
+
+test('a run that is cancelled in the middle of a call has what its history says of it', async () => {
+  const made = new HandMade(snapshot).model(1, { asked: 2, ended: 3 }, calls('note', 'count'));
+  made.local(3, 'count', { at: [1, 1], result: 'one' }).cancel(4);
+  made.recorded.localCalls.push({
+    input: { seq: 3, name: 'note' },
+    scheduledIn: 4,
+    task: 4,
+    failure: new CancelledFailure('cancelled'),
+  });
+  const { state, result } = await readBack('r', made.recorded);
+  expect(result).toMatchObject({ status: 'cancelled', stepsUsed: 1 });
+  expect(state?.steps[0]?.toolCalls.map(({ isError }) => isError)).toEqual([true, false]);
+});
+
+test('a run that continued as new after a local call, and before the next one, is read so', async () => {
+  const { recorded } = new HandMade(inSequence, 3)
+    .model(1, { asked: 2, ended: 3 }, calls('note', 'count'))
+    .local(3, 'note', { at: [1, 0], result: 'noted' });
+  const { state, result } = await readBack('r', { ...recorded, end: { type: 'continued', executionId: 'next' }, decidedIn: 3 });
+  expect(result).toBeUndefined();
+  expect(state?.context.events.length).toBe(2);
+  expect(Object.fromEntries(state?.toolCallsStarted ?? [])).toEqual({ note: 1 });
+});

@@ -1,0 +1,94 @@
+import { defaultPayloadConverter } from '@temporalio/common';
+import { describe, expect, test } from 'vitest';
+import { readBack, type ReadBackRun } from '../../src/history/read-back.ts';
+import type { HistoryEvent } from '../../src/history/run-history.ts';
+import { isRunResult, type RunResultFields } from '../../src/core/domain/run/run-result.ts';
+import { fromCarry } from '../../src/core/loop/state/continue-as-new-state.ts';
+import { type RecordedChainLink, recordedChains } from './recorded-histories.ts';
+
+const chains = await recordedChains();
+
+/** The result that the closing event of a history holds, wherever it is. */
+function closingResult(events: readonly HistoryEvent[]): RunResultFields | undefined {
+  const payloads = events.flatMap((event) => [
+    ...(event.workflowExecutionCompletedEventAttributes?.result?.payloads ?? []),
+    ...(event.workflowExecutionFailedEventAttributes?.failure?.applicationFailureInfo?.details?.payloads ?? []),
+    ...Object.values(event.workflowPropertiesModifiedEventAttributes?.upsertedMemo?.fields ?? {}),
+  ]);
+  return payloads.map((payload) => defaultPayloadConverter.fromPayload<unknown>(payload)).find(isRunResult);
+}
+
+function pick({ status, stepsUsed }: Partial<RunResultFields>): Partial<RunResultFields> {
+  return { ...(status === undefined ? {} : { status }), ...(stepsUsed === undefined ? {} : { stepsUsed }) };
+}
+
+/** Recorded when the text that had arrived of a cancelled answer was no output yet. */
+const WITHOUT_PARTIAL_OUTPUT = 'cancelled-in-a-model-call';
+
+/** The result without what was not counted yet when the history was recorded. */
+function asThen({ usage, ...read }: RunResultFields, closed: Partial<RunResultFields>): Partial<RunResultFields> {
+  const { estimated, ...reported } = usage;
+  const output = read.runId === WITHOUT_PARTIAL_OUTPUT ? '' : read.output;
+  return {
+    ...read,
+    output,
+    usage: closed.usage?.estimated === undefined || estimated === undefined ? reported : { ...reported, estimated },
+  };
+}
+
+async function readChain(runId: string, links: readonly RecordedChainLink[]): Promise<ReadBackRun[]> {
+  const runs: ReadBackRun[] = [];
+  for (const [place, { recorded }] of links.entries()) runs.push(await readBack(runId, recorded, links[place + 1]?.recorded.carry));
+  return runs;
+}
+
+describe.each([...chains])('%s', (runId, links) => {
+  test('ends with the result that its history closes with', async () => {
+    const runs = await readChain(runId, links);
+    const { cancelReason: _, ...closed }: Partial<RunResultFields> = closingResult(links.at(-1)?.events ?? []) ?? {};
+    const { state, result } = runs.at(-1) ?? {};
+    const { steps: __, ...read }: Partial<RunResultFields> = result === undefined ? {} : asThen(result, closed);
+    // A run whose agent was never resolved has recorded nothing.
+    const unresolved = { status: 'error', stepsUsed: 0 } as const;
+    expect(state === undefined ? unresolved : read).toEqual(state === undefined ? pick(closed) : closed);
+  });
+
+  test('has no gap in its events and steps, and leaves each execution as the next one finds it', async () => {
+    const runs = await readChain(runId, links);
+    let offset = 0;
+    let steps = 0;
+    for (const [place, { state, executions }] of runs.entries()) {
+      if (state === undefined) continue;
+      expect(executions).toBe(place + 1);
+      expect(state.firstOffset).toBe(offset);
+      expect(state.steps.map(({ step }) => step)).toEqual(state.steps.map((_, index) => steps + index + 1));
+      offset += state.context.events.length;
+      steps += state.steps.length;
+      const carry = links[place + 1]?.recorded.carry;
+      if (carry === undefined) continue;
+      const {
+        status: _,
+        context,
+        firstOffset: __,
+        carriedEventId: ___,
+        steps: ____,
+        toolCallsStarted,
+        ...carried
+      } = fromCarry(carry).state;
+      // Carries that were written before calls were counted by their start do not say.
+      expect(carry.toolCallsStarted === undefined ? toolCallsStarted : state.toolCallsStarted).toEqual(toolCallsStarted);
+      expect(state).toMatchObject({ ...carried, context: { currentStep: context.currentStep, state: context.state } });
+    }
+    expect(runs.at(-1)?.result?.stepsUsed ?? 0).toBe(steps);
+  });
+
+  test('is the same when it is read again, ids included', async () => {
+    expect(await readChain(runId, links)).toEqual(await readChain(runId, links));
+  });
+});
+
+test('the recorded runs are of every shape', () => {
+  const executions = [...chains.values()].map((links) => links.length);
+  expect(Math.max(...executions)).toBeGreaterThan(3);
+  expect(executions.length).toBeGreaterThan(8);
+});

@@ -1,0 +1,36 @@
+import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { ExecutionReader } from '../../src/history/execution-reader.ts';
+import type { RecordedExecution } from '../../src/history/recorded-execution.ts';
+import type { HistoryEvent } from '../../src/history/run-history.ts';
+import { AGENT_RUN } from '../../src/core/protocol.ts';
+import { recordedHistories } from '../replay/histories.ts';
+
+const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
+
+/** An execution of a recorded run, with the events that it was read from. */
+export interface RecordedChainLink {
+  recorded: RecordedExecution;
+  events: HistoryEvent[];
+}
+
+/** The recorded runs that are workflows of their own, each with its executions, the oldest first. */
+export async function recordedChains(): Promise<Map<string, RecordedChainLink[]>> {
+  const chains = new Map<string, RecordedChainLink[]>();
+  for (const { name, history } of recordedHistories()) {
+    const [started] = historyFromJSON(history).events ?? [];
+    if (started?.workflowExecutionStartedEventAttributes?.workflowType?.name !== AGENT_RUN) continue;
+    const [, run = name, execution = '1'] = /^(.*?)(?:-(\d+))?$/.exec(name) ?? [];
+    const links = chains.get(run) ?? [];
+    links[Number(execution) - 1] = await link(name, history);
+    chains.set(run, links);
+  }
+  return chains;
+}
+
+async function link(name: string, history: unknown): Promise<RecordedChainLink> {
+  const { events } = historyFromJSON(history);
+  const reader = new ExecutionReader(name, CONVERTER);
+  for (const event of events ?? []) await reader.read(event);
+  return { recorded: reader.execution, events: [...(events ?? [])] };
+}

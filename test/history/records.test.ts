@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest';
+import { readBack } from '../../src/history/read-back.ts';
+import { recordOf, type RunRecordFile } from '../replay/histories.ts';
+import { type RecordedChainLink, recordedChains } from './recorded-histories.ts';
+
+/** Events and steps as the loop has them, run over the history. */
+async function readRecord(runId: string, links: readonly RecordedChainLink[]): Promise<RunRecordFile> {
+  const record: RunRecordFile = { events: [], steps: [] };
+  for (const [place, { recorded }] of links.entries()) {
+    const { state } = await readBack(runId, recorded, links[place + 1]?.recorded.carry);
+    record.events.push(...(state?.context.events ?? []));
+    record.steps.push(...(state?.steps ?? []));
+  }
+  return record;
+}
+
+/** Ids that only the workflow knew are derived when a history is read. */
+function withoutIds({ events, steps }: RunRecordFile): object {
+  return { events: events.map((event) => ({ ...event, id: undefined })), steps };
+}
+
+const runs = [...(await recordedChains())].flatMap(([runId, links]) => {
+  const record = recordOf(runId);
+  return record === undefined ? [] : [{ runId, links, record }];
+});
+
+describe('a recorded run', () => {
+  test('has been recorded in every way in which a run can be talked to', () => {
+    const kinds = new Set(runs.flatMap(({ record }) => record.events.flatMap((event) => Object.keys(event))));
+    const told = ['decision', 'refused', 'raised', 'partial', 'interrupted', 'estimated'];
+    expect(told.filter((kind) => !kinds.has(kind))).toEqual([]);
+  });
+
+  test.each(runs)(
+    '$runId has the events and steps that it told of, when its history is run through the loop again',
+    async ({ runId, links, record }) => {
+      expect(withoutIds(await readRecord(runId, links))).toEqual(withoutIds(record));
+    },
+  );
+});

@@ -1,0 +1,132 @@
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import { proxySinks, type Sinks, workflowInfo, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
+import { activityStep } from '../../src/core/domain/run/activity-step.ts';
+
+/** What code can ask of the server, as far as replaying compares it. */
+export type CommandType =
+  | 'activity'
+  | 'local_activity'
+  | 'activity_cancel'
+  | 'timer'
+  | 'timer_cancel'
+  | 'child'
+  | 'external_cancel'
+  | 'external_signal'
+  | 'search_attributes'
+  | 'memo'
+  | 'update_accepted'
+  | 'update_completed'
+  | 'nexus_operation'
+  | 'nexus_operation_cancel'
+  | 'complete'
+  | 'fail'
+  | 'cancel'
+  | 'continue_as_new';
+
+/** One command of a workflow task. */
+export interface RecordedCommand {
+  type: CommandType;
+  /** Of the activity, the child's type or the signal; empty for what has no name. */
+  name: string;
+  /** Of the run, where the command says it: calls of models and tools do. */
+  step?: number;
+}
+
+/** The way out of the sandbox for what a replay records. */
+export interface ReplaySinks extends Sinks {
+  longhaulReplay: {
+    /** The commands of one activation. `task` is the id of the event that began its workflow task. */
+    commands(task: number, commands: RecordedCommand[]): void;
+  };
+}
+
+type Interceptors = ReturnType<WorkflowInterceptorsFactory>;
+type Internals = NonNullable<Interceptors['internals']>[number];
+/** A command as the SDK hands it to the server. */
+type Command = Parameters<NonNullable<Internals['concludeActivation']>>[0]['commands'][number];
+
+const { longhaulReplay } = proxySinks<ReplaySinks>();
+
+/** Updates that were accepted: a later rejection of one is its result. Module state belongs to one execution. */
+const accepted = new Set<string>();
+
+/** Registered for a replay alone: shows the worker what the code asks for, task by task. */
+export const interceptors: WorkflowInterceptorsFactory = () => ({
+  internals: [
+    {
+      concludeActivation(input, next) {
+        longhaulReplay.commands(workflowInfo().historyLength, recordable(input.commands));
+        return next(input);
+      },
+    },
+  ],
+});
+
+/** Without what the server never sees: a timer or an activity that is cancelled in the task that asked for it. */
+function recordable(commands: readonly Command[]): RecordedCommand[] {
+  const begun = new Set(commands.flatMap((one) => beginning(one) ?? []));
+  const ended = new Set(commands.flatMap((one) => cancellation(one) ?? []));
+  return commands
+    .filter((one) => !ended.has(beginning(one) ?? '') && !begun.has(cancellation(one) ?? ''))
+    .flatMap((one) => recorded(one) ?? []);
+}
+
+function beginning({ startTimer, scheduleActivity }: Command): string | undefined {
+  if (startTimer) return `timer ${startTimer.seq}`;
+  return scheduleActivity ? `activity ${scheduleActivity.seq}` : undefined;
+}
+
+function cancellation({ cancelTimer, requestCancelActivity }: Command): string | undefined {
+  if (cancelTimer) return `timer ${cancelTimer.seq}`;
+  return requestCancelActivity ? `activity ${requestCancelActivity.seq}` : undefined;
+}
+
+/**
+ * Undefined for what leaves no event at its place in history: answers to queries, rejected Updates, and patches. A local
+ * activity leaves one where it ends.
+ */
+function recorded(command: Command): RecordedCommand | undefined {
+  if (command.scheduleActivity) {
+    const step = activityStep(decoded(command.userMetadata?.summary), decoded(command.scheduleActivity.arguments?.[0]));
+    return { type: 'activity', name: command.scheduleActivity.activityType ?? '', ...(step === undefined ? {} : { step }) };
+  }
+  if (command.scheduleLocalActivity) return { type: 'local_activity', name: command.scheduleLocalActivity.activityType ?? '' };
+  if (command.startChildWorkflowExecution) return { type: 'child', name: command.startChildWorkflowExecution.workflowType ?? '' };
+  if (command.signalExternalWorkflowExecution)
+    return { type: 'external_signal', name: command.signalExternalWorkflowExecution.signalName ?? '' };
+  if (command.scheduleNexusOperation) return { type: 'nexus_operation', name: command.scheduleNexusOperation.operation ?? '' };
+  const type = command.updateResponse ? updateType(command.updateResponse) : NAMELESS.find(([field]) => command[field])?.[1];
+  return type === undefined ? undefined : { type, name: '' };
+}
+
+const NAMELESS: readonly (readonly [keyof Command, CommandType])[] = [
+  ['requestCancelActivity', 'activity_cancel'],
+  ['startTimer', 'timer'],
+  ['cancelTimer', 'timer_cancel'],
+  ['requestCancelExternalWorkflowExecution', 'external_cancel'],
+  ['cancelChildWorkflowExecution', 'external_cancel'],
+  ['upsertWorkflowSearchAttributes', 'search_attributes'],
+  ['modifyWorkflowProperties', 'memo'],
+  ['requestCancelNexusOperation', 'nexus_operation_cancel'],
+  ['completeWorkflowExecution', 'complete'],
+  ['failWorkflowExecution', 'fail'],
+  ['cancelWorkflowExecution', 'cancel'],
+  ['continueAsNewWorkflowExecution', 'continue_as_new'],
+];
+
+function updateType(response: NonNullable<Command['updateResponse']>): CommandType | undefined {
+  const id = response.protocolInstanceId ?? '';
+  if (response.completed) return 'update_completed';
+  if (response.rejected) return accepted.has(id) ? 'update_completed' : undefined;
+  accepted.add(id);
+  return 'update_accepted';
+}
+
+/** Codecs have done their work before the sandbox; what a converter of the user made is left alone. */
+function decoded(payload: Payload | null | undefined): unknown {
+  try {
+    return payload ? defaultPayloadConverter.fromPayload(payload) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,82 @@
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import { type ActivateInput, workflowInfo, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
+import { type ActivationPlace, TaskDoubt } from '../../src/core/queries/task-doubt.ts';
+import { ASK_AGAIN, type QueryingActivity } from '../../src/core/protocol.ts';
+
+/*
+ * A query to an execution that is not in the worker's cache makes the worker replay its history up to now, newest events
+ * included. Those that no workflow task has handled yet are thereby handled too early: the commands that follow are kept,
+ * and sent with the next workflow task, whose Updates and Signals then come after them. A replay gives the workflow all of
+ * it at once, in another order, and can never repeat what was recorded: the execution is stuck for ever.
+ *
+ * The query itself is the only moment at which this can be undone: an activation that fails makes the worker forget the
+ * execution, and fails nothing but the query, which its caller asks again. See docs/decisions/queries-never-advance-a-run.md.
+ */
+
+/** The id that the worker gives to a query which came without a workflow task. */
+const LONE_QUERY = 'legacy_query';
+
+/** Registered by the worker as a workflow module: made for each execution that it loads. */
+export const interceptors: WorkflowInterceptorsFactory = () => {
+  const doubt = new TaskDoubt(() => workflowInfo().unsafe.now());
+  let isQuery = false;
+  return {
+    internals: [
+      {
+        activate(input, next) {
+          const query = input.activation.jobs?.find(({ queryWorkflow }) => queryWorkflow)?.queryWorkflow;
+          isQuery = query !== undefined;
+          if (query?.queryId === LONE_QUERY && doubt.refuses(askingActivity(query.arguments?.[1]))) throw new AskAgain();
+          if (isQuery) doubt.answered();
+          // Signals come before the rest, in an activation of their own that is none for the worker.
+          else if (input.batchIndex === 0) doubt.activated(placeOf(input));
+          next(input);
+        },
+        concludeActivation(input, next) {
+          if (!isQuery) doubt.concluded(input.commands.map(({ scheduleActivity }) => scheduleActivity?.activityId ?? ''));
+          return next(input);
+        },
+      },
+    ],
+  };
+};
+
+function placeOf({ activation }: ActivateInput): ActivationPlace {
+  const { isReplaying, historyLength, timestamp, jobs } = activation;
+  return {
+    isReplaying: isReplaying ?? false,
+    historyLength: historyLength ?? 0,
+    taskTime: `${timestamp?.seconds?.toString()}.${timestamp?.nanos}`,
+    hasNews: (jobs ?? []).some(isNews),
+  };
+}
+
+type Job = NonNullable<ActivateInput['activation']['jobs']>[number];
+
+function isNews({ signalWorkflow, doUpdate, fireTimer, cancelWorkflow, resolveActivity, resolveChildWorkflowExecution }: Job): boolean {
+  if (signalWorkflow || doUpdate || fireTimer || cancelWorkflow) return true;
+  if (resolveActivity) return !resolveActivity.isLocal && !resolveActivity.result?.cancelled;
+  return resolveChildWorkflowExecution ? !resolveChildWorkflowExecution.result?.cancelled : false;
+}
+
+function askingActivity(argument: Payload | null | undefined): string | undefined {
+  if (!argument) return undefined;
+  try {
+    return defaultPayloadConverter.fromPayload<Partial<QueryingActivity> | null>(argument)?.activityId;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without a stack: it reaches the log of the worker, and the person who asks from the Temporal UI. */
+class AskAgain extends Error {
+  constructor() {
+    super(
+      `${ASK_AGAIN}: workflow "${workflowInfo().workflowId}" has just got events that no workflow task has handled yet. ` +
+        'If it has ended, only its history shows them',
+    );
+    this.name = 'AskAgain';
+    // Node would put the line that throws in front of one that can be written.
+    Object.defineProperty(this, 'stack', { value: this.message, writable: false });
+  }
+}

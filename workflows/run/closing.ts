@@ -1,0 +1,53 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { CancelledFailure, upsertMemo } from '@temporalio/workflow';
+import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
+import { utf8Length, utf8Prefix } from '../../src/core/domain/content/text.ts';
+import { RESULT_MEMO } from '../../src/core/protocol.ts';
+import { cancelReason } from '../interceptors/cancellation.ts';
+
+/** Bytes of output that the closing event of a run repeats. The whole is in the record of events. */
+const CLOSING_OUTPUT_BYTES = 48_000;
+const CLOSING_ERROR_BYTES = 4_000;
+
+/**
+ * Closes the run truthfully: `completed` and `max_iterations_reached` return and close as Completed, `error` throws
+ * and closes as Failed, `cancelled` throws and closes as Canceled. Each leaves the result, without its steps, where
+ * it can be read with no worker running: the return value, the details of the failure, the memo. `announced` is the
+ * reason of a cancellation whose request has none.
+ */
+export function close(result: RunResultFields, announced?: string): RunResultFields {
+  const closing = compact(result);
+  switch (closing.status) {
+    case 'completed':
+    case 'max_iterations_reached':
+      return closing;
+    case 'error': {
+      const failure = ApplicationFailure.create({
+        type: closing.errorCode ?? 'internal',
+        message: closing.error ?? 'The run failed',
+        nonRetryable: true,
+        details: [closing],
+      });
+      // It would name files of the worker's machine, and says nothing about the run.
+      failure.stack = '';
+      throw failure;
+    }
+    case 'cancelled': {
+      const reason = cancelReason() ?? announced;
+      const cancelled = reason === undefined ? closing : { ...closing, cancelReason: reason };
+      upsertMemo({ [RESULT_MEMO]: cancelled });
+      throw new CancelledFailure(reason ?? 'The run was cancelled');
+    }
+  }
+}
+
+/** The result without its steps and with an output that fits, so that content is not stored a second time. */
+function compact(result: RunResultFields): RunResultFields {
+  const { steps: _, ...rest } = result;
+  const text = typeof rest.output === 'string' ? rest.output : JSON.stringify(rest.output);
+  const error = rest.error === null ? null : utf8Prefix(rest.error, CLOSING_ERROR_BYTES);
+  if (utf8Length(text) <= CLOSING_OUTPUT_BYTES) return { ...rest, error };
+  const output: JsonValue = utf8Prefix(text, CLOSING_OUTPUT_BYTES);
+  return { ...rest, error, output, outputTruncated: true };
+}

@@ -1,0 +1,58 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { ModelSettings } from '../../src/core/domain/agent/agent-snapshot.ts';
+import type { ContentPart } from '../../src/core/domain/content/content.ts';
+import type { Duration } from '../../src/core/domain/run/duration.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../src/core/domain/agent/limit-options.ts';
+import type { ModelName } from '../../src/core/domain/agent/model-name.ts';
+import { overridesIn } from '../../src/core/domain/run/run-overrides.ts';
+import type { RunInput } from '../../src/core/protocol.ts';
+
+/** What a workflow says of a run that it starts. */
+export interface RunInputOptions extends StartedRun {
+  deps?: unknown;
+}
+
+/** What `runAgent` says of a run, whatever it is a part of. */
+export interface StartedRun {
+  maxIterations?: number;
+  /** Overrides other limits of the agent. */
+  limits?: LimitOptions;
+  /** How long the run may take, from its start: the limit `deadline`. */
+  deadline?: Duration;
+  /** Instead of the agent's model, for this run: `provider/model`, with a provider of its worker. */
+  model?: ModelName;
+  /** Settings of the model, each instead of the agent's own (`extra` as a whole). */
+  settings?: ModelSettings;
+  /** Up to 20 words of up to 100 characters that the run is found by, and that a provider may choose its key by. */
+  tags?: readonly string[];
+}
+
+/** The input of a run that a workflow starts. Throws an ApplicationFailure of type `invalid_input` for a deadline that is no duration. */
+export function runInputOf(agent: string, input: string | ContentPart[], options: RunInputOptions): RunInput {
+  const { deps, maxIterations, model, settings, tags } = options;
+  const limits = plain(agent, options);
+  return {
+    agent,
+    input,
+    ...(isJsonObject(deps) ? { deps } : {}),
+    ...(maxIterations === undefined ? {} : { maxIterations }),
+    ...(limits === undefined ? {} : { limits }),
+    ...overridesIn({
+      ...(model === undefined ? {} : { model }),
+      ...(settings === undefined ? {} : { settings }),
+      ...(tags === undefined ? {} : { tags: [...tags] }),
+    }),
+  };
+}
+
+function plain(agent: string, options: RunInputOptions): RunInput['limits'] {
+  const owner = `agent "${agent}" cannot start`;
+  try {
+    const limits = limitsWithDeadline(owner, options);
+    return limits === undefined ? undefined : plainLimits(owner, limits);
+  } catch (error) {
+    throw ApplicationFailure.create({ type: 'invalid_input', message: errorMessage(error), nonRetryable: true });
+  }
+}

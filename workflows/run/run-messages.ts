@@ -1,0 +1,89 @@
+import { ApplicationFailure, rawValueTypeInfo } from '@temporalio/common';
+import { condition, defineSignal, defineUpdate, log, setHandler } from '@temporalio/workflow';
+import { summaryOf } from '../../src/core/loop/approvals/approvals.ts';
+import type { Verdict } from '../../src/core/loop/state/inbox.ts';
+import { type DecisionReceipt, scopedName, SIGNALS, UPDATES } from '../../src/core/protocol.ts';
+import type { Refusal } from '../../src/core/handlers/receiver.ts';
+import { refuseUpdate, SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../../src/core/handlers/requests.ts';
+import { interruptModelCall } from './interruptible-model-call.ts';
+import type { LiveRun } from './live-run.ts';
+import { valueOf } from '../interceptors/raw-value.ts';
+import { refusesUpdates } from '../interceptors/update-guard.ts';
+
+const RAW = { typeInfo: { inputTypes: [rawValueTypeInfo] } };
+
+/**
+ * Registers what a run takes from outside. Must be called before the first await: a message may come with the first
+ * task. Handlers only write into the inbox, so that they never hold up continue-as-new; the loop does the work.
+ */
+export function registerMessages(run: LiveRun): void {
+  for (const name of Object.keys(UPDATE_KINDS) as (keyof typeof UPDATES)[]) {
+    setHandler(defineUpdate<unknown, [unknown]>(scopedName(UPDATES[name], run.key), RAW), (raw) => update(run, name, valueOf(raw)), {
+      validator: (raw) => refuse(refusesUpdates() ? justLoaded(run) : refuseUpdate(run, name, valueOf(raw))),
+      description: UPDATE_KINDS[name].description,
+    });
+  }
+  for (const name of Object.keys(SIGNAL_KINDS) as (keyof typeof SIGNALS)[]) {
+    // A workflow of the user is cancelled by its user, with the runs in it.
+    if (name === 'cancel' && run.key !== undefined) continue;
+    setHandler(defineSignal<[unknown]>(scopedName(SIGNALS[name], run.key), RAW), (raw) => signal(run, name, valueOf(raw)), {
+      description: `${SIGNAL_KINDS[name].description}; for callers that can only signal`,
+    });
+  }
+}
+
+/** The one thing that is waited for is whether whoever decides may: the sender has to hear of it. */
+function update(run: LiveRun, name: keyof typeof UPDATES, input: unknown): unknown {
+  const receipt = takeUpdate(run, name, input, Date.now());
+  interruptModelCall(run);
+  if (!run.snapshot?.authorize || !isDecision(receipt)) return receipt;
+  // One that is sent again is waited for like the first, unless what has come of that is known.
+  const isChecked = run.inbox.decisions.every(({ id }) => id !== receipt.decision.id);
+  return isChecked ? receipt : answered(run, receipt);
+}
+
+async function answered(run: LiveRun, receipt: DecisionReceipt): Promise<DecisionReceipt> {
+  const { id } = receipt.decision;
+  run.answering += 1;
+  run.inbox.awaitVerdict(id);
+  try {
+    await condition(() => run.inbox.verdictOn(id) !== undefined || run.ending);
+    return { ...receipt, decision: decided(run, run.inbox.verdictOn(id)) };
+  } finally {
+    run.inbox.forgetVerdict(id);
+    run.answering -= 1;
+  }
+}
+
+function isDecision(receipt: unknown): receipt is DecisionReceipt {
+  return typeof receipt === 'object' && receipt !== null && 'decision' in receipt;
+}
+
+/** What has come of a decision; throws for one that was refused. One that is carried on is answered by the next execution, or by the record of a run that has ended. */
+function decided({ runId }: LiveRun, verdict: Verdict | undefined): DecisionReceipt['decision'] {
+  if (verdict?.type === 'decided') return summaryOf(verdict.decision);
+  if (verdict?.type === 'refused') throw failureOf(verdict);
+  throw failureOf({ code: 'busy', message: `Run "${runId}" goes on in its next execution: send the decision again` });
+}
+
+function signal(run: LiveRun, name: keyof typeof SIGNALS, input: unknown): void {
+  const refused = takeSignal(run, name, input, Date.now());
+  interruptModelCall(run);
+  if (refused !== undefined) log.warn(`The signal "${name}" was refused: ${refused.message}`, { runId: run.runId, code: refused.code });
+}
+
+function justLoaded({ runId }: LiveRun): Refusal {
+  return { code: 'busy', message: `Run "${runId}" was just loaded by its worker: send it again` };
+}
+
+/** Leaves nothing in history, and tells the caller why. */
+function refuse(refused: Refusal | undefined): void {
+  if (refused !== undefined) throw failureOf(refused);
+}
+
+/** Without a stack: the Temporal UI shows it to whoever sent the Update. */
+function failureOf({ code, message }: { code: string; message: string }): ApplicationFailure {
+  const failure = ApplicationFailure.create({ type: code, message, nonRetryable: true });
+  failure.stack = '';
+  return failure;
+}

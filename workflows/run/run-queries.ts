@@ -1,0 +1,12 @@
+import { defineQuery, setHandler } from '@temporalio/workflow';
+import { answerQuery, QUERY_KINDS } from '../../src/core/queries/queries.ts';
+import { QUERIES, scopedName } from '../../src/core/protocol.ts';
+import type { LiveRun } from './live-run.ts';
+
+/** Registers the queries of a run. Must be called before the first await: a query may come with the first task. */
+export function registerQueries(run: LiveRun): void {
+  for (const name of Object.keys(QUERY_KINDS) as (keyof typeof QUERIES)[]) {
+    const query = defineQuery<unknown, [unknown?]>(scopedName(QUERIES[name], run.key));
+    setHandler(query, (question) => answerQuery(run, name, question), { description: QUERY_KINDS[name].description });
+  }
+}

@@ -1,0 +1,29 @@
+import { CancellationScope, log } from '@temporalio/workflow';
+import { endedCall } from '../../src/core/activity-requests/ended-call.ts';
+import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
+import { endNotTold } from '../../src/core/loop/end-not-told.ts';
+import type { RunState } from '../../src/core/loop/state/run-state.ts';
+import { cancelReason } from '../interceptors/cancellation.ts';
+import type { LiveRun } from './live-run.ts';
+import { perform } from './schedule-activity.ts';
+
+/**
+ * Has the worker tell how the run has ended, where it has somebody to tell: the last thing that a run does. The activity
+ * bounds the time that a hook which fails may hold the run back. Whatever comes of it, the run ends as it has.
+ */
+export async function tellEnd(run: LiveRun, result: RunResultFields, noted: (state: RunState) => void): Promise<void> {
+  if (!run.tellsEnd && !run.snapshot?.notifyEnded) return;
+  run.result = withoutSteps(result, run.inbox.cancelReason);
+  const outcome = await CancellationScope.nonCancellable(() => perform(run, endedCall(run, result)));
+  if (outcome.type !== 'failed') return;
+  log.error(`Nobody was told that run "${run.runId}" has ended: ${outcome.message}`);
+  if (run.state === undefined) return;
+  endNotTold(run.state, outcome.message);
+  noted(run.state);
+}
+
+/** As the run closes, but with its whole output. */
+function withoutSteps({ steps: _, ...result }: RunResultFields, announced: string | undefined): RunResultFields {
+  const reason = result.status === 'cancelled' ? (cancelReason() ?? announced) : undefined;
+  return reason === undefined ? result : { ...result, cancelReason: reason };
+}

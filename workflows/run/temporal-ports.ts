@@ -1,0 +1,36 @@
+import { CancellationScope, condition, patched, uuid4 } from '@temporalio/workflow';
+import { callingPorts } from '../../src/core/activity-requests/calling-ports.ts';
+import type { RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
+import { continueDue } from './continue-due.ts';
+import { callModel } from './interruptible-model-call.ts';
+import type { ResolvedRun } from './live-run.ts';
+import { perform } from './schedule-activity.ts';
+
+/** The loop's ports on Temporal: every effect is an activity, time and ids come from the workflow. */
+export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): RunPorts {
+  const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
+  return {
+    ...callingPorts(run, (call) => perform(run, call)),
+    inbox: run.inbox,
+    now: () => Date.now(),
+    uuid: () => uuid4(),
+    callModel: (call) => callModel(run, call),
+    cancelRequested,
+    until,
+    continueDue: (growth) => continueDue(run, growth),
+    allows: (change) => patched(change),
+    recorded: (state) => observer.recorded(state),
+    noted: (state) => observer.noted(state),
+  };
+}
+
+/** A cancellation ends the wait, and is seen by who waits: the loop asks for that by itself. */
+async function until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void> {
+  try {
+    if (deadline === undefined) await condition(isMet);
+    // A timer that is over already would still be a command.
+    else if (deadline.at > Date.now()) await condition(isMet, deadline.at - Date.now(), { summary: deadline.summary });
+  } catch {
+    // Cancelled.
+  }
+}
