@@ -21,9 +21,9 @@ import { DEFAULT_NOTIFY_ENDED_MS } from './hooks/notify-ended.ts';
 import { SnapshotCache } from './run-queries/run-snapshot.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { SecretVault } from './secrets/secret-vault.ts';
-import { ToolTurns } from './tool-calls/tool-semaphore.ts';
+import { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
 import { TranscriptCache } from './run-queries/transcript.ts';
-import { WaitedFor } from './attempts/waited-for.ts';
+import { MissingNames } from './attempts/waited-for.ts';
 import { workerResources } from './resources/worker-resources.ts';
 
 /** What the activities of a worker are made of. */
@@ -104,11 +104,11 @@ export function createRuntime(options: RuntimeOptions, surroundings: RuntimeSurr
     transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
     snapshots: new SnapshotCache(),
     aborts: new AbortRegistry(),
-    turns: new ToolTurns(),
+    turns: new ToolSemaphore(),
     continueAsNew: thresholds(options.continueAsNew),
     upgradeOnContinueAsNew,
     identity: `${process.pid}@${hostname()}`,
-    waitedFor: new WaitedFor(),
+    waitedFor: new MissingNames(),
     missingTimeoutMs: milliseconds(options.missingTimeout ?? DEFAULT_MISSING_TIMEOUT_MS, 'the worker: "missingTimeout"'),
     heartbeatMs: timerMilliseconds(options.heartbeatEvery ?? '5s', 'the worker: "heartbeatEvery"'),
     searchAttributes,

@@ -12,7 +12,7 @@ import { readResult } from './run-queries/read-result.ts';
 import { requestRunCancel } from './run-queries/request-run-cancel.ts';
 import { resolveAgentActivity } from './agents/resolve-agent.ts';
 import { runToolActivity } from './tool-calls/run-tool.ts';
-import { askTermsActivity } from './tool-calls/ask-requirement.ts';
+import { askRequirementActivity } from './tool-calls/ask-requirement.ts';
 import { summariseActivity } from './model-calls/summarise.ts';
 import { verifyCallActivity } from './tool-calls/verify-call.ts';
 import type { ActivityRuntime } from './runtime.ts';
@@ -43,7 +43,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     [ACTIVITIES.notifyEnded]: checked(notifyEndedActivity(runtime)),
     [ACTIVITIES.requestCancel]: checked(requestRunCancel),
     [ACTIVITIES.verifyCall]: checked(verifyCallActivity(runtime)),
-    [ACTIVITIES.askTerms]: checked(askTermsActivity(runtime)),
+    [ACTIVITIES.askTerms]: checked(askRequirementActivity(runtime)),
   };
   for (const name of runtime.registry.toolNames) {
     if (Object.hasOwn(own, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: give it another one`);

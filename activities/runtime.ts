@@ -10,9 +10,9 @@ import type { McpPool } from './mcp/mcp-pool.ts';
 import type { ResourcePool } from './resources/resource-pool.ts';
 import type { SnapshotCache } from './run-queries/run-snapshot.ts';
 import type { SecretVault } from './secrets/secret-vault.ts';
-import type { ToolTurns } from './tool-calls/tool-semaphore.ts';
+import type { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
 import type { TranscriptCache } from './run-queries/transcript.ts';
-import type { WaitedFor } from './attempts/waited-for.ts';
+import type { MissingNames } from './attempts/waited-for.ts';
 
 /** What the activities of one worker share. */
 export interface ActivityRuntime {
@@ -44,7 +44,7 @@ export interface ActivityRuntime {
   transcripts: TranscriptCache;
   snapshots: SnapshotCache;
   aborts: AbortRegistry;
-  turns: ToolTurns;
+  turns: ToolSemaphore;
   /** When runs continue as new, where the worker says something else than the default. */
   continueAsNew: ContinueAsNewThresholds | undefined;
   /** Runs are pinned to the worker's build, and move to the current one where they continue as new. */
@@ -54,7 +54,7 @@ export interface ActivityRuntime {
   /** Milliseconds that a run waits for a worker which has what this one lacks. */
   missingTimeoutMs: number;
   /** Tools that runs have waited for in vain, by run and name. */
-  waitedFor: WaitedFor;
+  waitedFor: MissingNames;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
   /** Which of Longhaul's search attributes the namespace has, once the worker knows. */

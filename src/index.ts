@@ -68,7 +68,7 @@ export type { Event } from './core/domain/record/event.ts';
 export type { ExecutionContext } from './core/domain/record/execution-context.ts';
 export type { LimitChanges, LimitRaise, RunLimits } from './core/domain/agent/limits.ts';
 export type { ModelPrice } from './core/domain/model/price.ts';
-export type { ApprovalTerms, Decision, PendingApproval, RememberedDecision } from './core/domain/approvals/approval.ts';
+export type { ApprovalRequirement, Decision, PendingApproval, RememberedDecision } from './core/domain/approvals/approval.ts';
 export type { MessageMode } from './core/domain/record/queued-message.ts';
 export type { JsonObject, JsonValue } from './core/domain/json/json.ts';
 export { isSecretReference, type SecretReference } from './core/domain/agent/secret-reference.ts';

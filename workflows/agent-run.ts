@@ -8,10 +8,10 @@ import {
   setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
-import { cancelCall } from '../src/core/activity-requests/decision-calls.ts';
+import { cancelRequest } from '../src/core/activity-requests/decision-calls.ts';
 import type { RunResultFields } from '../src/core/domain/run/run-result.ts';
 import { isTerminal } from '../src/core/domain/run/run-status.ts';
-import type { RunCarry } from '../src/core/loop/state/continue-as-new-state.ts';
+import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../src/core/loop/state/run-state.ts';
 import type { CarriedInput, RunInput } from '../src/core/protocol.ts';
 import type { LonghaulSinks } from './interceptors/cancel-sink.ts';
@@ -19,7 +19,7 @@ import { close } from './run/closing.ts';
 import { currentDetails } from './visibility/current-details.ts';
 import { executeRun, failed, type RunObserver, type RunStart } from './run/execute-run.ts';
 import type { LiveRun } from './run/live-run.ts';
-import { perform } from './run/schedule-activity.ts';
+import { scheduleActivity } from './run/schedule-activity.ts';
 import { registerMessages } from './run/run-messages.ts';
 import { registerQueries } from './run/run-queries.ts';
 import { type CheckedStart, checkStart } from './run/run-start.ts';
@@ -75,7 +75,7 @@ function observer(run: LiveRun, published: Published): RunObserver {
 }
 
 /** The server carries the search attributes on by itself, and the memo only as it was at the start. A pinned run may move to the current build here. */
-async function continueAsNew(carry: RunCarry): Promise<never> {
+async function continueAsNew(carry: ContinueAsNewState): Promise<never> {
   await condition(allHandlersFinished);
   const next = makeContinueAsNewFunc<typeof agentRun>({
     memo: workflowInfo().memo ?? {},
@@ -88,7 +88,7 @@ async function continueAsNew(carry: RunCarry): Promise<never> {
 function cancelOnSignal(run: LiveRun): void {
   const asked = async (): Promise<void> => {
     await condition(() => run.inbox.cancelAsked);
-    await perform(run, cancelCall(run.inbox.cancelReason ?? ''));
+    await scheduleActivity(run, cancelRequest(run.inbox.cancelReason ?? ''));
   };
   // A cancellation by other means ends the wait.
   asked().catch(() => undefined);

@@ -9,7 +9,7 @@ import { summaryText } from '../src/core/domain/content/summary-text.ts';
 import { priorityFrom, priorityProblem } from '../src/core/domain/agent/task-priority.ts';
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/core/protocol.ts';
 import { checkRunInput } from '../src/core/wire-schemas/run-input-schema.ts';
-import { begin } from './run/schedule-activity.ts';
+import { startActivity } from './run/schedule-activity.ts';
 import { valueOf } from './interceptors/raw-value.ts';
 import { type InlineEnd, type InlineOptions, runInline } from './run-inline.ts';
 import { runInputOf, type StartedRun } from './run/run-input.ts';
@@ -115,7 +115,7 @@ function priorityOf(agent: string, { priority, fairnessKey }: ChildOptions): Pri
 
 /** What a child left that was cancelled by itself. Its close carries no details to its parent, so its memo is read. */
 async function readCancelled(runId: string): Promise<RunResultFields> {
-  const raw = await begin<ReadResultInput, unknown>({
+  const raw = await startActivity<ReadResultInput, unknown>({
     name: ACTIVITIES.readResult,
     tier: 'remote',
     options: READ_RESULT,

@@ -4,7 +4,7 @@ import type { AnyAgent, DepsOption, ResultOf } from '../src/define/agent-definit
 import type { ContentPart } from '../src/core/domain/content/content.ts';
 import { isJsonObject } from '../src/core/domain/json/json.ts';
 import { RunResult } from '../src/core/domain/run/run-result.ts';
-import type { RunCarry } from '../src/core/loop/state/continue-as-new-state.ts';
+import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
 import type { CarriedInput } from '../src/core/protocol.ts';
 import { executeRun } from './run/execute-run.ts';
 import { runInputOf, type StartedRun } from './run/run-input.ts';
@@ -24,11 +24,11 @@ export interface InlineRunOptions extends StartedRun {
    */
   key?: string;
   /** What the execution before was given to carry on; the input is then that of the beginning. */
-  carry?: RunCarry;
+  carry?: ContinueAsNewState;
 }
 
 /** What a run inside a workflow comes to in one execution of that workflow. */
-export type InlineEnd<Result> = { type: 'finished'; result: Result } | { type: 'continue'; carry: RunCarry };
+export type InlineEnd<Result> = { type: 'finished'; result: Result } | { type: 'continue'; carry: ContinueAsNewState };
 
 const NOTHING_TO_OBSERVE = { resolved: () => undefined, recorded: () => undefined, noted: () => undefined, missing: () => undefined };
 

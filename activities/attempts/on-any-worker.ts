@@ -8,7 +8,7 @@ import type { OfRun } from '../../src/core/protocol.ts';
 import { toFailure } from '../failures/failure.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import type { SoundFailure } from '../failures/serializable-failure.ts';
+import type { SerializableFailure } from '../failures/serializable-failure.ts';
 import {
   attemptNumber,
   attemptsAllowed,
@@ -49,7 +49,7 @@ export function onAnyWorker<Input, Output>(
 }
 
 /** What the worker lacked, by the failure. */
-function lackOf(failure: SoundFailure): MissingThing | undefined {
+function lackOf(failure: SerializableFailure): MissingThing | undefined {
   return failure instanceof ApplicationFailure ? missingIn(failure.details?.[0]) : undefined;
 }
 
@@ -79,7 +79,7 @@ function lastHeartbeat(): Pick<MissingDetails, 'details'> {
 }
 
 /** The server would try again for ever, and wait as if every attempt had been made. */
-function counted(failure: SoundFailure): SoundFailure {
+function counted(failure: SerializableFailure): SerializableFailure {
   if (!(failure instanceof ApplicationFailure) || failure.nonRetryable) return failure;
   const isLast = attemptNumber() >= (attemptsAllowed() ?? Infinity);
   const { message, type, details, cause, stack, category } = failure;

@@ -2,7 +2,7 @@
 const MOST = 10_000;
 
 /** What runs have waited for in vain on this worker: waiting for it again would hold up each of their steps. */
-export class WaitedFor {
+export class MissingNames {
   readonly #places = new Set<string>();
 
   add(place: string): void {

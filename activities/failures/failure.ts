@@ -10,12 +10,12 @@ import {
   causeOf,
   type Fitting,
   messageOf,
-  soundApplicationFailure,
-  soundCancellation,
-  type SoundFailure,
+  serializableApplicationFailure,
+  serializableCancellation,
+  type SerializableFailure,
   withStack,
 } from './serializable-failure.ts';
-import { soundWait } from './retry-delay.ts';
+import { retryDelay } from './retry-delay.ts';
 
 /** How a failure is made, beside its code. */
 export interface FailureParts {
@@ -29,12 +29,12 @@ export interface FailureParts {
  * decides whether it is tried again, and a wait that the provider asked for is honoured. An ApplicationFailure stays
  * what it says, and a cancellation one, in as far as they can be reported. Anything else is `otherwise`. Never throws.
  */
-export function toFailure(error: unknown, otherwise: ErrorCode, { details, fitting = AS_IT_IS }: FailureParts = {}): SoundFailure {
-  const cancellation = soundCancellation(error, fitting);
+export function toFailure(error: unknown, otherwise: ErrorCode, { details, fitting = AS_IT_IS }: FailureParts = {}): SerializableFailure {
+  const cancellation = serializableCancellation(error, fitting);
   if (cancellation !== undefined) return cancellation;
-  if (isInstance(error, ApplicationFailure)) return soundApplicationFailure(error, otherwise, fitting);
+  if (isInstance(error, ApplicationFailure)) return serializableApplicationFailure(error, otherwise, fitting);
   const code = errorCode(error) ?? otherwise;
-  const wait = soundWait(memberOf(error, 'retryAfterMs')) ?? 0;
+  const wait = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
   const said = isInstance(error, MissingHere) ? missingDetails(error.missing) : details;
   const isRetryable = ERROR_CODES[code].retryable && !isInstance(error, MissingHere);
   const cause = causeOf(error, fitting);

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
-import { soundWait } from './retry-delay.ts';
+import { retryDelay } from './retry-delay.ts';
 
 /**
  * Failures that can be reported. The SDK encodes the failure of an activity where nothing catches what that throws: a
@@ -14,7 +14,7 @@ import { soundWait } from './retry-delay.ts';
  */
 
 /** A failure as an activity may throw it. */
-export type SoundFailure = ApplicationFailure | CancelledFailure | AbortError;
+export type SerializableFailure = ApplicationFailure | CancelledFailure | AbortError;
 
 /** Changes the texts and the details of a failure on their way. */
 export interface Fitting {
@@ -38,7 +38,7 @@ class AbortError extends Error {
 }
 
 /** The cancellation that was thrown; undefined for anything else. */
-export function soundCancellation(error: unknown, fitting: Fitting): CancelledFailure | AbortError | undefined {
+export function serializableCancellation(error: unknown, fitting: Fitting): CancelledFailure | AbortError | undefined {
   if (isInstance(error, CancelledFailure)) {
     const cancelled = new CancelledFailure(messageOf(error, fitting), detailsOf(error, fitting) ?? [], causeOf(error, fitting));
     return withStack(cancelled, error, fitting);
@@ -48,7 +48,7 @@ export function soundCancellation(error: unknown, fitting: Fitting): CancelledFa
 }
 
 /** The failure that the user's code has chosen, with what of it is sound; one without a type is `otherwise`. */
-export function soundApplicationFailure(error: ApplicationFailure, otherwise: ErrorCode, fitting: Fitting): ApplicationFailure {
+export function serializableApplicationFailure(error: ApplicationFailure, otherwise: ErrorCode, fitting: Fitting): ApplicationFailure {
   return applicationFailure(error, otherwise, fitting, []);
 }
 
@@ -61,7 +61,7 @@ function applicationFailure(
   const type = memberOf(error, 'type');
   const details = detailsOf(error, fitting);
   const cause = causeOf(error, fitting, above);
-  const wait = soundWait(memberOf(error, 'nextRetryDelay'));
+  const wait = retryDelay(memberOf(error, 'nextRetryDelay'));
   const failure = ApplicationFailure.create({
     type: typeof type === 'string' && type !== '' ? fitting.text(type.toWellFormed(), TYPE_BYTES) : otherwise,
     message: messageOf(error, fitting),

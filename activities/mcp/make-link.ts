@@ -6,7 +6,7 @@ import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { SecretVault } from '../secrets/secret-vault.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import type { Link } from './mcp-connection.ts';
-import { lastWords } from './stderr-tail.ts';
+import { stderrTail } from './stderr-tail.ts';
 import { failAtStreamEnd } from './stream-ends.ts';
 
 /** What a connection needs of its worker. */
@@ -50,7 +50,7 @@ async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'st
     ...(cwd === undefined ? {} : { cwd }),
     stderr: 'pipe',
   });
-  return { transport, lastWords: lastWords(transport.stderr, (text) => secrets.redact(text)) };
+  return { transport, lastWords: stderrTail(transport.stderr, (text) => secrets.redact(text)) };
 }
 
 async function resolveAll(values: Readonly<Record<string, McpValue>>, secrets: LinkOptions['secrets']): Promise<Record<string, string>> {

@@ -4,7 +4,7 @@ const MAX_LINES = 10;
 const MAX_LINE = 500;
 
 /** Reads what a server writes to its standard error, so that it never waits for a reader, and gives the last lines of it, each one line of printable text. */
-export function lastWords(stream: Stream | null, redact: (text: string) => string): () => string[] {
+export function stderrTail(stream: Stream | null, redact: (text: string) => string): () => string[] {
   let tail = '';
   stream?.on('data', (chunk: unknown) => {
     tail += String(chunk);

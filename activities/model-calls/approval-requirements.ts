@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ApprovalContext, askedTerms } from '../../src/define/options/approval-options.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import type { ApprovalTerms } from '../../src/core/domain/approvals/approval.ts';
+import type { ApprovalRequirement } from '../../src/core/domain/approvals/approval.ts';
 import { isToolCall, type ToolCall } from '../../src/core/domain/content/content.ts';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
@@ -34,18 +34,21 @@ export interface Deciding {
 }
 
 /** What a predicate says, without what a decision is bound to. */
-type Terms = Omit<ApprovalTerms, 'digest'>;
+type Terms = Omit<ApprovalRequirement, 'digest'>;
 
 /**
  * The terms of the calls that need a decision, by call id; undefined where none does. A predicate that cannot be asked,
  * that throws, or that this worker does not have, has not said that its call may run: the call needs a decision then.
  */
-export async function approvalTerms(deciding: Deciding, response: RecordedResponse): Promise<Record<string, ApprovalTerms> | undefined> {
+export async function approvalRequirements(
+  deciding: Deciding,
+  response: RecordedResponse,
+): Promise<Record<string, ApprovalRequirement> | undefined> {
   const { snapshot, run } = deciding;
   const { problems = {} } = response;
   let data: Promise<DataView> | undefined;
   const dataOnce: () => Promise<DataView> = () => (data ??= queryRun<DataView>(run, QUERIES.data, null));
-  const entries = response.content.filter(isToolCall).map(async (call): Promise<[string, ApprovalTerms][]> => {
+  const entries = response.content.filter(isToolCall).map(async (call): Promise<[string, ApprovalRequirement][]> => {
     const approval = snapshot.tools.find(({ name }) => name === call.name)?.approval;
     if (approval === undefined || Object.hasOwn(problems, call.toolCallId)) return [];
     const terms = approval.when === 'always' ? {} : await askPredicate(deciding, call, dataOnce);

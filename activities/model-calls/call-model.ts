@@ -6,7 +6,7 @@ import type { RecordedResponse } from '../../src/core/domain/model/recorded-resp
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/window.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
-import { approvalTerms, requirePredicate } from './approval-requirements.ts';
+import { approvalRequirements, requirePredicate } from './approval-requirements.ts';
 import { askingActivity, askModel } from './ask-model.ts';
 import { buildRequest } from './build-request.ts';
 import { fitResponse } from './fit-response.ts';
@@ -38,7 +38,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
     });
     const response = fitResponse(interpreted, snapshot.model);
     // The final attempt runs no tools, whatever is called.
-    const approvals = input.final ? undefined : await approvalTerms({ runtime, run: input, snapshot, signal }, response);
+    const approvals = input.final ? undefined : await approvalRequirements({ runtime, run: input, snapshot, signal }, response);
     return approvals === undefined ? response : fitResponse({ ...response, approvals }, snapshot.model);
   });
   if (asked.type === 'aborted') return asked;

@@ -1,7 +1,7 @@
 import { activityInfo, getClient } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askAgainAfterMs, isAskAgain } from '../../src/temporal/query-retry.ts';
+import { retryQueryAfterMs, isRetryableQueryError } from '../../src/temporal/query-retry.ts';
 import { GRPC, grpcCode } from '../../src/temporal/grpc-code.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { type OfRun, type QueryingActivity, scopedName } from '../../src/core/protocol.ts';
@@ -85,8 +85,8 @@ async function untilAnswered<Answer>(ask: () => Promise<Answer>): Promise<Answer
     try {
       return await ask();
     } catch (error) {
-      if (!isAskAgain(error) || Date.now() - begun > ASK_AGAIN_FOR_MS) throw error;
-      await sleep(askAgainAfterMs(asked));
+      if (!isRetryableQueryError(error) || Date.now() - begun > ASK_AGAIN_FOR_MS) throw error;
+      await sleep(retryQueryAfterMs(asked));
     }
   }
 }

@@ -1,20 +1,20 @@
 import { memberPath } from '../../src/core/domain/json/json-path.ts';
 import { isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import type { SecretTraces } from './secret-redactor.ts';
+import type { SecretRedactor } from './secret-redactor.ts';
 
 /** The value without any trace of a secret in its texts and keys; a number that is a secret becomes a text. The same value where there is none. */
-export function redactJson(traces: SecretTraces, value: JsonValue): JsonValue {
+export function redactJson(traces: SecretRedactor, value: JsonValue): JsonValue {
   if (traces.isEmpty || !traces.mayBeInJson(JSON.stringify(value))) return value;
   return redactMember(traces, value);
 }
 
 /** The path to the first trace of a secret in a value, itself without one; undefined where there is none. */
-export function secretPath(traces: SecretTraces, value: JsonValue, path: string): string | undefined {
+export function secretPath(traces: SecretRedactor, value: JsonValue, path: string): string | undefined {
   if (traces.isEmpty || !traces.mayBeInJson(JSON.stringify(value))) return undefined;
   return pathIn(traces, value, path);
 }
 
-function redactMember(traces: SecretTraces, value: JsonValue): JsonValue {
+function redactMember(traces: SecretRedactor, value: JsonValue): JsonValue {
   if (typeof value === 'string') return traces.redact(value);
   if (typeof value === 'number') return redactNumber(traces, value);
   if (Array.isArray(value)) return value.map((one) => redactMember(traces, one));
@@ -23,11 +23,11 @@ function redactMember(traces: SecretTraces, value: JsonValue): JsonValue {
 }
 
 /** Only a number that is the secret as a whole: a few digits would be found in many numbers. */
-function redactNumber(traces: SecretTraces, value: number): JsonValue {
+function redactNumber(traces: SecretRedactor, value: number): JsonValue {
   return traces.isWhole(String(value)) ? traces.redact(String(value)) : value;
 }
 
-function pathIn(traces: SecretTraces, value: JsonValue, path: string): string | undefined {
+function pathIn(traces: SecretRedactor, value: JsonValue, path: string): string | undefined {
   if (typeof value === 'string') return traces.isIn(value) ? path : undefined;
   if (typeof value === 'number') return traces.isWhole(String(value)) ? path : undefined;
   const members: [string | number, JsonValue][] = Array.isArray(value)

@@ -22,7 +22,7 @@ const ENCODERS: readonly Encoder[] = [
  * URL, a member of JSON that is named like a credential); each escaped for JSON and for URLs, up to twice; each in
  * base64 wherever it may stand in what was encoded, and in hexadecimal. None is shorter than `SHORTEST_SECRET`.
  */
-export function secretForms(value: string): string[] {
+export function secretEncodings(value: string): string[] {
   const secrets = longEnough([value, value.trim(), ...passwordsOf(value), ...credentialsOf(value)].map((text) => text.toWellFormed()));
   const escaped = withEncoded(secrets, ENCODERS);
   const bytes = withEncoded(secrets, [jsonEscaped]).flatMap((text) => [...base64Forms(text), ...hexForms(text)]);

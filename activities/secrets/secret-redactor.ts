@@ -1,4 +1,4 @@
-import { jsonEscaped, secretForms } from './secret-encodings.ts';
+import { jsonEscaped, secretEncodings } from './secret-encodings.ts';
 
 /** How many values of one secret are remembered: old ones turn up for as long as somebody still uses them. */
 const REMEMBERED_VALUES = 20;
@@ -19,7 +19,7 @@ interface Form {
 }
 
 /** The values of secrets that a worker has seen, in all their forms, and their names to put in their place. */
-export class SecretTraces {
+export class SecretRedactor {
   readonly #values = new Map<string, string[]>();
   #forms: Form[] = [];
   #markers = new Map<string, string>();
@@ -35,7 +35,7 @@ export class SecretTraces {
     if (known[0] === value) return;
     this.#values.set(name, [value, ...known.filter((one) => one !== value)].slice(0, REMEMBERED_VALUES));
     const forms = [...this.#values].flatMap(([owner, values]) =>
-      values.flatMap((one) => secretForms(one).map((text) => ({ text, escaped: jsonEscaped(text), name: owner }))),
+      values.flatMap((one) => secretEncodings(one).map((text) => ({ text, escaped: jsonEscaped(text), name: owner }))),
     );
     this.#forms = [...new Map(forms.map((form) => [form.text, form])).values()];
     this.#markers = new Map([...this.#values.keys()].map((owner) => [owner, this.#marker(owner)]));

@@ -7,7 +7,7 @@ import type { NamedSecretSource, SecretSource } from '../../src/secrets/secret-s
 import { redactJson, secretPath } from './redact-json.ts';
 import { SHORTEST_SECRET } from './secret-encodings.ts';
 import { lookUp, namedSources } from './secret-lookup.ts';
-import { SecretTraces } from './secret-redactor.ts';
+import { SecretRedactor } from './secret-redactor.ts';
 
 /** How a vault looks up. */
 export interface SecretVaultOptions {
@@ -33,7 +33,7 @@ export class SecretVault {
   readonly #options: Required<SecretVaultOptions>;
   readonly #cache = new Map<string, Cached>();
   readonly #lookups = new Map<string, Promise<string>>();
-  readonly #traces = new SecretTraces();
+  readonly #traces = new SecretRedactor();
 
   /** Default: the environment. Throws a UsageError for what is no source. */
   constructor(sources: SecretSource | readonly SecretSource[] = environmentSecrets(), options: SecretVaultOptions = {}) {

@@ -1,4 +1,4 @@
-import type { ApprovalTerms } from '../../src/core/domain/approvals/approval.ts';
+import type { ApprovalRequirement } from '../../src/core/domain/approvals/approval.ts';
 import type { AskTermsInput } from '../../src/core/protocol.ts';
 import { askPredicate, callDigest, requirePredicate } from '../model-calls/approval-requirements.ts';
 import { attempt } from '../attempts/attempt.ts';
@@ -8,7 +8,7 @@ import { dataFor } from '../run-queries/run-data.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
 /** Asks the predicate of a tool again whether a call needs a decision, with the deps as they are now. Null where it needs none. */
-export function askTermsActivity(runtime: ActivityRuntime): (input: AskTermsInput) => Promise<ApprovalTerms | null> {
+export function askRequirementActivity(runtime: ActivityRuntime): (input: AskTermsInput) => Promise<ApprovalRequirement | null> {
   return failingAs('internal', async (input) => {
     const snapshot = await runtime.snapshots.load(input, input.agent);
     const tool = snapshot.tools.find(({ name }) => name === input.tool);

@@ -22,7 +22,7 @@ import { fitResult } from './fit-result.ts';
 import { queryRun, runKey } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { shortId } from './short-id.ts';
-import { soundWait } from '../failures/retry-delay.ts';
+import { retryDelay } from '../failures/retry-delay.ts';
 import { keptChanges } from './tool-changes.ts';
 import { toolContext } from './tool-context.ts';
 import { failureOfTool, logThrown, type Thrower } from './thrown-by-tool.ts';
@@ -139,7 +139,7 @@ function saysYes(retryOn: (error: unknown) => boolean, error: unknown): boolean 
 
 /** A failure that Temporal tries again, as the policy of the tool says. It is in no history, but in what the server shows of the attempt. */
 function retryable(runtime: ActivityRuntime, { content }: Executed, error: unknown): ApplicationFailure {
-  const asked = soundWait(memberOf(error, 'retryAfterMs')) ?? 0;
+  const asked = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
   // While a local call waits, the task of its run does.
   const wait = activityInfo().isLocal ? Math.min(asked, MAX_LOCAL_TIMEOUT_MS) : asked;
   return failureOfTool(runtime, error, {

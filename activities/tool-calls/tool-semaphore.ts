@@ -1,5 +1,5 @@
 /** Lets calls of a tool whose concurrency is bounded run in turn on one worker. */
-export class ToolTurns {
+export class ToolSemaphore {
   readonly #running = new Map<string, number>();
   readonly #waiting = new Map<string, (() => void)[]>();
 

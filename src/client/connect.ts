@@ -5,7 +5,7 @@ import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
 import { LonghaulError, errorMessage } from '../core/domain/errors/error.ts';
 import { CLIENT_OPTIONS, LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
 import { resolveServer, type ServerAddress } from '../temporal/server-address.ts';
-import { SHED_RETRY } from '../temporal/update-retry.ts';
+import { UPDATE_RETRY } from '../temporal/update-retry.ts';
 
 /** Where and how to connect. What is left out comes from `TEMPORAL_*` variables and the CLI's TOML profile. */
 export interface ConnectOptions extends ServerAddress, LonghaulClientOptions {
@@ -41,7 +41,7 @@ export async function connect(options: ConnectOptions = {}): Promise<LonghaulCli
       ...server,
       connectTimeout: CONNECT_TIMEOUT_MS,
       channelArgs: { 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES },
-      interceptors: SHED_RETRY,
+      interceptors: UPDATE_RETRY,
     });
   } catch (error) {
     throw new LonghaulError('server_unreachable', unreachable(server.address, error), { cause: error });

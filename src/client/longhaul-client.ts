@@ -10,7 +10,7 @@ import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';
 import { listRuns, type ListFilter, type RunListEntry } from './listing/list-runs.ts';
-import { reaching, reachingEach } from '../temporal/server-reachability.ts';
+import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-reachability.ts';
 import { type HandleOf, RunHandle } from './run-handle.ts';
 import { startRun, type StartOptions } from './start/start-run.ts';
 import type { WaitOptions } from '../temporal/waiting.ts';
@@ -56,7 +56,7 @@ export class LonghaulClient {
   /** Starts a run and returns at once. Throws `invalid_input`, `unknown_agent`, `payload_too_large`, `run_exists`. */
   async start<Agent extends AnyAgent | string>(agent: Agent, options: StartOptions<GivenDepsOf<Agent>>): Promise<HandleOf<Agent>> {
     this.#checkAgent(agent);
-    const runId = await reaching(this.temporal, () => startRun(this.temporal, agent, options, this.#options.taskQueue));
+    const runId = await failIfUnreachable(this.temporal, () => startRun(this.temporal, agent, options, this.#options.taskQueue));
     return this.#handle<Agent>(runId, { isRun: (options.ifExists ?? 'fail') === 'fail' });
   }
 
@@ -90,7 +90,7 @@ export class LonghaulClient {
 
   /** The runs of the namespace, newest first. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
-    return reachingEach(this.temporal, listRuns(this.temporal, filter));
+    return failEachIfUnreachable(this.temporal, listRuns(this.temporal, filter));
   }
 
   /**
@@ -98,7 +98,7 @@ export class LonghaulClient {
    * aborted. Needs the search attributes of the namespace.
    */
   approvals(filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
-    return reachingEach(this.temporal, listApprovals(this.temporal, filter));
+    return failEachIfUnreachable(this.temporal, listApprovals(this.temporal, filter));
   }
 
   /**

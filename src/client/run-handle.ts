@@ -24,7 +24,7 @@ import type { ExportLine } from './export/export-line.ts';
 import { type ExportOptions, exportRun } from './export/export-run.ts';
 import type { FollowOptions } from './read/follow-events.ts';
 import { type NewLimits, raiseLimits, type RaiseOptions } from './updates/raise-limits.ts';
-import { reaching, reachingEach } from '../temporal/server-reachability.ts';
+import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-reachability.ts';
 import { requestCancel } from '../temporal/request-cancel.ts';
 import { type RetryOptions, type RetryReceipt, retryRun } from './retry/retry-run.ts';
 import type { RunApprovals } from './read/run-approvals.ts';
@@ -110,7 +110,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * skipped or repeated. Throws `history_removed` where the server has removed the events at that offset.
    */
   events(options: FollowOptions = {}): AsyncGenerator<Event> {
-    return reachingEach(this.#client, this.#reader.events(options));
+    return failEachIfUnreachable(this.#client, this.#reader.events(options));
   }
 
   /**
@@ -118,7 +118,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * missing. What the server has removed comes from `archive`; by default the client's. Throws `run_not_found`.
    */
   export(options: ExportOptions = {}): AsyncGenerator<ExportLine> {
-    return reachingEach(this.#client, exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...options }));
+    return failEachIfUnreachable(this.#client, exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...options }));
   }
 
   /**
@@ -231,7 +231,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   #reach<Value>(work: () => Promise<Value>): Promise<Value> {
-    return reaching(this.#client, work);
+    return failIfUnreachable(this.#client, work);
   }
 
   async #wait<Value>(options: WaitOptions, work: () => Promise<Value>): Promise<Value> {

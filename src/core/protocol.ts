@@ -7,7 +7,7 @@ import type { RunOverrides } from './domain/run/run-overrides.ts';
 import type { OfRun } from './domain/run/tool-messages.ts';
 import type { Spent, UsageStats } from './domain/model/usage.ts';
 import type { Folded, WindowEvent } from './domain/record/window.ts';
-import type { RunCarry } from './loop/state/continue-as-new-state.ts';
+import type { ContinueAsNewState } from './loop/state/continue-as-new-state.ts';
 
 /**
  * The contract between the two sides of the sandbox: names and shapes of the workflow, its queries and its
@@ -153,7 +153,7 @@ export interface RunInput extends RunOverrides {
 
 /** What starts the next execution of a run: all of it that goes on. Written by the run itself. */
 export interface CarriedInput {
-  carry: RunCarry;
+  carry: ContinueAsNewState;
 }
 
 /** Input of `resolveAgent`. Deps above 1 kB are read from the run by query. */

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { RunCarry } from '../core/loop/state/continue-as-new-state.ts';
+import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import type { RecordedExecution } from './recorded-execution.ts';
 
 /**
  * The ids of the events that the workflow made itself, by offset: model calls and summaries name them in their inputs,
  * and the carry of the next execution names those that it carries.
  */
-export function toldEventIds({ modelCalls, summaries }: RecordedExecution, next: RunCarry | undefined): Map<number, string> {
+export function toldEventIds({ modelCalls, summaries }: RecordedExecution, next: ContinueAsNewState | undefined): Map<number, string> {
   const ids = new Map<number, string>();
   for (const { input } of [...summaries, ...modelCalls]) ids.set(input.through - 1, input.lastEventId);
   for (const { input } of modelCalls) {

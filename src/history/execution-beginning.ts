@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { RunCarry } from '../core/loop/state/continue-as-new-state.ts';
+import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import { startedEvent } from './execution-chain.ts';
 import { ExecutionReader } from './execution-reader.ts';
 
@@ -20,7 +20,7 @@ export async function executionBeginning(
   client: Client,
   runId: string,
   executionId: string,
-): Promise<{ before?: string; carry?: RunCarry } | undefined> {
+): Promise<{ before?: string; carry?: ContinueAsNewState } | undefined> {
   const event = await startedEvent(client, runId, executionId);
   if (event === undefined) return undefined;
   const reader = new ExecutionReader(executionId, client.options.loadedDataConverter);

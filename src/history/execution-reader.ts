@@ -5,9 +5,9 @@ import { markingConverter } from '../codec/marking-converter.ts';
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import { isJsonObject } from '../core/domain/json/json.ts';
 import { ACTIVITIES, type NotifyEndedInput, type RunInput, type RunToolOutput } from '../core/protocol.ts';
-import { checkRunCarry } from '../core/wire-schemas/continue-as-new-state-schema.ts';
+import { checkContinueAsNewState } from '../core/wire-schemas/continue-as-new-state-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
-import { type Arrival, placeOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { type RecordedInboundMessage, placeOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
 import { activityBefore, type NamedActivity } from './recorded-handovers.ts';
 import { type HistoryEvent, runHistory } from './run-history.ts';
@@ -82,7 +82,7 @@ export class ExecutionReader {
       return;
     }
     // The workflow refuses the same.
-    const checked = before === undefined ? undefined : checkRunCarry(input['carry']);
+    const checked = before === undefined ? undefined : checkContinueAsNewState(input['carry']);
     if (!checked?.ok) return;
     execution.carry = checked.carry;
     execution.resolved = { snapshot: checked.carry.snapshot, task: 1 };
@@ -218,7 +218,7 @@ export class ExecutionReader {
     return { name: input?.name ?? '', argument };
   }
 
-  #arrive(arrival: Arrival): void {
+  #arrive(arrival: RecordedInboundMessage): void {
     this.execution.arrivals.push(arrival);
   }
 

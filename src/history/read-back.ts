@@ -5,7 +5,7 @@ import { endNotTold } from '../core/loop/end-not-told.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../core/loop/state/archiving.ts';
 import { closeRun } from '../core/loop/close-run.ts';
 import type { Position } from '../core/loop/next-step.ts';
-import { fromCarry, type RunCarry } from '../core/loop/state/continue-as-new-state.ts';
+import { fromContinueAsNewState, type ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import { BEGINNING, type LoopEnd, runLoop } from '../core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../core/loop/state/run-state.ts';
 import { toldEventIds } from './event-ids.ts';
@@ -36,7 +36,7 @@ export interface ReadBackRun {
  * result are those of the run, and no worker is needed. Ids of events that only the workflow knew are taken from where
  * history names them (`next`: what was carried into the next execution), and derived from their place otherwise.
  */
-export async function readBack(runId: string, recorded: RecordedExecution, next?: RunCarry): Promise<ReadBackRun> {
+export async function readBack(runId: string, recorded: RecordedExecution, next?: ContinueAsNewState): Promise<ReadBackRun> {
   const { input, carry, startedAt } = recorded;
   const known = {
     agentName: carry?.snapshot.name ?? (typeof input?.agent === 'string' ? input.agent : ''),
@@ -83,7 +83,7 @@ function beginningOf(
   if (resolved === undefined) return undefined;
   if (carry !== undefined) {
     // The loop changes what it begins with.
-    const beginning = fromCarry(structuredClone(carry));
+    const beginning = fromContinueAsNewState(structuredClone(carry));
     tasks.state = beginning.state;
     tasks.reach(resolved.task);
     return beginning;

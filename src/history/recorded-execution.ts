@@ -1,6 +1,6 @@
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
-import type { RunCarry } from '../core/loop/state/continue-as-new-state.ts';
-import type { ApprovalTerms } from '../core/domain/approvals/approval.ts';
+import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
+import type { ApprovalRequirement } from '../core/domain/approvals/approval.ts';
 import type {
   ArchiveEventsInput,
   AskTermsInput,
@@ -33,7 +33,7 @@ export interface RecordedActivity<Input, Output> {
 }
 
 /** What came to a run from outside, in the task that took it. */
-export interface Arrival {
+export interface RecordedInboundMessage {
   by: 'update' | 'signal';
   name: string;
   argument: unknown;
@@ -56,7 +56,7 @@ export interface RecordedExecution {
   startedAt: number;
   /** What the execution began with: the input of the run, or what the execution before carried over. */
   input?: RunInput;
-  carry?: RunCarry;
+  carry?: ContinueAsNewState;
   /** The agent, and the task that saw it. Undefined where the run never had it. */
   resolved?: { snapshot: AgentSnapshot; task: number };
   modelCalls: RecordedActivity<CallModelInput, CallModelOutput>[];
@@ -68,12 +68,12 @@ export interface RecordedExecution {
   /** What was asked about calls of which nobody knew what became of them. By place. */
   verifications: Map<string, RecordedActivity<VerifyCallInput, VerifyCallOutput>>;
   /** Predicates that were asked again. By place. */
-  termsAsked: Map<string, RecordedActivity<AskTermsInput, ApprovalTerms | null>>;
+  termsAsked: Map<string, RecordedActivity<AskTermsInput, ApprovalRequirement | null>>;
   authorizations: RecordedActivity<AuthorizeDecisionInput, AuthorizeDecisionOutput>[];
   notifications: RecordedActivity<NotifyWaitingInput, unknown>[];
   /** All activities that ended, in the order in which they did. */
   ended: RecordedActivity<unknown, unknown>[];
-  arrivals: Arrival[];
+  arrivals: RecordedInboundMessage[];
   /** The changes of the loop that the execution has shown. */
   changes: Set<string>;
   cancel?: { reason: string; task?: number };

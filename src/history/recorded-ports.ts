@@ -11,7 +11,7 @@ import {
   verifiedOutcome,
   verifyFailure,
 } from '../core/activity-requests/activity-outcome.ts';
-import type { ApprovalTerms, Decision } from '../core/domain/approvals/approval.ts';
+import type { ApprovalRequirement, Decision } from '../core/domain/approvals/approval.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
 import type { Inbox } from '../core/loop/state/inbox.ts';
 import type {
@@ -108,7 +108,7 @@ export class RecordedPorts implements RunPorts {
     return ended.failure === undefined ? verifiedOutcome(ended.output, reason) : verifyFailure(ended.failure, reason);
   }
 
-  async askTerms({ offset, eventId, index }: ToolInvocation): Promise<ApprovalTerms | undefined> {
+  async askTerms({ offset, eventId, index }: ToolInvocation): Promise<ApprovalRequirement | undefined> {
     const recorded = this.#recorded.termsAsked.get(placeOf(offset, index));
     const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
     return ended.failure === undefined ? (ended.output ?? undefined) : termsFailure(eventId, index);

@@ -1,8 +1,8 @@
 import { CancelledFailure } from '@temporalio/common';
 import { Inbox } from '../core/loop/state/inbox.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
-import { inOrderOfHandling, takeArrival } from './inbound-messages.ts';
-import type { Arrival, RecordedActivity, RecordedExecution } from './recorded-execution.ts';
+import { inOrderOfHandling, takeInboundMessage } from './inbound-messages.ts';
+import type { RecordedInboundMessage, RecordedActivity, RecordedExecution } from './recorded-execution.ts';
 
 /** The end of an activity. */
 export type Ended<Output> = { output: Output; failure?: undefined } | { failure: Error; output?: undefined };
@@ -32,7 +32,7 @@ export class RecordedTasks {
   readonly inbox: Inbox;
   readonly #recorded: RecordedExecution;
   readonly #runId: string;
-  readonly #arrivals: Arrival[];
+  readonly #arrivals: RecordedInboundMessage[];
   /** Tasks that bring something, the next one last. */
   readonly #tasks: number[];
   readonly #running = new Map<RecordedActivity<unknown, unknown>, Running>();
@@ -82,7 +82,7 @@ export class RecordedTasks {
     // Those that were asked for before come with the task, and move its clock before anything else sees it.
     const ending = this.#endingLocalCalls();
     for (let arrival = this.#arrivals[this.#arrived]; arrival?.task === task; arrival = this.#arrivals[this.#arrived]) {
-      takeArrival(
+      takeInboundMessage(
         { runId: this.#runId, inbox: this.inbox, ...(this.state === undefined ? {} : { state: this.state }) },
         arrival,
         this.now(),

@@ -12,7 +12,7 @@ interface BoundedCall {
 }
 
 /** The call with a deadline: without one gRPC would wait for ever for a server that is behind a broken network. */
-export function bounded<Call extends BoundedCall>(call: Call): Call {
+export function withCallTimeout<Call extends BoundedCall>(call: Call): Call {
   const isLongPoll = LONG_POLLS.some((method) => call.method_definition.path.endsWith(method));
   return { ...call, deadline: call.deadline ?? Date.now() + (isLongPoll ? LONG_POLL_MS : USUAL_MS) };
 }

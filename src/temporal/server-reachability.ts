@@ -4,7 +4,7 @@ import { memberOf } from '../core/domain/errors/thrown.ts';
 import { GRPC, isGrpcError } from './grpc-code.ts';
 
 /** What is asked of the server; where that does not answer any more, this rejects with `server_unreachable`, and for what it cannot take with `invalid_input`. */
-export async function reaching<Value>(client: Client, work: () => Promise<Value>): Promise<Value> {
+export async function failIfUnreachable<Value>(client: Client, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
   } catch (error) {
@@ -13,7 +13,7 @@ export async function reaching<Value>(client: Client, work: () => Promise<Value>
 }
 
 /** The same for what comes one by one. */
-export async function* reachingEach<Value>(client: Client, values: AsyncGenerator<Value>): AsyncGenerator<Value> {
+export async function* failEachIfUnreachable<Value>(client: Client, values: AsyncGenerator<Value>): AsyncGenerator<Value> {
   try {
     yield* values;
   } catch (error) {
@@ -28,7 +28,7 @@ function explained(client: Client, error: unknown): unknown {
   switch (failed?.code) {
     case GRPC.unavailable:
     case GRPC.deadlineExceeded:
-      return serverAway(client, failed.details, error);
+      return unreachableError(client, failed.details, error);
     case GRPC.invalidArgument:
       return new LonghaulError('invalid_input', `The Temporal server refuses the request (${failed.details}): check ids and names`, {
         cause: error,
@@ -39,7 +39,7 @@ function explained(client: Client, error: unknown): unknown {
 }
 
 /** The error for a server that was there when the client connected, and does not answer any more. */
-export function serverAway(client: Client, why: string, cause: unknown): LonghaulError {
+export function unreachableError(client: Client, why: string, cause: unknown): LonghaulError {
   return new LonghaulError(
     'server_unreachable',
     `The Temporal server${addressOf(client)} does not answer any more (${why}): try again when it is back. Runs go on by themselves`,

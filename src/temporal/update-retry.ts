@@ -1,5 +1,5 @@
 import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
-import { bounded } from './call-timeout.ts';
+import { withCallTimeout } from './call-timeout.ts';
 import { GRPC } from './grpc-code.ts';
 
 /** How calls on a connection are tried again, as a Temporal Connection takes it. */
@@ -20,6 +20,6 @@ const updates = makeGrpcRetryInterceptor({
  * Whoever sends those sees to it, since all Updates to a run have to slow down then, and the SDK knows of one alone.
  * No call is waited for without end.
  */
-export const SHED_RETRY: Interceptor[] = [
-  (call, next) => (call.method_definition.path.endsWith(UPDATE) ? updates : usual)(bounded(call), next),
+export const UPDATE_RETRY: Interceptor[] = [
+  (call, next) => (call.method_definition.path.endsWith(UPDATE) ? updates : usual)(withCallTimeout(call), next),
 ];

@@ -31,7 +31,7 @@ function timeoutText(timeout: Duration | undefined): string {
 }
 
 /** Waits, or rejects with the reason of the signal. */
-export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {
     const abort = (): void => {
@@ -47,6 +47,6 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** About so many milliseconds: half as many to one and a half times as many. */
-export function spread(ms: number): number {
+export function jitter(ms: number): number {
   return ms * (0.5 + Math.random());
 }

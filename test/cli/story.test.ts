@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runRecords, type ReadableRun } from '../../src/cli/timeline/run-records.ts';
-import { storyOf } from '../../src/cli/timeline/timeline.ts';
-import { storyLines } from '../../src/cli/timeline/timeline-lines.ts';
+import { timelineOf } from '../../src/cli/timeline/timeline.ts';
+import { timelineLines } from '../../src/cli/timeline/timeline-lines.ts';
 import type { ExportLine } from '../../src/client/export/export-line.ts';
 import type { ContentItem } from '../../src/core/domain/content/content.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
@@ -30,7 +30,7 @@ function result(toolCallId: string, name: string, content: string): ContentItem 
 }
 
 function told(records: Iterable<RunRecord>, waiting?: Set<string>): string {
-  return storyLines(storyOf([...records]), plain, waiting).join('\n');
+  return timelineLines(timelineOf([...records]), plain, waiting).join('\n');
 }
 
 function inOrder(events: Event[], steps: StepResult[]): RunRecord[] {

@@ -2,7 +2,7 @@ import { type Client, ServiceError } from '@temporalio/client';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { updateRun } from '../../src/client/updates/run-update.ts';
-import { laneOf } from '../../src/client/updates/update-throttle.ts';
+import { throttleOf } from '../../src/client/updates/update-throttle.ts';
 import { UPDATES } from '../../src/core/protocol.ts';
 
 /** An Update that is on its way to the server. */
@@ -109,9 +109,9 @@ test('a run that goes on in its next execution is asked again at once, and no ro
 
 test('what a client has learned of a run is forgotten once it has been silent for a while', async () => {
   const { client } = fakeClient();
-  const lane = laneOf(client, 'run', 'messages');
+  const lane = throttleOf(client, 'run', 'messages');
   await lane.inTurn(Date.now() + 1_000, () => Promise.resolve(lane.congested(Date.now())));
-  expect(laneOf(client, 'run', 'messages')).toBe(lane);
+  expect(throttleOf(client, 'run', 'messages')).toBe(lane);
   vi.useFakeTimers({ now: Date.now() + 11_000 });
-  expect(laneOf(client, 'run', 'messages')).not.toBe(lane);
+  expect(throttleOf(client, 'run', 'messages')).not.toBe(lane);
 });

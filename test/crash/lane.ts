@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LonghaulClient } from '../../src/client/index.ts';
-import { SHED_RETRY } from '../../src/temporal/update-retry.ts';
+import { UPDATE_RETRY } from '../../src/temporal/update-retry.ts';
 import { CrashServer } from './crash-server.ts';
 import { CrashWorker } from './crash-worker.ts';
 import type { HistoryCheck } from './history-check.ts';
@@ -74,7 +74,7 @@ export async function openLane(ground: Ground, pass: Pass, shared?: CrashServer)
     if (shared === undefined) await server.stop();
   };
   try {
-    [connection] = await Promise.all([Connection.connect({ address, channelArgs: CHANNEL, interceptors: SHED_RETRY }), worker.start()]);
+    [connection] = await Promise.all([Connection.connect({ address, channelArgs: CHANNEL, interceptors: UPDATE_RETRY }), worker.start()]);
     const client = new LonghaulClient(new Client({ connection, namespace }));
     return { pass, taskQueue, client, worker, server, ledger, close, ...(histories === undefined ? {} : { histories }) };
   } catch (error) {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readBack, type ReadBackRun } from '../../src/history/read-back.ts';
 import type { HistoryEvent } from '../../src/history/run-history.ts';
 import { isRunResult, type RunResultFields } from '../../src/core/domain/run/run-result.ts';
-import { fromCarry } from '../../src/core/loop/state/continue-as-new-state.ts';
+import { fromContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import { type RecordedChainLink, recordedChains } from './recorded-histories.ts';
 
 const chains = await recordedChains();
@@ -74,7 +74,7 @@ describe.each([...chains])('%s', (runId, links) => {
         steps: ____,
         toolCallsStarted,
         ...carried
-      } = fromCarry(carry).state;
+      } = fromContinueAsNewState(carry).state;
       // Carries that were written before calls were counted by their start do not say.
       expect(carry.toolCallsStarted === undefined ? toolCallsStarted : state.toolCallsStarted).toEqual(toolCallsStarted);
       expect(state).toMatchObject({ ...carried, context: { currentStep: context.currentStep, state: context.state } });

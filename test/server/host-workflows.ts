@@ -1,5 +1,5 @@
 import { continueAsNew, makeContinueAsNewFunc } from '@temporalio/workflow';
-import { runAgent, type RunAgentOptions, type RunCarry } from '../../workflows/index.ts';
+import { runAgent, type RunAgentOptions, type ContinueAsNewState } from '../../workflows/index.ts';
 
 /** Two agents in one workflow: the second writes about what the first found. */
 export async function report(topic: string): Promise<{ text: string; statuses: string[]; tokens: number }> {
@@ -16,8 +16,8 @@ export async function outcome(runId: string): Promise<{ status: string; error: s
 
 /** What a host with two agents in its own history has so far: of each an answer, or what to carry on. */
 interface Inline {
-  first?: string | RunCarry;
-  second?: string | RunCarry;
+  first?: string | ContinueAsNewState;
+  second?: string | ContinueAsNewState;
   executions?: number;
 }
 
@@ -28,7 +28,7 @@ export async function inlineReport({ first, second, executions = 1 }: Inline = {
   return continueAsNew<typeof inlineReport>({ first: facts, second: text, executions: executions + 1 });
 }
 
-async function goOn(agent: string, so: string | RunCarry | undefined): Promise<string | RunCarry> {
+async function goOn(agent: string, so: string | ContinueAsNewState | undefined): Promise<string | ContinueAsNewState> {
   if (typeof so === 'string') return so;
   const end = await runAgent(agent, 'Q', { inline: true, ...(so === undefined ? {} : { carry: so }) });
   return end.type === 'finished' ? end.result.outputText : end.carry;
@@ -67,7 +67,7 @@ export async function handOn(carry: unknown): Promise<never> {
 }
 
 /** One agent inline, which goes on over executions of its host. */
-export async function inlineDesk(carry?: RunCarry): Promise<string> {
+export async function inlineDesk(carry?: ContinueAsNewState): Promise<string> {
   const end = await runAgent('desk', 'Q', { inline: true, ...(carry === undefined ? {} : { carry }) });
   return end.type === 'finished' ? end.result.outputText : continueAsNew<typeof inlineDesk>(end.carry);
 }

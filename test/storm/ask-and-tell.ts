@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isAskAgain } from '../../src/temporal/query-retry.ts';
+import { isRetryableQueryError } from '../../src/temporal/query-retry.ts';
 import { type ApprovalsPage, type ApproveInput, QUERIES, scopedName, type SendInput, UPDATES } from '../../src/core/protocol.ts';
 
 /** A run, or one inside a workflow of the user, under its key. */
@@ -38,7 +38,7 @@ export async function askAndTell(client: Client, { runId, key }: AskedRun, rando
     try {
       return await within(() => handle.query<Answer, unknown[]>(name, ...args));
     } catch (error) {
-      if (isAskAgain(error)) talk.refused += 1;
+      if (isRetryableQueryError(error)) talk.refused += 1;
       return undefined;
     } finally {
       talk.msQuery.push(performance.now() - start);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { bundleToFile } from '../../bench/workflow-bundle.ts';
 import type { ExecutionHistory } from '../../src/history/execution-history.ts';
 import { LonghaulClient } from '../../src/client/index.ts';
-import { SHED_RETRY } from '../../src/temporal/update-retry.ts';
+import { UPDATE_RETRY } from '../../src/temporal/update-retry.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
 import { Replayer } from '../../worker/index.ts';
 import type { ReplayedExecution } from './queries-checks.ts';
@@ -89,6 +89,6 @@ export async function withStages<Result>(say: Stage['say'], play: (onStage: OnSt
 /** As `connect()` does it; but channels of one process to one address share a connection, unless each is told to have its own. */
 async function ownConnection(address: string, namespace: string): Promise<LonghaulClient> {
   const channelArgs = { 'grpc.use_local_subchannel_pool': 1 };
-  const connection = await Connection.connect({ address, channelArgs, interceptors: SHED_RETRY });
+  const connection = await Connection.connect({ address, channelArgs, interceptors: UPDATE_RETRY });
   return new LonghaulClient(new Client({ connection, namespace }));
 }

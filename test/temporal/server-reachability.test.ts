@@ -1,6 +1,6 @@
 import { Client } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
-import { bounded } from '../../src/temporal/call-timeout.ts';
+import { withCallTimeout } from '../../src/temporal/call-timeout.ts';
 import { LonghaulClient, type RunHandle } from '../../src/client/index.ts';
 import { runTimes } from '../../src/cli/timeline/run-times.ts';
 import { errorCode } from '../../src/core/domain/errors/error.ts';
@@ -106,10 +106,10 @@ test.each([
   ['/temporal.api.workflowservice.v1.WorkflowService/GetWorkflowExecutionHistory', 60_000],
 ])('a call of %s is given up after %d ms, unless the caller has a deadline', (path, ms) => {
   const before = Date.now();
-  const { deadline } = bounded<Parameters<typeof bounded>[0]>({ method_definition: { path } });
+  const { deadline } = withCallTimeout<Parameters<typeof withCallTimeout>[0]>({ method_definition: { path } });
   expect(Number(deadline)).toBeGreaterThanOrEqual(before + ms);
   expect(Number(deadline)).toBeLessThanOrEqual(Date.now() + ms);
-  expect(bounded({ method_definition: { path }, deadline: 5 }).deadline).toBe(5);
+  expect(withCallTimeout({ method_definition: { path }, deadline: 5 }).deadline).toBe(5);
 });
 
 describe('an id that can be none', () => {

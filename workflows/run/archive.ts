@@ -7,7 +7,7 @@ import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { ACTIVITIES, type ArchiveEventsInput } from '../../src/core/protocol.ts';
 import { ofRun, RETRY_LOST, SCHEDULE_TO_CLOSE } from '../../src/core/activity-requests/activity-call.ts';
 import type { LiveRun } from './live-run.ts';
-import { begin } from './schedule-activity.ts';
+import { startActivity } from './schedule-activity.ts';
 
 /**
  * Hands the events of this execution to the worker's archive, before the run leaves them behind. The activity bounds the
@@ -30,7 +30,7 @@ export async function archive(run: LiveRun, noted: (state: RunState) => void): P
   let failure: string | undefined;
   try {
     await CancellationScope.nonCancellable(() =>
-      begin<ArchiveEventsInput, void>({ name: ACTIVITIES.archiveEvents, tier: 'remote', options, input }),
+      startActivity<ArchiveEventsInput, void>({ name: ACTIVITIES.archiveEvents, tier: 'remote', options, input }),
     );
   } catch (error) {
     failure = archiveFailure(error);

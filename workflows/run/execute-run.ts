@@ -1,5 +1,5 @@
 import { CancellationScope, condition, isCancellation, patched } from '@temporalio/workflow';
-import { resolveCall } from '../../src/core/activity-requests/resolve-call.ts';
+import { resolveRequest } from '../../src/core/activity-requests/resolve-call.ts';
 import { errorMessage, type ErrorCode } from '../../src/core/domain/errors/error.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/json/payload-limit.ts';
 import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
@@ -7,21 +7,21 @@ import { withNotArchived } from '../../src/core/loop/state/archiving.ts';
 import { closeRun, closeUnstarted } from '../../src/core/loop/close-run.ts';
 import { partialAnswer } from '../../src/core/loop/endings.ts';
 import type { Ending, Position } from '../../src/core/loop/next-step.ts';
-import { type RunCarry, toCarry } from '../../src/core/loop/state/continue-as-new-state.ts';
+import { type ContinueAsNewState, toContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import { BEGINNING, type LoopEnd, runLoop } from '../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../src/core/loop/state/run-state.ts';
 import type { RunInput } from '../../src/core/protocol.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
-import { begin as beginActivity, outcomeOn } from './schedule-activity.ts';
+import { startActivity as beginActivity, outcomeOn } from './schedule-activity.ts';
 import { tellEnd } from './tell-end.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
 /** What an execution of a run begins with. */
-export type RunStart = { type: 'input'; input: RunInput } | { type: 'carry'; carry: RunCarry; position: Position };
+export type RunStart = { type: 'input'; input: RunInput } | { type: 'carry'; carry: ContinueAsNewState; position: Position };
 
 /** What an execution of a run comes to. */
-export type RunEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; carry: RunCarry };
+export type RunEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; carry: ContinueAsNewState };
 
 /** Told of a run's course; must not change anything. */
 export interface RunObserver {
@@ -59,7 +59,7 @@ async function ended(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<LoopE
 }
 
 async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<LoopEnd> {
-  const asked = resolveCall(run, input);
+  const asked = resolveRequest(run, input);
   const resolved = await outcomeOn(run, asked, { work: beginActivity, ended: () => undefined });
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelled(run) };
   if (resolved.type === 'failed' && resolved.tellsEnd) run.tellsEnd = true;
@@ -116,7 +116,7 @@ function isCancelled(): boolean {
 function carryOn(run: LiveRun, position: Position): RunEnd {
   const { executions, inbox, state } = run;
   if (state === undefined || isCancelled()) return { type: 'finished', result: withNotArchived(cancelled(run), state) };
-  const carry = toCarry(state, position, { executions, inbox: inbox.carried() });
+  const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
   const bytes = jsonBytes(carry);
   if (bytes <= MAX_PAYLOAD_BYTES) return { type: 'continue', carry };
   const message = `Run "${run.runId}" cannot continue in a new execution: it would carry ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}. Lower "window" of agent "${run.agentName}"`;

@@ -1,26 +1,26 @@
 import { CancellationScope, proxySinks } from '@temporalio/workflow';
-import { modelCall } from '../../src/core/activity-requests/model-call.ts';
+import { modelRequest } from '../../src/core/activity-requests/model-call.ts';
 import type { ModelCall, ModelCallOutcome } from '../../src/core/loop/ports.ts';
 import type { CallModelInput, CallModelOutput } from '../../src/core/protocol.ts';
-import { begin, perform } from './schedule-activity.ts';
+import { startActivity, scheduleActivity } from './schedule-activity.ts';
 import type { LonghaulSinks } from '../interceptors/cancel-sink.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
 /** One model call, in a scope apart from the run: a message may interrupt it while the run goes on. */
-export function callModel(run: ResolvedRun, call: ModelCall): Promise<ModelCallOutcome> {
+export function interruptibleModelCall(run: ResolvedRun, call: ModelCall): Promise<ModelCallOutcome> {
   const scope = scopeOf(run);
   run.modelCall = scope;
-  const { returned, failed, ...activity } = modelCall(run, call);
-  return perform<CallModelInput, CallModelOutput, ModelCallOutcome>(
+  const { returned, failed, ...activity } = modelRequest(run, call);
+  return scheduleActivity<CallModelInput, CallModelOutput, ModelCallOutcome>(
     run,
     {
       ...activity,
       returned: (output) => interruptible(run, returned(output)),
       failed: (error) => interruptible(run, failed(error)),
     },
-    (asked) => scope.run(() => begin(asked)),
+    (asked) => scope.run(() => startActivity(asked)),
   );
 }
 

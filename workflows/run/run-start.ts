@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../../src/core/domain/errors/error.ts';
 import { givenProblem } from '../../src/core/domain/json/given-value.ts';
 import { isJsonObject } from '../../src/core/domain/json/json.ts';
-import { fromCarry } from '../../src/core/loop/state/continue-as-new-state.ts';
-import { checkRunCarry, type RunCarryCheck } from '../../src/core/wire-schemas/continue-as-new-state-schema.ts';
+import { fromContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
+import { checkContinueAsNewState, type StateCheck } from '../../src/core/wire-schemas/continue-as-new-state-schema.ts';
 import { checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
 import type { RunStart } from './execute-run.ts';
 import { Inbox } from '../../src/core/loop/state/inbox.ts';
@@ -55,11 +55,11 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
   if (problem !== undefined)
     return { run: blank, ok: false, code: 'invalid_input', problem: `The input of the run does not fit: ${problem}` };
   if (isJsonObject(raw) && 'carry' in raw) {
-    const checked: RunCarryCheck = isContinued ? carryOf(raw['carry'], identity) : { ok: false, problem: FORGED };
+    const checked: StateCheck = isContinued ? carryOf(raw['carry'], identity) : { ok: false, problem: FORGED };
     if (!checked.ok && checked.isUnknownVersion) throw new UnknownCarryVersion(identity.runId, checked.problem);
     if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot go on: ${checked.problem}` };
     const { runId, deps, startedAt, executions, inbox, snapshot } = checked.carry;
-    const { state, position } = fromCarry(checked.carry);
+    const { state, position } = fromContinueAsNewState(checked.carry);
     const known = { runId, deps, startedAt, agentName: snapshot.name, executions: executions + 1, inbox: new Inbox(inbox) };
     // All of it is there before a handler is: what comes with the first task may be about a call that waits.
     return { run: { ...blank, ...known, snapshot, state }, ok: true, start: { type: 'carry', carry: checked.carry, position } };
@@ -71,8 +71,8 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
 }
 
 /** A run began before its executions did, but for how far the clocks of two servers may differ. */
-function carryOf(value: unknown, { startedAt }: Pick<RunIdentity, 'startedAt'>): RunCarryCheck {
-  const checked = checkRunCarry(value);
+function carryOf(value: unknown, { startedAt }: Pick<RunIdentity, 'startedAt'>): StateCheck {
+  const checked = checkContinueAsNewState(value);
   if (!checked.ok || checked.carry.startedAt <= startedAt + CLOCK_SKEW_MS) return checked;
   return { ok: false, problem: `startedAt: ${checked.carry.startedAt} is after the start of this execution` };
 }

@@ -1,22 +1,22 @@
 import { ApplicationFailure, CancelledFailure, rawValueTypeInfo } from '@temporalio/common';
 import { CancellationScope, patched, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
-import type { ActivityCall } from '../../src/core/activity-requests/activity-call.ts';
+import type { ActivityRequest } from '../../src/core/activity-requests/activity-call.ts';
 import { ANOTHER_WORKER, isOwn, type Lack, lackIn, onAnotherWorker, pauseMs } from '../../src/core/activity-requests/another-worker.ts';
 import { whyUnreadable } from '../../src/core/domain/json/unreadable.ts';
 import type { LiveRun } from './live-run.ts';
 import { valueOf } from '../interceptors/raw-value.ts';
 
 /** What is asked of Temporal, without what its end means. */
-type Asked<Input> = Pick<ActivityCall<Input, never, never>, 'name' | 'tier' | 'options' | 'input'>;
+type Asked<Input> = Pick<ActivityRequest<Input, never, never>, 'name' | 'tier' | 'options' | 'input'>;
 
 /** An activity by name. Names of tools are data, so the proxies are not typed by them. */
 type Activities<Input, Output> = Record<string, (input: Input) => Promise<Output>>;
 
 /** Performs an activity of the run, which is counted, and gives what its end means. Never rejects. */
-export function perform<Input, Output, Outcome>(
+export function scheduleActivity<Input, Output, Outcome>(
   run: LiveRun,
-  call: ActivityCall<Input, Output, Outcome>,
-  work: Work = begin,
+  call: ActivityRequest<Input, Output, Outcome>,
+  work: Work = startActivity,
 ): Promise<Outcome> {
   const before = run.inbox.updates;
   const ended = (): void => {
@@ -30,7 +30,7 @@ export function perform<Input, Output, Outcome>(
 type Work = <Input, Output>(call: Asked<Input>) => Promise<Output>;
 
 /** How an activity is performed. */
-interface Performing {
+interface Scheduling {
   work: Work;
   /** Told of each end. */
   ended: () => void;
@@ -45,8 +45,8 @@ interface Waited {
 /** What the end of an activity means, on whatever worker it comes to one. */
 export function outcomeOn<Input, Output, Outcome>(
   run: LiveRun,
-  call: ActivityCall<Input, Output, Outcome>,
-  performing: Performing,
+  call: ActivityRequest<Input, Output, Outcome>,
+  performing: Scheduling,
   waited?: Waited,
 ): Promise<Outcome> {
   const ended = (): void => {
@@ -64,16 +64,16 @@ export function outcomeOn<Input, Output, Outcome>(
       const lack = lackIn(call, error, waited, Date.now());
       if (lack === undefined || !patched(ANOTHER_WORKER)) return call.failed(error);
       if (CancellationScope.current().consideredCancelled) return call.failed(isOwn(call.name) ? new CancelledFailure('CANCELLED') : error);
-      return elsewhere(run, call, performing, { missing: lack, times: (waited?.times ?? -1) + 1 });
+      return onAnotherWorkerLater(run, call, performing, { missing: lack, times: (waited?.times ?? -1) + 1 });
     },
   );
 }
 
 /** Has the activity tried on other workers, and shows meanwhile what the run waits for. */
-async function elsewhere<Input, Output, Outcome>(
+async function onAnotherWorkerLater<Input, Output, Outcome>(
   run: LiveRun,
-  call: ActivityCall<Input, Output, Outcome>,
-  performing: Performing,
+  call: ActivityRequest<Input, Output, Outcome>,
+  performing: Scheduling,
   waited: Waited,
 ): Promise<Outcome> {
   const { missing, times } = waited;
@@ -96,7 +96,7 @@ function found(run: LiveRun, { missing }: Waited): void {
 
 /** Reads what an activity returned, as `begin` gives it. A result that cannot be read is a failure of no code: the activity may have done its work. */
 export function outcomeOf<Output, Outcome>(
-  { name, returned, failed }: Pick<ActivityCall<never, Output, Outcome>, 'name' | 'returned' | 'failed'>,
+  { name, returned, failed }: Pick<ActivityRequest<never, Output, Outcome>, 'name' | 'returned' | 'failed'>,
   raw: Output,
 ): Outcome {
   const output = valueOf(raw);
@@ -108,7 +108,7 @@ export function outcomeOf<Output, Outcome>(
 }
 
 /** The activity itself: its result is raw, and its failure as Temporal gives it. */
-export function begin<Input, Output>({ name, tier, options: asked, input }: Asked<Input>): Promise<Output> {
+export function startActivity<Input, Output>({ name, tier, options: asked, input }: Asked<Input>): Promise<Output> {
   const options = { ...asked, activityTypeInfo: { [name]: { outputType: rawValueTypeInfo } } };
   const activities: Activities<Input, Output> =
     tier === 'local' ? proxyLocalActivities<Activities<Input, Output>>(options) : proxyActivities<Activities<Input, Output>>(options);

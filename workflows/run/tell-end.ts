@@ -1,11 +1,11 @@
 import { CancellationScope, log } from '@temporalio/workflow';
-import { endedCall } from '../../src/core/activity-requests/ended-call.ts';
+import { endedRequest } from '../../src/core/activity-requests/ended-call.ts';
 import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
 import { endNotTold } from '../../src/core/loop/end-not-told.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
 import type { LiveRun } from './live-run.ts';
-import { perform } from './schedule-activity.ts';
+import { scheduleActivity } from './schedule-activity.ts';
 
 /**
  * Has the worker tell how the run has ended, where it has somebody to tell: the last thing that a run does. The activity
@@ -14,7 +14,7 @@ import { perform } from './schedule-activity.ts';
 export async function tellEnd(run: LiveRun, result: RunResultFields, noted: (state: RunState) => void): Promise<void> {
   if (!run.tellsEnd && !run.snapshot?.notifyEnded) return;
   run.result = withoutSteps(result, run.inbox.cancelReason);
-  const outcome = await CancellationScope.nonCancellable(() => perform(run, endedCall(run, result)));
+  const outcome = await CancellationScope.nonCancellable(() => scheduleActivity(run, endedRequest(run, result)));
   if (outcome.type !== 'failed') return;
   log.error(`Nobody was told that run "${run.runId}" has ended: ${outcome.message}`);
   if (run.state === undefined) return;

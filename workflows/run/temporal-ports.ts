@@ -1,20 +1,20 @@
 import { CancellationScope, condition, patched, uuid4 } from '@temporalio/workflow';
-import { callingPorts } from '../../src/core/activity-requests/calling-ports.ts';
+import { activityPorts } from '../../src/core/activity-requests/calling-ports.ts';
 import type { RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
 import { continueDue } from './continue-due.ts';
-import { callModel } from './interruptible-model-call.ts';
+import { interruptibleModelCall } from './interruptible-model-call.ts';
 import type { ResolvedRun } from './live-run.ts';
-import { perform } from './schedule-activity.ts';
+import { scheduleActivity } from './schedule-activity.ts';
 
 /** The loop's ports on Temporal: every effect is an activity, time and ids come from the workflow. */
 export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): RunPorts {
   const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
   return {
-    ...callingPorts(run, (call) => perform(run, call)),
+    ...activityPorts(run, (call) => scheduleActivity(run, call)),
     inbox: run.inbox,
     now: () => Date.now(),
     uuid: () => uuid4(),
-    callModel: (call) => callModel(run, call),
+    callModel: (call) => interruptibleModelCall(run, call),
     cancelRequested,
     until,
     continueDue: (growth) => continueDue(run, growth),

@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { AnswerFault } from '../errors/answer-fault.ts';
 import { serverSentEvents } from './server-sent-events.ts';
-import { SilenceWatch } from './idle-timeout.ts';
+import { IdleTimeout } from './idle-timeout.ts';
 
 /** One request to a provider. */
 export interface Exchange {
@@ -26,7 +26,7 @@ const CLOSE_WAIT_MS = 250;
 /** Posts one request, once, and yields what comes back, streamed or whole. A stream that breaks off ends without an `end` piece. */
 export async function* exchange(client: OpenAI, { path, body, signal, timeoutMs, isComplete }: Exchange): AsyncGenerator<AnswerPiece> {
   signal.throwIfAborted();
-  const watch = new SilenceWatch(signal, timeoutMs);
+  const watch = new IdleTimeout(signal, timeoutMs);
   let closeWait: NodeJS.Timeout | undefined;
   try {
     const response = await client.post(path, { body, signal: watch.signal, timeout: timeoutMs }).asResponse();
@@ -48,7 +48,7 @@ export async function* exchange(client: OpenAI, { path, body, signal, timeoutMs,
 /** Types under which servers and the proxies before them send what is no stream of events. */
 const WHOLE = /json|text\/(?:html|plain)/;
 
-async function* piecesOf(response: Response, watch: SilenceWatch): AsyncGenerator<AnswerPiece> {
+async function* piecesOf(response: Response, watch: IdleTimeout): AsyncGenerator<AnswerPiece> {
   const text = textOf(response, watch);
   if (!WHOLE.test(response.headers.get('content-type') ?? '')) return yield* eventsOf(text);
   let whole = '';
@@ -71,7 +71,7 @@ async function* eventsOf(text: AsyncIterable<string>): AsyncGenerator<AnswerPiec
   }
 }
 
-async function* textOf(response: Response, watch: SilenceWatch): AsyncGenerator<string> {
+async function* textOf(response: Response, watch: IdleTimeout): AsyncGenerator<string> {
   const body: AsyncIterable<Uint8Array> | null = response.body;
   if (body === null) return;
   const decoder = new TextDecoder();

@@ -1,5 +1,5 @@
 /** An abort signal for one request: it follows the caller's signal, and fires by itself after a time without a sign of life. */
-export class SilenceWatch {
+export class IdleTimeout {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal;
   readonly #follow: () => void;

@@ -1,6 +1,6 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
-import { pause } from '../../temporal/waiting.ts';
+import { sleep } from '../../temporal/waiting.ts';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { isTerminal } from '../../core/domain/run/run-status.ts';
@@ -81,7 +81,7 @@ async function followRun(io: CommandIo, run: AskedRun, flags: ApprovalsFlags): P
       printer.print(run.runId, waiting);
     }
     if (isTerminal(status) || seen.size >= limit) return 0;
-    await pause(POLL_MS, io.terminal.signal);
+    await sleep(POLL_MS, io.terminal.signal);
   }
 }
 

@@ -8,10 +8,10 @@ import type { Output } from '../output.ts';
 import { ownWorkflowLines } from '../render/own-workflow-lines.ts';
 import { runningLines } from '../render/progress-lines.ts';
 import { runFacts } from '../render/run-facts.ts';
-import { storyOf } from '../timeline/timeline.ts';
+import { timelineOf } from '../timeline/timeline.ts';
 import { type RunView, runView } from '../timeline/run-view.ts';
 import { indented } from '../timeline/step-lines.ts';
-import { storyLines } from '../timeline/timeline-lines.ts';
+import { timelineLines } from '../timeline/timeline-lines.ts';
 import { findUi, runLink } from '../render/ui-link.ts';
 import { withClient } from '../with-client.ts';
 
@@ -58,7 +58,7 @@ export function runLines(run: RunView, { output, link, flags = {} }: RunLook): s
   const waiting = new Set(pending.map(({ callId }) => callId));
   return [
     ...runFacts(run, link, output),
-    ...storyLines(storyOf(run.records), output, waiting),
+    ...timelineLines(timelineOf(run.records), output, waiting),
     ...paragraphs('Goes on', run.running, runningLines, output),
     ...paragraphs('Waits for a decision', pending, (one) => approvalLines(one, { output, runId, flags, form: true }), output),
     ...paragraphs('Remembered decisions', remembered, (one) => rememberedLines(one, { output, runId, flags }), output),

@@ -1,4 +1,4 @@
-import { pause } from '../../temporal/waiting.ts';
+import { sleep } from '../../temporal/waiting.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import { shellCommand } from '../../core/hints/shell-command.ts';
 import { approvalLines } from '../render/approval-lines.ts';
@@ -22,7 +22,7 @@ export async function tellWhatWaits(
   let wasPaused = false;
   for (;;) {
     try {
-      await pause(everyMs, over);
+      await sleep(everyMs, over);
     } catch {
       return;
     }

@@ -4,7 +4,7 @@ import type { Event } from '../../core/domain/record/event.ts';
 import type { JsonValue } from '../../core/domain/json/json.ts';
 import { outputText } from '../../core/domain/content/output-text.ts';
 import { resultText } from '../../core/domain/content/tool-text.ts';
-import { happeningText } from '../timeline/event-headline.ts';
+import { eventHeadline } from '../timeline/event-headline.ts';
 import { printable } from '../../core/domain/content/printable.ts';
 import type { Look } from '../output.ts';
 import { spentText, usageText } from './usage-text.ts';
@@ -62,7 +62,7 @@ export function eventLines(event: Event, options: EventPrintOptions): string[] {
 function entriesOf(event: Event): Entry[] {
   const { author, content, usage, estimated, failedAttempts, contextUpdates = [] } = event;
   const entries = content.map((item) => entryOf(item, author));
-  const happening = happeningText(event);
+  const happening = eventHeadline(event);
   if (happening !== undefined) entries.push({ who: author, ...happening });
   const changes = contextUpdates.flatMap(({ operations }) => operations.map(changeText));
   if (changes.length > 0) entries.push({ who: author, text: `deps: ${changes.join(', ')}`, look: 'dim' });

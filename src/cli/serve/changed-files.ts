@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pause } from '../../temporal/waiting.ts';
+import { sleep } from '../../temporal/waiting.ts';
 
 /** What code is loaded from. */
 const CODE = /\.(?:[mc]?[jt]s|json)$/;
@@ -21,7 +21,7 @@ export async function* changedFiles(folders: readonly string[], signal: AbortSig
   let looks = 0;
   for (;;) {
     try {
-      await pause(everyMs, signal);
+      await sleep(everyMs, signal);
     } catch {
       return;
     }

@@ -3,7 +3,7 @@ import { decidedText, raisedText, refusedText } from '../render/decision-text.ts
 import type { Look } from '../output.ts';
 
 /** What an event says beside its content, in one line, and how that looks; undefined where it says no more. */
-export function happeningText({
+export function eventHeadline({
   decision,
   refused,
   raised,

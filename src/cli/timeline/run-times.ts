@@ -1,13 +1,13 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { requireRun } from '../../client/listing/foreign-workflow.ts';
-import { reaching } from '../../temporal/server-reachability.ts';
+import { failIfUnreachable } from '../../temporal/server-reachability.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
 /** When a run's workflow started, and when it closed, where it has. Throws `run_not_found`, and `not_a_run` for a workflow of the user's own. */
 export async function runTimes({ temporal }: LonghaulClient, runId: string): Promise<{ start: Date; close: Date | undefined }> {
-  return reaching(temporal, async () => {
+  return failIfUnreachable(temporal, async () => {
     try {
       const { startTime, closeTime, type } = await withoutMemos(temporal).workflow.getHandle(checkRunId(runId)).describe();
       requireRun(temporal, runId, type);

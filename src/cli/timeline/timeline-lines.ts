@@ -2,17 +2,21 @@ import { decider } from '../../core/domain/approvals/approval.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import { outputText } from '../../core/domain/content/output-text.ts';
 import { oneLine } from '../../core/domain/content/text.ts';
-import { happeningText } from './event-headline.ts';
+import { eventHeadline } from './event-headline.ts';
 import { printableLine } from '../../core/domain/content/printable.ts';
 import type { Output } from '../output.ts';
-import type { StoryItem } from './timeline.ts';
+import type { TimelineItem } from './timeline.ts';
 import { stepLines } from './step-lines.ts';
 
 /** Bytes of a message that a line shows; `longhaul events` has all. */
 const SHOWN_BYTES = 300;
 
 /** The story of a run for people: a paragraph for each step, and lines for what came between them. */
-export function storyLines(items: readonly StoryItem[], output: Pick<Output, 'look'>, waiting: ReadonlySet<string> = new Set()): string[] {
+export function timelineLines(
+  items: readonly TimelineItem[],
+  output: Pick<Output, 'look'>,
+  waiting: ReadonlySet<string> = new Set(),
+): string[] {
   return items.flatMap((item, index) => {
     if (item.type === 'step') return ['', ...stepLines(item.step, output, { ...item, waiting })];
     const isFirst = items[index - 1]?.type !== 'event';
@@ -21,7 +25,7 @@ export function storyLines(items: readonly StoryItem[], output: Pick<Output, 'lo
 }
 
 function eventLine(event: Event, output: Pick<Output, 'look'>): string {
-  const happening = happeningText(event);
+  const happening = eventHeadline(event);
   const who = event.decision === undefined ? event.author : decider(event.decision);
   const said = event.content.map((item) => (item.type === 'message' ? outputText(item.content) : '')).join(' ');
   const text = oneLine(printableLine([said, happening?.text ?? ''].filter((part) => part.trim() !== '').join(' · ')), SHOWN_BYTES);

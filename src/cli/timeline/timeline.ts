@@ -16,11 +16,11 @@ export interface ToldStep {
 }
 
 /** A piece of the story of a run: a step, or what came between steps. */
-export type StoryItem = ToldStep | { type: 'event'; event: Event };
+export type TimelineItem = ToldStep | { type: 'event'; event: Event };
 
 /** The story of a run: its steps, with the decisions about their calls, and what people said and asked meanwhile. */
-export function storyOf(records: readonly RunRecord[]): StoryItem[] {
-  const items: StoryItem[] = [];
+export function timelineOf(records: readonly RunRecord[]): TimelineItem[] {
+  const items: TimelineItem[] = [];
   let decisions: Decision[] = [];
   let response: Event | undefined;
   let results: Event[] = [];

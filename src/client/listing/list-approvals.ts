@@ -3,7 +3,7 @@ import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import { errorCode } from '../../core/domain/errors/error.ts';
 import { listRuns } from './list-runs.ts';
 import { RunReader } from '../read/run-reader.ts';
-import { pause } from '../../temporal/waiting.ts';
+import { sleep } from '../../temporal/waiting.ts';
 
 /** Which approvals to list. */
 export interface ApprovalFilter {
@@ -48,7 +48,7 @@ export async function* listApprovals(client: Client, filter: ApprovalFilter = {}
     if (!follow || given >= limit) return;
     seen.forgetBefore(begun - REMEMBERED_MS);
     wait = isNew ? SHORTEST_PAUSE_MS : Math.min(wait * 1.5, LONGEST_PAUSE_MS);
-    await pause(Math.max(wait, Date.now() - begun), signal);
+    await sleep(Math.max(wait, Date.now() - begun), signal);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Event } from '../../core/domain/record/event.ts';
 import { isTerminal } from '../../core/domain/run/run-status.ts';
 import type { ContextPage } from '../../core/protocol.ts';
-import { pause } from '../../temporal/waiting.ts';
+import { sleep } from '../../temporal/waiting.ts';
 
 /** How events are read. */
 export interface FollowOptions {
@@ -50,7 +50,7 @@ export async function* followEvents(source: EventSource, options: FollowOptions)
     if (!isAll) continue;
     if (!follow || ended || (page !== undefined && isTerminal(page.status))) return;
     wait = offset > before ? SHORTEST_PAUSE_MS : Math.min(wait * 1.5, LONGEST_PAUSE_MS);
-    await pause(wait, signal);
+    await sleep(wait, signal);
   }
 }
 

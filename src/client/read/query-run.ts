@@ -1,10 +1,10 @@
 import { type Client, QueryNotRegisteredError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { errorMessage } from '../../core/domain/errors/error.ts';
-import { askAgainAfterMs, isAskAgain } from '../../temporal/query-retry.ts';
+import { retryQueryAfterMs, isRetryableQueryError } from '../../temporal/query-retry.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
-import { pause } from '../../temporal/waiting.ts';
+import { sleep } from '../../temporal/waiting.ts';
 
 /** A query needs a worker, and hangs without one: this is how long it is given before history is read instead. */
 const QUERY_DEADLINE_MS = 3_000;
@@ -34,8 +34,8 @@ export async function queryRun<Answer>(client: Client, runId: string, query: str
       return await client.withDeadline(deadline, () => handle.query<Answer, [unknown]>(query, argument ?? null));
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw runNotFound(client, runId);
-      if (isSwitching(error) && Date.now() + SWITCH_PAUSE_MS < deadline) await pause(SWITCH_PAUSE_MS);
-      else if (isAskAgain(error) && Date.now() - begun < ASK_AGAIN_FOR_MS) await pause(askAgainAfterMs(asked));
+      if (isSwitching(error) && Date.now() + SWITCH_PAUSE_MS < deadline) await sleep(SWITCH_PAUSE_MS);
+      else if (isRetryableQueryError(error) && Date.now() - begun < ASK_AGAIN_FOR_MS) await sleep(retryQueryAfterMs(asked));
       else if (error instanceof QueryNotRegisteredError || UNANSWERED.has(grpcCode(error))) return undefined;
       else throw error;
     }

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { missingText, nameOfMissing } from '../../core/domain/errors/missing.ts';
 import { missingThings } from './missing-things.ts';
-import { pause } from '../../temporal/waiting.ts';
+import { sleep } from '../../temporal/waiting.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
 /** A worker takes a run within milliseconds; after this long there is probably none. */
@@ -27,7 +27,7 @@ export async function watchForWorker(client: Client, runId: string, signal: Abor
   };
   try {
     for (let wait = PATIENCE_MS; ; wait = EVERY_MS) {
-      await pause(wait, signal);
+      await sleep(wait, signal);
       const description = await withoutMemos(client).workflow.getHandle(runId).describe();
       const { historyLength, taskQueue, status } = description;
       if (status.name !== 'RUNNING') return;

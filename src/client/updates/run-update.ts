@@ -7,11 +7,11 @@ import { errorMessage, isErrorCode, LonghaulError } from '../../core/domain/erro
 import { UPDATES } from '../../core/protocol.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { requireRun } from '../listing/foreign-workflow.ts';
-import { serverAway } from '../../temporal/server-reachability.ts';
+import { unreachableError } from '../../temporal/server-reachability.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
-import { untilWorkedOn } from './wait-for-workflow-task.ts';
-import { laneOf, type UpdateLane } from './update-throttle.ts';
-import { pause, spread } from '../../temporal/waiting.ts';
+import { waitForWorkflowTask } from './wait-for-workflow-task.ts';
+import { throttleOf, type UpdateThrottle } from './update-throttle.ts';
+import { sleep, jitter } from '../../temporal/waiting.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
 /** How long an Update is tried, where the caller says nothing. */
@@ -47,7 +47,7 @@ export interface RunUpdate {
 export async function updateRun<Answer>(client: Client, runId: string, update: RunUpdate, options: UpdateOptions = {}): Promise<Answer> {
   requireKnown(`"${update.name}"`, options, ['timeout']);
   const deadline = Date.now() + timerMilliseconds(options.timeout ?? DEFAULT_PATIENCE, `"${update.name}": "timeout"`);
-  const lane = laneOf(client, runId, update.name === UPDATES.send ? 'messages' : 'others');
+  const lane = throttleOf(client, runId, update.name === UPDATES.send ? 'messages' : 'others');
   const taken = await lane.inTurn(deadline, async () => ({ answer: await tryUpdate<Answer>(client, runId, update, { deadline, lane }) }));
   if (taken === undefined) throw gaveUp(runId, update, new Error('what this client had sent before was not taken'));
   return taken.answer;
@@ -56,7 +56,7 @@ export async function updateRun<Answer>(client: Client, runId: string, update: R
 /** Within which bounds an Update is tried. */
 interface Bounds {
   deadline: number;
-  lane: UpdateLane;
+  lane: UpdateThrottle;
 }
 
 async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdate, { deadline, lane }: Bounds): Promise<Answer> {
@@ -86,10 +86,10 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
         wait = Math.max(wait, PAUSES_MS.congested);
       }
       // Until the run has worked on those that the server did take, it would shed this one again, and abort them.
-      if (isShed(error)) await untilWorkedOn(client, runId, deadline);
+      if (isShed(error)) await waitForWorkflowTask(client, runId, deadline);
     }
     // Whoever was turned away together must not come back together.
-    await pause(spread(wait));
+    await sleep(jitter(wait));
     wait = Math.min(wait * 2, PAUSES_MS.longest);
   }
 }
@@ -155,7 +155,7 @@ async function goneError(client: Client, runId: string): Promise<LonghaulError> 
 
 function awayError(client: Client, { id }: RunUpdate, error: unknown): LonghaulError {
   const taken = id === undefined ? '' : `. It may have been taken: send it again with the same id, "${id}"`;
-  return serverAway(client, `${errorText(error)}${taken}`, error);
+  return unreachableError(client, `${errorText(error)}${taken}`, error);
 }
 
 function gaveUp(runId: string, { name, id }: RunUpdate, cause: unknown): LonghaulError {

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { pause, spread } from '../../temporal/waiting.ts';
+import { sleep, jitter } from '../../temporal/waiting.ts';
 
 /**
  * The server takes ten Updates of a run at a time. It sheds the eleventh, and then forgets what else it has in memory of
@@ -24,7 +24,7 @@ const LONGEST_GAP_MS = 1_000;
 const IDLE_MS = 10_000;
 
 /** The way of one client's Updates to one run. */
-export class UpdateLane {
+export class UpdateThrottle {
   readonly #atOnce: number;
   readonly #queue = new Set<() => void>();
   #open = 0;
@@ -59,7 +59,7 @@ export class UpdateLane {
   /** Leaves room before the next Update, where that is needed. */
   async keepGap(): Promise<void> {
     const gapMs = Math.min(LONGEST_GAP_MS, this.#usualMs * (1 / this.#share - 1));
-    if (gapMs > 0) await pause(spread(gapMs));
+    if (gapMs > 0) await sleep(jitter(gapMs));
   }
 
   /** An Update was taken, after so many milliseconds. */
@@ -92,16 +92,16 @@ export class UpdateLane {
   }
 }
 
-const lanes = new WeakMap<Client, Map<string, UpdateLane>>();
+const lanes = new WeakMap<Client, Map<string, UpdateThrottle>>();
 
 /** The lane of this client to the run: one for messages, and one for everything else, which must not wait behind them. */
-export function laneOf(client: Client, runId: string, kind: keyof typeof AT_ONCE): UpdateLane {
-  const own = lanes.get(client) ?? new Map<string, UpdateLane>();
+export function throttleOf(client: Client, runId: string, kind: keyof typeof AT_ONCE): UpdateThrottle {
+  const own = lanes.get(client) ?? new Map<string, UpdateThrottle>();
   lanes.set(client, own);
   const now = Date.now();
   for (const [name, lane] of own) if (lane.isFree(now)) own.delete(name);
   const name = `${kind} ${runId}`;
-  const lane = own.get(name) ?? new UpdateLane(AT_ONCE[kind]);
+  const lane = own.get(name) ?? new UpdateThrottle(AT_ONCE[kind]);
   own.set(name, lane);
   return lane;
 }

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { pause, spread } from '../../temporal/waiting.ts';
+import { sleep, jitter } from '../../temporal/waiting.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
 /** Milliseconds between two looks: asking costs the run nothing, but many may ask. */
@@ -15,14 +15,14 @@ const LONGEST_MS = 30_000;
  * Waits until a run has worked on what it was told: its history has grown or goes on in the next execution, or it has
  * nothing to do. Asks the server, not the run. Returns at the deadline or after a while in any case.
  */
-export async function untilWorkedOn(client: Client, runId: string, deadline: number): Promise<void> {
+export async function waitForWorkflowTask(client: Client, runId: string, deadline: number): Promise<void> {
   const end = Math.min(deadline, Date.now() + LONGEST_MS);
   const before = await lookAt(client, runId);
   let wait = LOOKS_MS.shortest;
   let idle = 0;
   if (before === undefined) return;
   while (idle < IDLE_LOOKS && Date.now() < end) {
-    await pause(spread(wait));
+    await sleep(jitter(wait));
     const now = await lookAt(client, runId);
     if (now?.place !== before.place) return;
     idle = now.isIdle ? idle + 1 : 0;

@@ -9,7 +9,7 @@ import { type GivenData, INLINE_BYTES, type OfRun } from '../protocol.ts';
  * An activity that the loop asks for, as plain data, with what its end means. Whoever performs it (Temporal, or memory
  * in a test) has the same input and the same options: how a call is timed and tried again is said here and nowhere else.
  */
-export interface ActivityCall<Input, Output, Outcome> {
+export interface ActivityRequest<Input, Output, Outcome> {
   /** The activity's name. */
   name: string;
   /** `local`: within the task of the workflow. */
@@ -17,13 +17,13 @@ export interface ActivityCall<Input, Output, Outcome> {
   options: ActivityOptions;
   input: Input;
   /** Of a local one: the same as a remote activity, for another worker. */
-  remotely?: () => ActivityCall<Input, Output, Outcome>;
+  remotely?: () => ActivityRequest<Input, Output, Outcome>;
   returned: (output: Output) => Outcome;
   failed: (error: unknown) => Outcome;
 }
 
 /** What activity calls need to know of a run. */
-export interface CallingRun {
+export interface RequestingRun {
   runId: string;
   /** Names a run inside a workflow of the user. */
   key?: string;
@@ -35,7 +35,7 @@ export interface CallingRun {
 export const SCHEDULE_TO_CLOSE = '7 days';
 
 /** Without a sign of life for that long, an activity around the calls of a run is taken for dead. They beat three times as often. */
-export const SILENCE = '15s';
+export const HEARTBEAT_TIMEOUT = '15s';
 
 /** Of an activity that bounds itself: its attempts say when the next one is due. This is for those that are lost with their worker. */
 export const RETRY_LOST = { maximumAttempts: 20, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' } as const;
@@ -51,7 +51,7 @@ export function fits(value: object): boolean {
 }
 
 /** Small data travels in the input, for who reads the Temporal UI; large data is in the run and goes by reference. */
-export function dataOf({ state }: CallingRun): GivenData {
+export function dataOf({ state }: RequestingRun): GivenData {
   const deps = state?.deps ?? {};
   const kept = state?.context.state ?? {};
   if (!fits({ deps, state: kept })) return { dataByReference: true };
@@ -59,7 +59,7 @@ export function dataOf({ state }: CallingRun): GivenData {
 }
 
 /** Data for an activity whose input no history keeps: all of it. */
-export function wholeDataOf({ state }: CallingRun): GivenData {
+export function wholeDataOf({ state }: RequestingRun): GivenData {
   return { ...presentIn('deps', state?.deps ?? {}), ...presentIn('state', state?.context.state ?? {}) };
 }
 

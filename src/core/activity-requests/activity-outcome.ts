@@ -1,5 +1,5 @@
 import { ActivityFailure, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
-import type { ApprovalTerms } from '../domain/approvals/approval.ts';
+import type { ApprovalRequirement } from '../domain/approvals/approval.ts';
 import type { ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
 import { attemptsOf } from '../domain/agent/tool-policy.ts';
 import { attemptsText, noWorkerHas, notHappened } from '../domain/content/tool-text.ts';
@@ -140,7 +140,7 @@ export function verifyFailure(error: unknown, reason: string): ToolOutcome {
 }
 
 /** The terms of a call whose predicate could not be asked: one that was not asked has not said no. */
-export function termsFailure(eventId: string, index: number): ApprovalTerms {
+export function termsFailure(eventId: string, index: number): ApprovalRequirement {
   return { digest: `${eventId}/${index}`, reason: 'Whether the call needs approval could not be told' };
 }
 

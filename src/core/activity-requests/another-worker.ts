@@ -5,7 +5,7 @@ import { missingIn } from '../domain/errors/missing-details.ts';
 import { DEFAULT_MISSING_TIMEOUT_MS, type Missing, type MissingKind } from '../domain/errors/missing.ts';
 import { type ErrorCode, isErrorCode } from '../domain/errors/error.ts';
 import { ACTIVITIES, type OfRun } from '../protocol.ts';
-import { type ActivityCall, SCHEDULE_TO_CLOSE } from './activity-call.ts';
+import { type ActivityRequest, SCHEDULE_TO_CLOSE } from './activity-call.ts';
 
 /**
  * An activity whose worker lacks what it needs fails without having begun, and is scheduled again: as one activity that the
@@ -33,7 +33,7 @@ interface Waited {
 
 /** What the worker of a failed activity lacked that another one may have; undefined where it failed otherwise, or where others were waited for long enough. */
 export function lackIn(
-  call: Pick<ActivityCall<never, never, never>, 'name'>,
+  call: Pick<ActivityRequest<never, never, never>, 'name'>,
   error: unknown,
   waited: Waited | undefined,
   now: number,
@@ -95,10 +95,10 @@ function quotedAfter(message: string, mark: string): string[] {
 
 /** The same activity, to be tried on one worker after the other. */
 export function onAnotherWorker<Input, Output, Outcome>(
-  given: ActivityCall<Input, Output, Outcome>,
+  given: ActivityRequest<Input, Output, Outcome>,
   { until, attempts, details }: Lack,
   now: number,
-): ActivityCall<Input, Output, Outcome> {
+): ActivityRequest<Input, Output, Outcome> {
   const call = given.remotely?.() ?? given;
   const { maximumAttempts = 1, ...backoff } = call.options.retry ?? {};
   const wait: NonNullable<OfRun['awaitsWorker']> = {

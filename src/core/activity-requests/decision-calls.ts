@@ -1,6 +1,6 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { authorizationFailure, notifyFailure, termsFailure } from './activity-outcome.ts';
-import type { ApprovalTerms, Decision, PendingApproval } from '../domain/approvals/approval.ts';
+import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals/approval.ts';
 import { summaryText } from '../domain/content/summary-text.ts';
 import { summaryOf } from '../loop/approvals/approvals.ts';
 import type { Authorization, NotifyOutcome, ToolInvocation } from '../loop/ports.ts';
@@ -12,7 +12,7 @@ import {
   type NotifyWaitingInput,
   type RequestCancelInput,
 } from '../protocol.ts';
-import { type ActivityCall, type CallingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, SILENCE } from './activity-call.ts';
+import { type ActivityRequest, type RequestingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-call.ts';
 import { aboutCall } from './summaries.ts';
 
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' } as const;
@@ -21,7 +21,7 @@ const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '
 const AUTHORIZE: ActivityOptions = {
   startToCloseTimeout: '30s',
   scheduleToCloseTimeout: '2 minutes',
-  heartbeatTimeout: SILENCE,
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
   cancellationType: ActivityCancellationType.TRY_CANCEL,
   retry: { ...RETRY, maximumAttempts: 3 },
 };
@@ -30,7 +30,7 @@ const AUTHORIZE: ActivityOptions = {
 const NOTIFY: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
-  heartbeatTimeout: SILENCE,
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
   cancellationType: ActivityCancellationType.TRY_CANCEL,
   retry: { ...RETRY, maximumAttempts: 100 },
 };
@@ -46,17 +46,17 @@ const REQUEST_CANCEL: ActivityOptions = {
 const ASK_TERMS: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
-  heartbeatTimeout: SILENCE,
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
   cancellationType: ActivityCancellationType.TRY_CANCEL,
   retry: { ...RETRY, maximumAttempts: 5 },
 };
 
 /** The question whether a decision is by somebody who may decide. What goes wrong is a refusal. */
-export function authorizeCall(
-  run: CallingRun,
+export function authorizeRequest(
+  run: RequestingRun,
   decision: Decision,
   waiting: PendingApproval,
-): ActivityCall<AuthorizeDecisionInput, AuthorizeDecisionOutput, Authorization> {
+): ActivityRequest<AuthorizeDecisionInput, AuthorizeDecisionOutput, Authorization> {
   const by = decision.by === null ? '' : ` by ${decision.by}`;
   return {
     name: ACTIVITIES.authorizeDecision,
@@ -75,7 +75,7 @@ export function authorizeCall(
 }
 
 /** Tells somebody that something waits. One that fails for good is not told again: the run still shows what waits. */
-export function notifyCall(run: CallingRun, waiting: PendingApproval): ActivityCall<NotifyWaitingInput, void, NotifyOutcome> {
+export function notifyRequest(run: RequestingRun, waiting: PendingApproval): ActivityRequest<NotifyWaitingInput, void, NotifyOutcome> {
   return {
     name: ACTIVITIES.notifyWaiting,
     tier: 'remote',
@@ -93,7 +93,7 @@ export function notifyCall(run: CallingRun, waiting: PendingApproval): ActivityC
 }
 
 /** Asks the server to cancel the workflow: only what the server was asked to cancel may close as Canceled. */
-export function cancelCall(reason: string): ActivityCall<RequestCancelInput, void, void> {
+export function cancelRequest(reason: string): ActivityRequest<RequestCancelInput, void, void> {
   return {
     name: ACTIVITIES.requestCancel,
     tier: 'remote',
@@ -105,10 +105,10 @@ export function cancelCall(reason: string): ActivityCall<RequestCancelInput, voi
 }
 
 /** Asks a predicate again whether a call needs a decision, now that the deps are others. One that cannot be asked has not said no. */
-export function termsCall(
-  run: CallingRun,
+export function requirementRequest(
+  run: RequestingRun,
   invocation: ToolInvocation,
-): ActivityCall<AskTermsInput, ApprovalTerms | null, ApprovalTerms | undefined> {
+): ActivityRequest<AskTermsInput, ApprovalRequirement | null, ApprovalRequirement | undefined> {
   const { call, offset, index, eventId } = invocation;
   return {
     name: ACTIVITIES.askTerms,
@@ -135,7 +135,7 @@ function contentOf({ arguments: edited, content }: Decision): Pick<AuthorizeDeci
 }
 
 /** Where the arguments of the call are; a limit has none. */
-function placeOf({ state }: CallingRun, { kind, key }: PendingApproval): Pick<NotifyWaitingInput, 'at' | 'eventId'> {
+function placeOf({ state }: RequestingRun, { kind, key }: PendingApproval): Pick<NotifyWaitingInput, 'at' | 'eventId'> {
   const [eventId = '', index = ''] = key.split('/');
   const event = kind === 'limit' ? undefined : state?.window.events.findLast(({ id }) => id === eventId);
   return event === undefined ? {} : { at: [event.offset, Number(index)], eventId };

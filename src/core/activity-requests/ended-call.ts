@@ -4,20 +4,20 @@ import type { RunResultFields } from '../domain/run/run-result.ts';
 import { summaryText } from '../domain/content/summary-text.ts';
 import type { NotifyOutcome } from '../loop/ports.ts';
 import { ACTIVITIES, type NotifyEndedInput } from '../protocol.ts';
-import { type ActivityCall, ofRun, RETRY_LOST, SCHEDULE_TO_CLOSE, SILENCE } from './activity-call.ts';
+import { type ActivityRequest, ofRun, RETRY_LOST, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-call.ts';
 
 const NOTIFY_ENDED: ActivityOptions = {
   startToCloseTimeout: '5 minutes',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
-  heartbeatTimeout: SILENCE,
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
   retry: RETRY_LOST,
 };
 
 /** Has the worker tell that the run has ended. The result is not in the input: it is in the history once, where the run closes. */
-export function endedCall(
+export function endedRequest(
   run: { key?: string },
   { agentName, status }: Pick<RunResultFields, 'agentName' | 'status'>,
-): ActivityCall<NotifyEndedInput, void, NotifyOutcome> {
+): ActivityRequest<NotifyEndedInput, void, NotifyOutcome> {
   return {
     name: ACTIVITIES.notifyEnded,
     tier: 'remote',

@@ -2,7 +2,7 @@ import type { AgentSnapshot, ToolSnapshot } from '../domain/agent/agent-snapshot
 import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import { isToolCall } from '../domain/content/content.ts';
 import type { ToolInvocation } from '../loop/ports.ts';
-import type { CallingRun } from './activity-call.ts';
+import type { RequestingRun } from './activity-call.ts';
 
 /**
  * Bytes that the local calls of one response may leave. All that a task of the workflow leaves is one message of at most
@@ -14,7 +14,7 @@ const MAX_LOCAL_BYTES = 2_000_000;
  * True where a call of a local tool can run within the task. It is told from the response alone, whatever became of the
  * calls before it: each counts with the most that it may leave.
  */
-export function hasLocalRoom({ snapshot, state }: CallingRun, { tool, eventId, index }: ToolInvocation): boolean {
+export function fitsLocalActivityBudget({ snapshot, state }: RequestingRun, { tool, eventId, index }: ToolInvocation): boolean {
   // Nearly always: the response need not be looked at.
   if ((index + 1) * largestCall(snapshot) <= MAX_LOCAL_BYTES) return true;
   const response = state?.window.events.findLast(({ id }) => id === eventId);

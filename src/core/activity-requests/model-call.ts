@@ -4,11 +4,11 @@ import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import { MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../loop/ports.ts';
 import { ACTIVITIES, type CallModelInput, type CallModelOutput, type SummariseInput, type SummariseOutput } from '../protocol.ts';
-import { type ActivityCall, type CallingRun, ofRun, SCHEDULE_TO_CLOSE } from './activity-call.ts';
+import { type ActivityRequest, type RequestingRun, ofRun, SCHEDULE_TO_CLOSE } from './activity-call.ts';
 import { modelSummary, summaryOfSummary } from './summaries.ts';
 
 /** One model call as an activity. */
-export function modelCall(run: CallingRun, call: ModelCall): ActivityCall<CallModelInput, CallModelOutput, ModelCallOutcome> {
+export function modelRequest(run: RequestingRun, call: ModelCall): ActivityRequest<CallModelInput, CallModelOutput, ModelCallOutcome> {
   const { snapshot } = run;
   return {
     name: ACTIVITIES.callModel,
@@ -29,10 +29,10 @@ export function modelCall(run: CallingRun, call: ModelCall): ActivityCall<CallMo
 }
 
 /** A model call that summarises the older part of the window. */
-export function summaryCall(
-  run: CallingRun,
+export function summaryRequest(
+  run: RequestingRun,
   { events, ...range }: SummaryRequest,
-): ActivityCall<SummariseInput, SummariseOutput, SummaryOutcome> {
+): ActivityRequest<SummariseInput, SummariseOutput, SummaryOutcome> {
   const { snapshot } = run;
   const model = snapshot.window?.summaryModel ?? snapshot.model;
   return {

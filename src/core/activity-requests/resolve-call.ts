@@ -6,13 +6,13 @@ import { isJsonObject } from '../domain/json/json.ts';
 import { overridesIn } from '../domain/run/run-overrides.ts';
 import { oneLine } from '../domain/content/text.ts';
 import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../protocol.ts';
-import { type ActivityCall, fits, ofRun, SCHEDULE_TO_CLOSE, SILENCE } from './activity-call.ts';
+import { type ActivityRequest, fits, ofRun, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-call.ts';
 
 /** Resolving an agent is quick; a worker that does not know it must not be asked for ever. */
 const RESOLVE: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
-  heartbeatTimeout: SILENCE,
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
   retry: { maximumAttempts: 5, initialInterval: '1s', backoffCoefficient: 2 },
 };
 
@@ -24,7 +24,7 @@ export type Resolved =
   | { type: 'failed'; code: ErrorCode; message: string; tellsEnd?: true };
 
 /** Asks a worker for the agent, as it is pinned for the whole run. */
-export function resolveCall(run: { key?: string }, input: RunInput): ActivityCall<ResolveAgentInput, AgentSnapshot, Resolved> {
+export function resolveRequest(run: { key?: string }, input: RunInput): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
   const { agent, maxIterations, limits, deps } = input;
   return {
     name: ACTIVITIES.resolveAgent,

@@ -5,8 +5,8 @@ import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/agent/tool-p
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import { thoughtOf } from '../loop/state/thought.ts';
 import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
-import { type ActivityCall, type CallingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, wholeDataOf } from './activity-call.ts';
-import { hasLocalRoom } from './local-activity-budget.ts';
+import { type ActivityRequest, type RequestingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, wholeDataOf } from './activity-call.ts';
+import { fitsLocalActivityBudget } from './local-activity-budget.ts';
 import { callSummary, verifySummary } from './summaries.ts';
 
 /**
@@ -22,9 +22,9 @@ const TURN_MS = 3_600_000;
 const VERIFY_ATTEMPTS = 5;
 
 /** One tool call as an activity that bears the tool's name. */
-export function toolCall(run: CallingRun, invocation: ToolInvocation): ActivityCall<RunToolInput, RunToolOutput, ToolOutcome> {
+export function toolRequest(run: RequestingRun, invocation: ToolInvocation): ActivityRequest<RunToolInput, RunToolOutput, ToolOutcome> {
   const { tool, call } = invocation;
-  const isLocal = tool.tier === 'local' && hasLocalRoom(run, invocation);
+  const isLocal = tool.tier === 'local' && fitsLocalActivityBudget(run, invocation);
   const meaning = { name: call.name, returned: toolOutcome, failed: (error: unknown) => toolFailure(tool, error) };
   if (!isLocal) return remoteCall(run, invocation, meaning);
   return {
@@ -36,9 +36,9 @@ export function toolCall(run: CallingRun, invocation: ToolInvocation): ActivityC
   };
 }
 
-type ToolCall = ActivityCall<RunToolInput, RunToolOutput, ToolOutcome>;
+type ToolCall = ActivityRequest<RunToolInput, RunToolOutput, ToolOutcome>;
 
-function remoteCall(run: CallingRun, invocation: ToolInvocation, meaning: Pick<ToolCall, 'name' | 'returned' | 'failed'>): ToolCall {
+function remoteCall(run: RequestingRun, invocation: ToolInvocation, meaning: Pick<ToolCall, 'name' | 'returned' | 'failed'>): ToolCall {
   const { tool } = invocation;
   return {
     ...meaning,
@@ -49,11 +49,11 @@ function remoteCall(run: CallingRun, invocation: ToolInvocation, meaning: Pick<T
 }
 
 /** The question what became of a call whose answer was lost, for the reason. Remote, and tried again: it acts on nothing. */
-export function verifyCall(
-  run: CallingRun,
+export function verifyRequest(
+  run: RequestingRun,
   invocation: ToolInvocation,
   reason: string,
-): ActivityCall<VerifyCallInput, VerifyCallOutput, ToolOutcome> {
+): ActivityRequest<VerifyCallInput, VerifyCallOutput, ToolOutcome> {
   const { tool, call } = invocation;
   return {
     name: ACTIVITIES.verifyCall,
@@ -70,13 +70,13 @@ export function verifyCall(
 }
 
 /** The answer that asks for the call says why. */
-function summaryOf({ state }: CallingRun, { call, eventId }: ToolInvocation): Pick<ActivityOptions, 'summary'> {
+function summaryOf({ state }: RequestingRun, { call, eventId }: ToolInvocation): Pick<ActivityOptions, 'summary'> {
   const answer = state?.window.events.findLast(({ id }) => id === eventId);
   const summary = callSummary(call.arguments, answer === undefined ? null : thoughtOf(answer.content));
   return summary === undefined ? {} : { summary };
 }
 
-function remoteOptions({ snapshot }: CallingRun, tool: ToolSnapshot): ActivityOptions {
+function remoteOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): ActivityOptions {
   return {
     startToCloseTimeout: tool.timeoutMs + TIMEOUT_GRACE_MS + (tool.concurrency === undefined ? 0 : TURN_MS),
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
@@ -111,7 +111,7 @@ function retryOf(tool: ToolSnapshot): NonNullable<ActivityOptions['retry']> {
 }
 
 /** Small arguments travel in the input, for who reads the Temporal UI; large ones are in history already and go by reference. */
-function remoteInput(run: CallingRun, invocation: ToolInvocation): RunToolInput {
+function remoteInput(run: RequestingRun, invocation: ToolInvocation): RunToolInput {
   const { call, edited } = invocation;
   return {
     ...placeInput(run, invocation),
@@ -121,11 +121,11 @@ function remoteInput(run: CallingRun, invocation: ToolInvocation): RunToolInput 
 }
 
 /** The input of a local activity is in no history, and nothing could be asked of a run whose task is going on. */
-function localInput(run: CallingRun, invocation: ToolInvocation): RunToolInput {
+function localInput(run: RequestingRun, invocation: ToolInvocation): RunToolInput {
   return { ...placeInput(run, invocation), arguments: invocation.call.arguments, ...wholeDataOf(run) };
 }
 
-function placeInput(run: CallingRun, { call, tool, step, offset, index, eventId }: ToolInvocation): RunToolInput {
+function placeInput(run: RequestingRun, { call, tool, step, offset, index, eventId }: ToolInvocation): RunToolInput {
   return {
     ...ofRun(run),
     agentName: run.snapshot.name,
@@ -140,7 +140,7 @@ function placeInput(run: CallingRun, { call, tool, step, offset, index, eventId 
   };
 }
 
-function usageOf({ state }: CallingRun): Pick<RunToolInput, 'usage'> {
+function usageOf({ state }: RequestingRun): Pick<RunToolInput, 'usage'> {
   if (state === undefined) return {};
   const { promptTokens, completionTokens, totalTokens, llmCalls } = state.usage;
   const isSum = totalTokens === promptTokens + completionTokens;

@@ -9,7 +9,7 @@ import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { LIMIT_CHANGES_SCHEMA } from '../wire-schemas/limits-schema.ts';
 import { decisionProblem } from '../wire-schemas/request-schema.ts';
 import { loweredLimit } from './raise.ts';
-import { type Arrival, misshapen, noRoomFor, type Receiver, type Refusal, type RequestKind, unavailable } from './receiver.ts';
+import { type Arrival, misshapen, noRoomFor, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './receiver.ts';
 
 type AnyInput = ApproveInput & RejectInput & RespondInput;
 
@@ -46,7 +46,7 @@ function decisionKind<Input>(type: Decision['type'], description: string): Reque
   };
 }
 
-function toDecision({ state }: Receiver, type: Decision['type'], asked: AnyInput, { source, now }: Arrival): Decision {
+function toDecision({ state }: MessageReceiver, type: Decision['type'], asked: AnyInput, { source, now }: Arrival): Decision {
   const waiting = pendingOf(state?.approvals ?? noApprovals(), asked.callId);
   return {
     ...proposed(waiting, type),
@@ -65,12 +65,12 @@ function proposed(waiting: PendingApproval | undefined, type: Decision['type']):
 }
 
 /** The decision of that id, taken before or still to be applied. */
-function sameDecision({ state, inbox }: Receiver, id: string): DecidedCall | undefined {
+function sameDecision({ state, inbox }: MessageReceiver, id: string): DecidedCall | undefined {
   const queued = inbox.decisions.find((one) => one.id === id);
   return queued === undefined ? state?.approvals.decided.findLast((one) => one.id === id) : summaryOf(queued);
 }
 
-function refusal(run: Receiver, type: Decision['type'], input: unknown): Refusal | undefined {
+function refusal(run: MessageReceiver, type: Decision['type'], input: unknown): Refusal | undefined {
   const problem = decisionProblem(type, input);
   if (problem !== undefined) return misshapen(run, type, problem);
   const asked = input as AnyInput;
@@ -96,7 +96,7 @@ function refusal(run: Receiver, type: Decision['type'], input: unknown): Refusal
 }
 
 /** What the decision says does not go with what waits. */
-function contentRefusal(run: Receiver, waiting: PendingApproval, type: Decision['type'], asked: AnyInput): Refusal | undefined {
+function contentRefusal(run: MessageReceiver, waiting: PendingApproval, type: Decision['type'], asked: AnyInput): Refusal | undefined {
   const { kind, toolName, callId } = waiting;
   const refused = (problem: string): Refusal => misshapen(run, type, problem);
   if (kind === 'question' && type === 'approve') return refused(`call "${callId}" is a question: answer it with "respond", or reject it`);
@@ -115,7 +115,7 @@ function contentRefusal(run: Receiver, waiting: PendingApproval, type: Decision[
   return undefined;
 }
 
-function limitsRefusal({ state }: Receiver, limits: JsonObject, refused: (problem: string) => Refusal): Refusal | undefined {
+function limitsRefusal({ state }: MessageReceiver, limits: JsonObject, refused: (problem: string) => Refusal): Refusal | undefined {
   const problems = checkJson(LIMIT_CHANGES_SCHEMA, limits);
   if (problems.length > 0) return refused(`arguments: ${problemsText(problems)}`);
   const lowered = state === undefined ? undefined : loweredLimit(state.limits, limits);

@@ -8,7 +8,7 @@ import type { RunState } from '../loop/state/run-state.ts';
  */
 
 /** A run as it takes what is said to it. */
-export interface Receiver {
+export interface MessageReceiver {
   readonly runId: string;
   readonly inbox: Inbox;
   /** Undefined until the agent is resolved. */
@@ -33,25 +33,25 @@ export interface RequestKind<Input, Receipt> {
   /** For the person who sends one from the Temporal UI. */
   readonly description: string;
   /** Why the request cannot be taken; undefined where it can. Must only look, and never throw. */
-  refusal(run: Receiver, input: unknown): Refusal | undefined;
+  refusal(run: MessageReceiver, input: unknown): Refusal | undefined;
   /** Takes what was not refused: writes it down for the loop, and returns at once. */
-  take(run: Receiver, input: Input, arrival: Arrival): Receipt;
+  take(run: MessageReceiver, input: Input, arrival: Arrival): Receipt;
 }
 
 /** Why a run takes nothing at the moment, or nothing more. */
-export function unavailable({ runId, inbox }: Receiver, about: Parameters<Inbox['isBusy']>[0]): Refusal | undefined {
+export function unavailable({ runId, inbox }: MessageReceiver, about: Parameters<Inbox['isBusy']>[0]): Refusal | undefined {
   if (inbox.closed) return { code: 'run_ended', message: `Run "${runId}" has ended: start a new one` };
   if (!inbox.isBusy(about)) return undefined;
   return { code: 'busy', message: `Run "${runId}" takes nothing more until it has continued as new: send it again in a moment` };
 }
 
 /** Why a run does not take one more request to apply; undefined where it does. It applies what it has in a moment. */
-export function noRoomFor(request: unknown, { runId, inbox }: Receiver): Refusal | undefined {
+export function noRoomFor(request: unknown, { runId, inbox }: MessageReceiver): Refusal | undefined {
   if (inbox.hasRoomForRequest(request)) return undefined;
   return { code: 'busy', message: `Run "${runId}" has not applied yet what it was sent before: send it again in a moment` };
 }
 
 /** A refusal for a request that does not have the expected shape. */
-export function misshapen({ runId }: Receiver, request: string, problem: string): Refusal {
+export function misshapen({ runId }: MessageReceiver, request: string, problem: string): Refusal {
   return { code: 'invalid_input', message: `Run "${runId}" refused "${request}": ${problem}` };
 }

@@ -7,7 +7,7 @@ import type { CancelInput, CancelReasonInput, PauseReceipt, RevokeInput, RevokeR
 import { cancelProblem, revokeProblem } from '../wire-schemas/request-schema.ts';
 import { approve, reject, respond } from './decision.ts';
 import { raise } from './raise.ts';
-import { type Arrival, misshapen, type Receiver, type Refusal, type RequestKind, unavailable } from './receiver.ts';
+import { type Arrival, misshapen, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './receiver.ts';
 import { send } from './send.ts';
 
 /** No call that has begun is touched: what the decision has let run, runs. */
@@ -71,18 +71,18 @@ export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
 export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = { send, cancelReason, approve, reject, respond, cancel };
 
 /** Why an Update is refused; undefined where it is taken. */
-export function refuseUpdate(run: Receiver, name: keyof typeof UPDATES, input: unknown): Refusal | undefined {
+export function refuseUpdate(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown): Refusal | undefined {
   return refusal(UPDATE_KINDS[name], run, { name, input });
 }
 
 /** Takes an Update that was not refused. */
-export function takeUpdate(run: Receiver, name: keyof typeof UPDATES, input: unknown, now: number): unknown {
+export function takeUpdate(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown, now: number): unknown {
   run.inbox.countUpdate();
   return take(UPDATE_KINDS[name], run, input, { source: 'update', now });
 }
 
 /** Takes a Signal. Its sender cannot be told of a refusal: that becomes an event of the run. */
-export function takeSignal(run: Receiver, name: keyof typeof SIGNALS, input: unknown, now: number): Refusal | undefined {
+export function takeSignal(run: MessageReceiver, name: keyof typeof SIGNALS, input: unknown, now: number): Refusal | undefined {
   run.inbox.arrivals += 1;
   const kind = SIGNAL_KINDS[name];
   const refused = refusal(kind, run, { name, input });
@@ -91,12 +91,12 @@ export function takeSignal(run: Receiver, name: keyof typeof SIGNALS, input: unk
   return refused;
 }
 
-function refusal(kind: AnyKind, run: Receiver, { name, input }: { name: string; input: unknown }): Refusal | undefined {
+function refusal(kind: AnyKind, run: MessageReceiver, { name, input }: { name: string; input: unknown }): Refusal | undefined {
   const problem = givenProblem(input);
   return problem === undefined ? kind.refusal(run, input) : misshapen(run, name, problem);
 }
 
-function take(kind: AnyKind, run: Receiver, input: unknown, arrival: Arrival): unknown {
+function take(kind: AnyKind, run: MessageReceiver, input: unknown, arrival: Arrival): unknown {
   return kind.take(run, input as never, arrival);
 }
 

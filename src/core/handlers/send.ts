@@ -2,7 +2,7 @@ import type { QueuedMessage } from '../domain/record/queued-message.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import type { MessageReceipt, SendInput } from '../protocol.ts';
 import { messageProblem } from '../wire-schemas/message-schema.ts';
-import { type Receiver, type Refusal, type RequestKind, unavailable } from './receiver.ts';
+import { type MessageReceiver, type Refusal, type RequestKind, unavailable } from './receiver.ts';
 
 /** A message to the run. */
 export const send: RequestKind<SendInput, MessageReceipt> = {
@@ -16,7 +16,7 @@ export const send: RequestKind<SendInput, MessageReceipt> = {
   },
 };
 
-function refusal(run: Receiver, input: unknown): Refusal | undefined {
+function refusal(run: MessageReceiver, input: unknown): Refusal | undefined {
   const { runId, inbox } = run;
   const problem = messageProblem(input);
   if (problem !== undefined) return { code: problem.code, message: `Run "${runId}" refused a message: ${problem.message}` };

@@ -1,7 +1,7 @@
 import { isToolCall } from '../domain/content/content.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { answer } from './answer.ts';
-import { compactWindow, isWindowFull, shorten } from './compaction/compact.ts';
+import { compactWindow, isWindowFull, shortenConversation } from './compaction/compact.ts';
 import { askAtLimit } from './limits/ask-at-limit.ts';
 import { cancelled, failed, reachedLimit } from './endings.ts';
 import { limitReached } from './limits/limits.ts';
@@ -18,7 +18,7 @@ type CallPosition = Extract<Position, { type: 'call_model' }>;
 type Failure = Extract<ModelCallOutcome, { type: 'failed' }>;
 
 /** The thinking phase: checks the limits before paying, calls the model, records one event, and one step where no tools follow. */
-export async function callModel(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
+export async function runModelPhase(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
   // Somebody was asked about a limit in the execution before: what else has come is looked at after the answer.
   if (state.approvals.pending.length > 0) return stopAtLimit(state, ports, position);
   // Waiting is the exception: in the sandbox every promise costs a stack trace.
@@ -68,7 +68,7 @@ function recordPartial(state: RunState, ports: RunPorts, partial: RecordedRespon
 async function afterFailure(state: RunState, ports: RunPorts, position: CallPosition, { code, message }: Failure): Promise<NextStep> {
   if (code === 'context_length_exceeded' && !position.shortened) {
     if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
-    const shortened = await shorten(state, ports);
+    const shortened = await shortenConversation(state, ports);
     if (shortened === 'shortened') return { ...position, shortened: true };
     if (shortened !== undefined) return unlessFinal(state, position, shortened);
   }

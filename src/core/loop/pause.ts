@@ -5,7 +5,7 @@ import type { NextStep, Position } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
 import type { RunState } from './state/run-state.ts';
 import { nearestDeadline, WAITING } from './approvals/wait-for-decisions.ts';
-import { isCarriable } from './compaction/window-limit.ts';
+import { fitsContinueAsNew } from './compaction/window-limit.ts';
 
 /**
  * Waits while the run is paused. A cancellation ends the wait, and so does the deadline of the run, unless a person is asked at limits. A history that is
@@ -23,7 +23,7 @@ export async function waitWhilePaused(state: RunState, ports: RunPorts, position
       const isToShorten = isWindowFull(state, ports) && limitReached(state, ports.now(), position) === undefined;
       const ended = isToShorten ? await compactWindow(state, ports) : undefined;
       if (ended !== undefined) return ended;
-      if (isCarriable(state)) return { type: 'continue', position };
+      if (fitsContinueAsNew(state)) return { type: 'continue', position };
     }
     const { arrivals } = inbox;
     await ports.until(() => !inbox.paused || inbox.arrivals > arrivals, nearestDeadline(state, ports.now()));

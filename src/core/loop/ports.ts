@@ -1,6 +1,6 @@
 import type { ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { SpilledContent, ToolCall } from '../domain/content/content.ts';
-import type { ApprovalTerms, Decision, PendingApproval } from '../domain/approvals/approval.ts';
+import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals/approval.ts';
 import type { ContextOperation } from '../domain/record/context-update.ts';
 import type { ErrorCode } from '../domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json/json.ts';
@@ -150,7 +150,7 @@ export interface RunPorts extends RunClock {
   /** Asks the tool what became of a call that is lost, for the reason: its result, that it did not happen, or again that nobody knows. Only where the tool can be asked. */
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome>;
   /** Asks a predicate again whether a call needs a decision, now that the deps are others than it was asked with. */
-  askTerms(invocation: ToolInvocation): Promise<ApprovalTerms | undefined>;
+  askTerms(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined>;
   summarise(request: SummaryRequest): Promise<SummaryOutcome>;
   /** Asks whether a decision is by somebody who may decide. Only where the snapshot says that somebody is to be asked. */
   authorize(decision: Decision, waiting: PendingApproval): Promise<Authorization>;

@@ -1,10 +1,10 @@
 import type { RunResultFields } from '../domain/run/run-result.ts';
-import { callModel } from './model-phase.ts';
+import { runModelPhase } from './model-phase.ts';
 import { closeRun } from './close-run.ts';
 import { takeMessages } from './messages.ts';
 import type { NextStep, Position } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
-import { runTools } from './acting/tool-phase.ts';
+import { runToolPhase } from './acting/tool-phase.ts';
 import type { RunState } from './state/run-state.ts';
 
 /** How the loop comes to its end in one execution: the run is over, or goes on from a position in the next. */
@@ -20,7 +20,7 @@ export const BEGINNING: Position = { type: 'call_model', final: false };
 export async function runLoop(state: RunState, ports: RunPorts, from: Position = BEGINNING): Promise<LoopEnd> {
   let next: NextStep = from;
   while (next.type === 'call_model' || next.type === 'run_tools') {
-    next = next.type === 'call_model' ? await callModel(state, ports, next) : await runTools(state, ports, next);
+    next = next.type === 'call_model' ? await runModelPhase(state, ports, next) : await runToolPhase(state, ports, next);
     ports.recorded?.(state);
   }
   if (next.type === 'continue') return next;

@@ -1,15 +1,15 @@
 import { isToolCall } from '../domain/content/content.ts';
-import type { RunCarry } from '../loop/state/continue-as-new-state.ts';
+import type { ContinueAsNewState } from '../loop/state/continue-as-new-state.ts';
 
 /**
  * Says what in a carry does not go together, though each part by itself has its shape; undefined where all of it does. Every
  * carry that a run writes passes: these are what its loop builds on.
  */
-export function inconsistency(carry: RunCarry): string | undefined {
+export function inconsistency(carry: ContinueAsNewState): string | undefined {
   return windowProblem(carry) ?? countProblem(carry) ?? positionProblem(carry) ?? snapshotProblem(carry) ?? repeatedRequest(carry);
 }
 
-function windowProblem({ window: { events, through } }: RunCarry): string | undefined {
+function windowProblem({ window: { events, through } }: ContinueAsNewState): string | undefined {
   const beyond = events.find(({ offset }) => offset >= through);
   if (beyond !== undefined) return `window.events: offset ${beyond.offset} is beyond the ${through} events of the record`;
   const twice = repeated(events.map(({ offset }) => offset)) ?? repeated(events.map(({ id }) => id));
@@ -23,7 +23,7 @@ function countProblem({
   toolCallsByName,
   toolCallsStarted = [],
   modelRetries = [],
-}: RunCarry): string | undefined {
+}: ContinueAsNewState): string | undefined {
   if (seenEvents > window.through) return `seenEvents: the model has seen ${seenEvents} of ${window.through} events`;
   const sum = toolCallsByName.reduce((calls, [, more]) => calls + more, 0);
   if (sum !== toolCallsTotal) return `toolCallsTotal: ${toolCallsTotal}, and ${sum} by the names of the tools`;
@@ -31,7 +31,7 @@ function countProblem({
   return twice === undefined ? undefined : `the name "${twice}" is counted twice`;
 }
 
-function positionProblem({ position, window }: RunCarry): string | undefined {
+function positionProblem({ position, window }: ContinueAsNewState): string | undefined {
   if (position.type === 'call_model') return undefined;
   const response = window.events.find(({ id }) => id === position.response.id);
   if (response === undefined) return `position.response: the window has no event "${position.response.id}"`;
@@ -41,14 +41,14 @@ function positionProblem({ position, window }: RunCarry): string | undefined {
 }
 
 /** Temporal refuses waits that get shorter, again and again. */
-function snapshotProblem({ snapshot: { tools } }: RunCarry): string | undefined {
+function snapshotProblem({ snapshot: { tools } }: ContinueAsNewState): string | undefined {
   const twice = repeated(tools.map(({ name }) => name));
   if (twice !== undefined) return `snapshot.tools: two tools have the name "${twice}"`;
   const shrinking = tools.find(({ backoff }) => backoff !== undefined && backoff.maxMs < backoff.initialMs);
   return shrinking === undefined ? undefined : `snapshot.tools: the longest wait of "${shrinking.name}" is shorter than its first`;
 }
 
-function repeatedRequest({ approvals, inbox }: RunCarry): string | undefined {
+function repeatedRequest({ approvals, inbox }: ContinueAsNewState): string | undefined {
   const twice =
     repeated(approvals?.pending.map(({ callId }) => callId) ?? []) ??
     repeated(inbox.messages.map(({ id }) => id)) ??

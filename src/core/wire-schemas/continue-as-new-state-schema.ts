@@ -1,7 +1,7 @@
 import { errorMessage } from '../domain/errors/error.ts';
 import { isTooDeep, MAX_CHECKED_DEPTH } from '../domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
-import { CARRY_VERSION, type RunCarry } from '../loop/state/continue-as-new-state.ts';
+import { STATE_VERSION, type ContinueAsNewState } from '../loop/state/continue-as-new-state.ts';
 import { AMOUNT, AT_LEAST_ONE, COUNT, MOMENT } from './bounded-number.ts';
 import { CARRIED_POSITION_SCHEMA, USAGE } from './carried-position-schema.ts';
 import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
@@ -23,10 +23,10 @@ const NOT_ARCHIVED: JsonObject = {
 };
 
 /** The JSON Schema of the carry, version 1. Fields that are not named here may be added without a new version. */
-export const RUN_CARRY_SCHEMA: JsonObject = {
+export const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
   type: 'object',
   properties: {
-    version: { const: CARRY_VERSION },
+    version: { const: STATE_VERSION },
     runId: { type: 'string', minLength: 1 },
     executions: AT_LEAST_ONE,
     snapshot: SNAPSHOT_SCHEMA,
@@ -83,22 +83,22 @@ export const RUN_CARRY_SCHEMA: JsonObject = {
 };
 
 /** A carry of version `n` as one of version `n + 1`. */
-export type CarryMigrations = Readonly<Record<number, (carry: JsonObject) => JsonObject>>;
+export type StateMigrations = Readonly<Record<number, (carry: JsonObject) => JsonObject>>;
 
 /** From each older version to the next. Versions that a released worker has written stay here for ever. */
-const MIGRATIONS: CarryMigrations = {};
+const MIGRATIONS: StateMigrations = {};
 
 /** The carry, or what is wrong with it. `isUnknownVersion`: nothing may be wrong with it, for a worker of another release. */
-export type RunCarryCheck = { ok: true; carry: RunCarry } | { ok: false; problem: string; isUnknownVersion?: true };
+export type StateCheck = { ok: true; carry: ContinueAsNewState } | { ok: false; problem: string; isUnknownVersion?: true };
 
 /** Reads what an execution before has carried over, of this version or an older one. Never throws. */
-export function checkRunCarry(value: unknown, migrations: CarryMigrations = MIGRATIONS): RunCarryCheck {
+export function checkContinueAsNewState(value: unknown, migrations: StateMigrations = MIGRATIONS): StateCheck {
   const version = isJsonObject(value) ? value['version'] : undefined;
   if (!isJsonObject(value) || typeof version !== 'number') return { ok: false, problem: 'the carry of the run has no version' };
   if (isTooDeep(value, MAX_CHECKED_DEPTH))
     return { ok: false, problem: `the carry of the run is nested deeper than ${MAX_CHECKED_DEPTH} levels` };
   let carry = value;
-  for (let from = version; from < CARRY_VERSION; from += 1) {
+  for (let from = version; from < STATE_VERSION; from += 1) {
     const migrate = migrations[from];
     if (migrate === undefined) return unknownVersion(version);
     try {
@@ -107,19 +107,19 @@ export function checkRunCarry(value: unknown, migrations: CarryMigrations = MIGR
       return { ok: false, problem: `the carry of the run cannot be read as version ${from + 1}: ${errorMessage(error)}` };
     }
   }
-  if (carry['version'] !== CARRY_VERSION) return unknownVersion(version);
-  const problems = checkJson(RUN_CARRY_SCHEMA, carry);
+  if (carry['version'] !== STATE_VERSION) return unknownVersion(version);
+  const problems = checkJson(CONTINUE_AS_NEW_STATE_SCHEMA, carry);
   if (problems.length > 0 || !isRunCarry(carry)) return { ok: false, problem: problemsText(problems) };
   const problem = inconsistency(carry);
   return problem === undefined ? { ok: true, carry } : { ok: false, problem };
 }
 
-function unknownVersion(version: number): RunCarryCheck {
-  const problem = `the carry of the run has version ${version}, and this worker reads version ${CARRY_VERSION}: run it on a worker of the release that wrote it, or a newer one`;
+function unknownVersion(version: number): StateCheck {
+  const problem = `the carry of the run has version ${version}, and this worker reads version ${STATE_VERSION}: run it on a worker of the release that wrote it, or a newer one`;
   return { ok: false, problem, isUnknownVersion: true };
 }
 
 /** True for what the schema lets pass. */
-function isRunCarry(carry: JsonObject): carry is JsonObject & RunCarry {
-  return carry['version'] === CARRY_VERSION;
+function isRunCarry(carry: JsonObject): carry is JsonObject & ContinueAsNewState {
+  return carry['version'] === STATE_VERSION;
 }

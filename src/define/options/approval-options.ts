@@ -1,4 +1,4 @@
-import type { ApprovalDeadline, ApprovalTerms, DeadlineAction } from '../../core/domain/approvals/approval.ts';
+import type { ApprovalDeadline, ApprovalRequirement, DeadlineAction } from '../../core/domain/approvals/approval.ts';
 import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
@@ -89,7 +89,7 @@ export function agentApprovals(owner: string, approvals: ApprovalDeadlineOptions
 }
 
 /** The terms of a call as a predicate gave them; undefined where the call needs no decision. Throws a UsageError for what is no answer. */
-export function askedTerms(owner: string, answer: unknown): Omit<ApprovalTerms, 'digest'> | undefined {
+export function askedTerms(owner: string, answer: unknown): Omit<ApprovalRequirement, 'digest'> | undefined {
   if (typeof answer === 'boolean') return answer ? {} : undefined;
   const what = `${owner}: what "approval" returned`;
   if (!isNeed(answer)) throw new UsageError(`${what} is ${JSON.stringify(answer)}: return true, false, or {reason, deadline, onDeadline}`);

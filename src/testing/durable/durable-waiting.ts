@@ -3,7 +3,7 @@ import type { RunHandle } from '../../client/run-handle.ts';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import { isToolCall } from '../../core/domain/content/content.ts';
 import type { Event } from '../../core/domain/record/event.ts';
-import { type Attendant, waitsForNobody } from '../harness/approval-driver.ts';
+import { type ApprovalDriver, waitsForNobody } from '../harness/approval-driver.ts';
 
 /** How often a run is looked at, in milliseconds: at once where something happens, seldom where nothing does. */
 const SHORTEST_PAUSE_MS = 15;
@@ -13,7 +13,7 @@ const LONGEST_PAUSE_MS = 250;
  * Lets the people of a test deal with what waits in a run on a server, until the signal is aborted. Rejects where the run
  * waits for what will not come.
  */
-export async function attendRun(run: RunHandle<unknown>, attendant: Attendant, signal: AbortSignal): Promise<void> {
+export async function attendRun(run: RunHandle<unknown>, attendant: ApprovalDriver, signal: AbortSignal): Promise<void> {
   const events: Event[] = [];
   let pauseMs = SHORTEST_PAUSE_MS;
   while (!signal.aborted) {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createWorker, type CreateWorkerOptions, type LonghaulWorker } from '../../../worker/create-worker.ts';
-import { type Cable, layCable } from './tcp-proxy.ts';
+import { type TcpProxy, startTcpProxy } from './tcp-proxy.ts';
 
 /** What the workers of a test are made of. */
 export interface DurableWorkersOptions {
@@ -12,7 +12,7 @@ export interface DurableWorkersOptions {
 interface Polling {
   worker: LonghaulWorker;
   running: Promise<void>;
-  cable: Cable | undefined;
+  cable: TcpProxy | undefined;
 }
 
 /** How long a worker that was killed may take to find out, in milliseconds: until then its server is back. */
@@ -82,7 +82,7 @@ export class DurableWorkers {
 }
 
 async function poll({ worker: options, isHarmed }: DurableWorkersOptions): Promise<Polling> {
-  const cable = isHarmed ? await layCable(options.address) : undefined;
+  const cable = isHarmed ? await startTcpProxy(options.address) : undefined;
   const worker = await createWorker({ ...options, address: cable?.address ?? options.address });
   return { worker, running: worker.run(), cable };
 }

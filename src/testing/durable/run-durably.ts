@@ -15,8 +15,8 @@ import { installLog } from '../../../worker/install-log.ts';
 import type { DurableTestOptions } from '../durable-test-options.ts';
 import { effectsLedger } from '../effects-ledger.ts';
 import { assertPlayed } from '../harness/assert-played.ts';
-import { Attendant } from '../harness/approval-driver.ts';
-import { Stage } from '../harness/harness.ts';
+import { ApprovalDriver } from '../harness/approval-driver.ts';
+import { Harness } from '../harness/harness.ts';
 import { withinTime } from '../harness/within-time.ts';
 import { workerParts } from '../harness/worker-parts.ts';
 import type { TestedRun } from '../tested-run.ts';
@@ -31,7 +31,7 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
   // Failing attempts are what many tests are about. A process that has chosen what the SDK says keeps it.
   installLog({}, { level: 'ERROR', format: 'text' });
   const ledger = options.ledger ?? effectsLedger();
-  const stage = new Stage(`${agent.name}-${randomUUID()}`, agent, options);
+  const stage = new Harness(`${agent.name}-${randomUUID()}`, agent, options);
   const parts = workerParts(stage, agent, options, ledger);
   const cleanUp = new CleanUp();
   try {
@@ -57,7 +57,7 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
   }
 }
 
-function startOptions({ runId }: Stage, options: DurableTestOptions): StartOptions {
+function startOptions({ runId }: Harness, options: DurableTestOptions): StartOptions {
   const { input, deps, maxIterations, limits, deadline, settings, tags } = options;
   return {
     input,
@@ -72,11 +72,11 @@ function startOptions({ runId }: Stage, options: DurableTestOptions): StartOptio
 }
 
 /** The result of the run, with people around it until then. */
-async function attended(stage: Stage, run: RunHandle<unknown>, { decide }: DurableTestOptions): Promise<RunResult<unknown>> {
+async function attended(stage: Harness, run: RunHandle<unknown>, { decide }: DurableTestOptions): Promise<RunResult<unknown>> {
   const access = durableAccess(run);
   stage.run = access;
   const over = new AbortController();
-  const attending = attendRun(run, new Attendant(stage, access, decide), over.signal);
+  const attending = attendRun(run, new ApprovalDriver(stage, access, decide), over.signal);
   attending.catch((error: unknown) => stage.fail(error));
   try {
     return await run.result();

@@ -2,7 +2,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
 /** The way from a worker to its server, which a test can cut. */
-export interface Cable {
+export interface TcpProxy {
   /** `host:port` for the worker. */
   readonly address: string;
   /** Drops every connection, and refuses new ones until it is mended. */
@@ -14,7 +14,7 @@ export interface Cable {
 const LOCALHOST = '127.0.0.1';
 
 /** Lays a cable to the server at `address` (`host:port`). */
-export async function layCable(address: string): Promise<Cable> {
+export async function startTcpProxy(address: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(`tcp://${address}`);
   const sockets = new Set<Socket>();
   let isCut = false;

@@ -2,8 +2,8 @@ import type { WorkflowClientInterceptor } from '@temporalio/client';
 import type { WorkerInterceptors } from '@temporalio/worker';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DurableTestOptions } from '../durable-test-options.ts';
-import type { Stage } from '../harness/harness.ts';
-import { stagedActivities } from '../harness/harness-activity.ts';
+import type { Harness } from '../harness/harness.ts';
+import { harnessActivities } from '../harness/harness-activity.ts';
 import type { WorkerParts } from '../harness/worker-parts.ts';
 import type { DurableWorkersOptions } from './durable-workers.ts';
 import { workflowBundle } from './workflow-bundle.ts';
@@ -26,7 +26,7 @@ const STICKY_MS = 500;
 const GRACE_MS = 500;
 
 /** The options of the workers of a test. */
-export async function workerOptions(stage: Stage, { options, parts, ...place }: WorkerPlace): Promise<DurableWorkersOptions> {
+export async function workerOptions(stage: Harness, { options, parts, ...place }: WorkerPlace): Promise<DurableWorkersOptions> {
   const { plan } = stage;
   const isHarmed = plan.of('kill_worker').length + plan.of('disconnect').length > 0;
   const losesCompletions = isHarmed || plan.of('drop_completion').length > 0;
@@ -46,7 +46,7 @@ export async function workerOptions(stage: Stage, { options, parts, ...place }: 
         ...worker,
         interceptors: {
           ...interceptors,
-          activity: [stagedActivities(stage), ...(interceptors?.activity ?? [])],
+          activity: [harnessActivities(stage), ...(interceptors?.activity ?? [])],
           ...slowQueries(stage, interceptors?.client),
         },
       },
@@ -55,7 +55,7 @@ export async function workerOptions(stage: Stage, { options, parts, ...place }: 
 }
 
 /** The client with which activities ask their run. */
-function slowQueries({ plan }: Stage, given: WorkerInterceptors['client'] = {}): Pick<WorkerInterceptors, 'client'> {
+function slowQueries({ plan }: Harness, given: WorkerInterceptors['client'] = {}): Pick<WorkerInterceptors, 'client'> {
   const faults = plan.of('slow_queries');
   if (faults.length === 0) return { client: given };
   const slow: WorkflowClientInterceptor = {

@@ -2,14 +2,14 @@ import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import { errorCode, errorMessage } from '../../core/domain/errors/error.ts';
 import type { Decide, Waiting } from '../decisions.ts';
 import type { RunAccess } from './run-access.ts';
-import type { Stage } from './harness.ts';
+import type { Harness } from './harness.ts';
 
 /** A decision that is refused this often will not be taken. */
 const MAX_REFUSALS = 5;
 
 /** Decides in the name of the test: one thing that waits after the other, each once nothing else of the run goes on. */
-export class Attendant {
-  readonly #stage: Stage;
+export class ApprovalDriver {
+  readonly #stage: Harness;
   readonly #run: RunAccess;
   readonly #decide: Decide;
   /** What has been decided, or is to be left alone. By its key. */
@@ -17,7 +17,7 @@ export class Attendant {
   readonly #refusals = new Map<string, NonNullable<Waiting['refused']>[]>();
   #decisions = 0;
 
-  constructor(stage: Stage, run: RunAccess, decide: Decide = () => undefined) {
+  constructor(stage: Harness, run: RunAccess, decide: Decide = () => undefined) {
     this.#stage = stage;
     this.#run = run;
     this.#decide = decide;

@@ -3,14 +3,14 @@ import { CompleteAsyncError } from '@temporalio/common';
 import { setImmediate as begun } from 'node:timers/promises';
 import type { ActivityExecuteInput, ActivityInterceptorsFactory } from '@temporalio/worker';
 import { ACTIVITIES, type CallModelInput, type CallModelOutput, type RunToolInput } from '../../core/protocol.ts';
-import type { Stage } from './harness.ts';
+import type { Harness } from './harness.ts';
 
 type Next = (input: ActivityExecuteInput) => Promise<unknown>;
 
 const OWN: readonly string[] = Object.values(ACTIVITIES);
 
 /** Makes of an activity what the test has planned for it: people speak while it runs, its completion is lost, its worker dies. */
-export function stagedActivities(stage: Stage): ActivityInterceptorsFactory {
+export function harnessActivities(stage: Harness): ActivityInterceptorsFactory {
   return ({ info }) => ({
     inbound: {
       execute: (input, next) => {
@@ -22,7 +22,7 @@ export function stagedActivities(stage: Stage): ActivityInterceptorsFactory {
   });
 }
 
-async function modelActivity(stage: Stage, input: ActivityExecuteInput, next: Next): Promise<unknown> {
+async function modelActivity(stage: Harness, input: ActivityExecuteInput, next: Next): Promise<unknown> {
   const { through } = input.args[0] as CallModelInput;
   const step = stage.stepOf(through);
   if (stage.plan.take('kill_worker', (fault) => 'afterStep' in fault && fault.afterStep === step - 1)) return stage.worker?.kill();
@@ -33,7 +33,7 @@ async function modelActivity(stage: Stage, input: ActivityExecuteInput, next: Ne
   return output;
 }
 
-async function toolActivity(stage: Stage, { activityType: tool }: Info, input: ActivityExecuteInput, next: Next): Promise<unknown> {
+async function toolActivity(stage: Harness, { activityType: tool }: Info, input: ActivityExecuteInput, next: Next): Promise<unknown> {
   const { step } = input.args[0] as RunToolInput;
   const isHere = (fault: { tool?: string; step?: number }): boolean => fault.tool === tool && (fault.step ?? step) === step;
   const running = next(input);

@@ -5,7 +5,7 @@ import type { RunContext } from '../../define/run-context.ts';
 import type { Plan } from './plan.ts';
 
 /** The agent with tools that take as long as the test says. */
-export function stagedAgent<Agent extends AnyAgent>(agent: Agent, plan: Plan): Agent {
+export function harnessAgent<Agent extends AnyAgent>(agent: Agent, plan: Plan): Agent {
   const delayed = new Set(plan.of('delay').map(({ tool }) => tool));
   if (delayed.size === 0) return agent;
   return { ...agent, tools: agent.tools.map((tool) => (delayed.has(tool.name) ? slowTool(tool, plan) : tool)) };

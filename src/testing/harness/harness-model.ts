@@ -2,10 +2,10 @@ import { ModelCallError } from '../../core/domain/errors/error.ts';
 import type { ModelCallContext, ModelClient, ModelResponse } from '../../core/domain/model/model.ts';
 import type { Fault } from '../faults.ts';
 import type { Occurrence } from '../meanwhile.ts';
-import type { Stage } from './harness.ts';
+import type { Harness } from './harness.ts';
 
 /** The model of a test: keeps what it is asked, refuses calls as the test says, and lets people speak while it thinks. */
-export function stagedModel(stage: Stage, model: ModelClient): ModelClient {
+export function harnessModel(stage: Harness, model: ModelClient): ModelClient {
   const refusals = new Map<Fault, number>();
   return {
     capabilities: model.capabilities,
@@ -19,7 +19,7 @@ export function stagedModel(stage: Stage, model: ModelClient): ModelClient {
   };
 }
 
-function refuse({ plan }: Stage, refusals: Map<Fault, number>, step: number | undefined): void {
+function refuse({ plan }: Harness, refusals: Map<Fault, number>, step: number | undefined): void {
   for (const fault of plan.of('rate_limit')) {
     const before = refusals.get(fault) ?? 0;
     if (before >= fault.times || (fault.step !== undefined && (step ?? 0) < fault.step)) continue;
@@ -32,7 +32,7 @@ function refuse({ plan }: Stage, refusals: Map<Fault, number>, step: number | un
 
 /** The answer, once everybody has spoken. What ends a call ends this one, whatever the model says: the run may hear of it a moment later. */
 async function callWhile(
-  stage: Stage,
+  stage: Harness,
   said: readonly Occurrence[],
   call: () => Promise<ModelResponse>,
   { signal }: Pick<ModelCallContext, 'signal'>,

@@ -7,7 +7,7 @@ import { Plan } from './plan.ts';
 import type { RunAccess, WorkerAccess } from './run-access.ts';
 
 /** What happens around one run in a test, in memory or on a server. */
-export class Stage {
+export class Harness {
   readonly runId: string;
   readonly plan: Plan;
   /** What the model was asked. */

@@ -5,9 +5,9 @@ import type { ModelClient } from '../../core/domain/model/model.ts';
 import type { SecretSource } from '../../secrets/secret-source.ts';
 import type { EffectsLedger } from '../effects-ledger.ts';
 import type { TestOptions } from '../tested-run.ts';
-import type { Stage } from './harness.ts';
-import { stagedAgent } from './harness-agent.ts';
-import { stagedModel } from './harness-model.ts';
+import type { Harness } from './harness.ts';
+import { harnessAgent } from './harness-agent.ts';
+import { harnessModel } from './harness-model.ts';
 
 type Passed = Pick<TestOptions, 'payloadStore' | 'prices' | 'authorize' | 'notify' | 'notifyEnded'>;
 
@@ -20,13 +20,13 @@ export interface WorkerParts extends Passed {
 }
 
 /** The parts of a worker for one run. Throws a UsageError for a test without a model. */
-export function workerParts(stage: Stage, agent: AnyAgent, options: TestOptions, ledger: EffectsLedger): WorkerParts {
+export function workerParts(stage: Harness, agent: AnyAgent, options: TestOptions, ledger: EffectsLedger): WorkerParts {
   const { model, resources, secrets, payloadStore, prices, authorize, notify, notifyEnded } = options;
   if (typeof model?.call !== 'function') throw new UsageError(`the test of agent "${agent.name}" has no "model": write scriptedModel([…])`);
-  const staged = stagedModel(stage, model);
+  const staged = harnessModel(stage, model);
   const names = [agent.model, agent.window.summaryModel ?? agent.model].map((name) => name.slice(0, Math.max(0, name.indexOf('/'))));
   return {
-    agents: [stagedAgent(agent, stage.plan)],
+    agents: [harnessAgent(agent, stage.plan)],
     providers: Object.fromEntries(names.map((name) => [name, staged])),
     resources: { ledger, ...resources },
     ...(secrets === undefined ? {} : { secrets: secretSource(secrets) }),

@@ -3,14 +3,14 @@ import { plainLimits } from '../../core/domain/agent/limit-options.ts';
 import type { RaiseInput, SendInput, UPDATES } from '../../core/protocol.ts';
 import { refuseUpdate, takeUpdate } from '../../core/handlers/requests.ts';
 import type { RunAccess } from '../harness/run-access.ts';
-import { asSent } from './payload-round-trip.ts';
+import { roundTrip } from './payload-round-trip.ts';
 import type { MemoryRun } from './memory-run.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** How what is said comes to a run in memory: by the rules by which its workflow takes it. */
 export function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
   const update = (name: keyof typeof UPDATES, input: object): void => {
-    const sent = asSent(input);
+    const sent = roundTrip(input);
     const refused = refuseUpdate(run, name, sent);
     if (refused !== undefined) throw new LonghaulError(refused.code, refused.message);
     takeUpdate(run, name, sent, time.now());

@@ -1,5 +1,5 @@
-import type { ActivityCall } from '../../core/activity-requests/activity-call.ts';
-import type { Perform } from '../../core/activity-requests/calling-ports.ts';
+import type { ActivityRequest } from '../../core/activity-requests/activity-call.ts';
+import type { ScheduleActivity } from '../../core/activity-requests/calling-ports.ts';
 import { type ActivitySurroundings, ScheduledActivity } from './scheduled-activity.ts';
 
 /** How long calls that nobody waits for any more may take to end, in real milliseconds. */
@@ -18,13 +18,13 @@ export class MemoryActivities {
   }
 
   /** Performs an activity, and gives what its end means. */
-  readonly perform: Perform = (call) => this.begin(call).ended;
+  readonly perform: ScheduleActivity = (call) => this.begin(call).ended;
 
   /** The same for an activity that no cancellation of the run keeps from being performed. */
-  readonly performAnyway: Perform = (call) => this.#ended(this.#schedule(call), call);
+  readonly performAnyway: ScheduleActivity = (call) => this.#ended(this.#schedule(call), call);
 
   /** The same, with the way to give it up alone. */
-  begin<Input, Output, Outcome>(call: ActivityCall<Input, Output, Outcome>): { ended: Promise<Outcome>; cancel: () => void } {
+  begin<Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>): { ended: Promise<Outcome>; cancel: () => void } {
     const activity = this.#schedule(call);
     // Whoever cancels a run starts nothing more.
     if (this.#isCancelled) activity.cancel();
@@ -50,13 +50,13 @@ export class MemoryActivities {
     clearTimeout(timer);
   }
 
-  #schedule<Input, Output, Outcome>(call: ActivityCall<Input, Output, Outcome>): ScheduledActivity<Input, Output> {
+  #schedule<Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>): ScheduledActivity<Input, Output> {
     return new ScheduledActivity<Input, Output>(String(++this.#count), call, this.#around);
   }
 
   async #ended<Input, Output, Outcome>(
     activity: ScheduledActivity<Input, Output>,
-    { returned, failed }: ActivityCall<Input, Output, Outcome>,
+    { returned, failed }: ActivityRequest<Input, Output, Outcome>,
   ): Promise<Outcome> {
     // Its worker may die in the moment in which it begins.
     this.#running.add(activity);

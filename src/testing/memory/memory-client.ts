@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AskedRun } from '../../core/queries/asked-run.ts';
 import { answerQuery } from '../../core/queries/queries.ts';
 import { QUERIES } from '../../core/protocol.ts';
-import { asSent } from './payload-round-trip.ts';
+import { roundTrip } from './payload-round-trip.ts';
 
 /** The client that activities ask their run with. `slowMs`: how long it takes to answer. */
 export function memoryClient(run: () => AskedRun, slowMs: () => number): Client {
@@ -13,7 +13,7 @@ export function memoryClient(run: () => AskedRun, slowMs: () => number): Client 
     if (delayMs > 0) await sleep(delayMs);
     const known = Object.entries(QUERIES).find(([, one]) => one === name);
     if (known === undefined) throw new Error(`The run has no query "${name}"`);
-    return asSent(answerQuery(run(), known[0] as keyof typeof QUERIES, asSent(question)));
+    return roundTrip(answerQuery(run(), known[0] as keyof typeof QUERIES, roundTrip(question)));
   };
   const unbounded = (_: unknown, work: () => unknown): unknown => work();
   // The only parts of a client that activities use.

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { callingPorts } from '../../core/activity-requests/calling-ports.ts';
-import { endedCall } from '../../core/activity-requests/ended-call.ts';
-import { modelCall } from '../../core/activity-requests/model-call.ts';
-import { resolveCall } from '../../core/activity-requests/resolve-call.ts';
+import { activityPorts } from '../../core/activity-requests/calling-ports.ts';
+import { endedRequest } from '../../core/activity-requests/ended-call.ts';
+import { modelRequest } from '../../core/activity-requests/model-call.ts';
+import { resolveRequest } from '../../core/activity-requests/resolve-call.ts';
 import type { AgentSnapshot } from '../../core/domain/agent/agent-snapshot.ts';
 import type { Decision } from '../../core/domain/approvals/approval.ts';
 import { errorMessage } from '../../core/domain/errors/error.ts';
@@ -56,7 +56,7 @@ export class MemoryRun {
     const { steps: _, ...result } = await this.#end();
     this.result = result;
     this.inbox.closed = true;
-    if (this.snapshot?.notifyEnded || this.#tellsEnd) await this.#parts.activities.performAnyway(endedCall({}, result));
+    if (this.snapshot?.notifyEnded || this.#tellsEnd) await this.#parts.activities.performAnyway(endedRequest({}, result));
     return result;
   }
 
@@ -89,7 +89,7 @@ export class MemoryRun {
   }
 
   async #begin(): Promise<RunResultFields> {
-    const resolved = await this.#parts.activities.perform(resolveCall({}, this.#input));
+    const resolved = await this.#parts.activities.perform(resolveRequest({}, this.#input));
     if (resolved.type === 'cancelled') return this.#ended({ status: 'cancelled', stopReason: 'cancelled', output: '' });
     if (resolved.type === 'failed') this.#tellsEnd = resolved.tellsEnd === true;
     if (resolved.type === 'failed') return this.#failed(resolved.code, resolved.message);
@@ -107,7 +107,7 @@ export class MemoryRun {
     const { time, activities } = this.#parts;
     const isCancelled = (): boolean => this.#isCancelled;
     return {
-      ...callingPorts(Object.assign(this, { snapshot }), activities.perform),
+      ...activityPorts(Object.assign(this, { snapshot }), activities.perform),
       inbox: this.inbox,
       now: () => time.now(),
       uuid: () => randomUUID(),
@@ -123,7 +123,7 @@ export class MemoryRun {
 
   /** What ends a call that was given up while the run goes on is not a cancellation of the run. */
   async #callModel(snapshot: AgentSnapshot, call: ModelCall): Promise<ModelCallOutcome> {
-    const { ended, cancel } = this.#parts.activities.begin(modelCall(Object.assign(this, { snapshot }), call));
+    const { ended, cancel } = this.#parts.activities.begin(modelRequest(Object.assign(this, { snapshot }), call));
     this.#modelCall = { cancel };
     const outcome = await ended;
     this.#modelCall = undefined;

@@ -4,9 +4,9 @@ import type { RunResultFields } from '../../core/domain/run/run-result.ts';
 import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
 import type { RunInput } from '../../core/protocol.ts';
 import type { Decide } from '../decisions.ts';
-import { Attendant, waitsForNobody } from '../harness/approval-driver.ts';
-import type { Stage } from '../harness/harness.ts';
-import { stagedActivities } from '../harness/harness-activity.ts';
+import { ApprovalDriver, waitsForNobody } from '../harness/approval-driver.ts';
+import type { Harness } from '../harness/harness.ts';
+import { harnessActivities } from '../harness/harness-activity.ts';
 import { memoryAccess } from './memory-access.ts';
 import { MemoryActivities } from './memory-activities.ts';
 import { memoryClient } from './memory-client.ts';
@@ -28,16 +28,16 @@ export interface WorldParts {
 /** A run in memory, its worker, and the people around it. */
 export class MemoryWorld {
   readonly run: MemoryRun;
-  readonly #stage: Stage;
+  readonly #stage: Harness;
   readonly #parts: WorldParts;
   readonly #time: VirtualTime;
   readonly #activities: MemoryActivities;
-  readonly #attendant: Attendant;
+  readonly #attendant: ApprovalDriver;
   readonly #dead: MemoryWorker[] = [];
   readonly #logger = testLogger();
   #worker: MemoryWorker;
 
-  private constructor(stage: Stage, parts: WorldParts, worker: MemoryWorker) {
+  private constructor(stage: Harness, parts: WorldParts, worker: MemoryWorker) {
     this.#stage = stage;
     this.#parts = parts;
     this.#worker = worker;
@@ -49,11 +49,11 @@ export class MemoryWorld {
     stage.worker = { kill: () => this.#kill(), disconnect: () => undefined };
     const { decide = () => undefined } = parts;
     // What a test does is real: no deadline is over meanwhile.
-    this.#attendant = new Attendant(stage, access, (waiting) => this.#time.during((async () => decide(waiting))()));
+    this.#attendant = new ApprovalDriver(stage, access, (waiting) => this.#time.during((async () => decide(waiting))()));
   }
 
   /** Opens the worker. Throws what a worker throws that cannot be made. */
-  static async open(stage: Stage, parts: WorldParts): Promise<MemoryWorld> {
+  static async open(stage: Harness, parts: WorldParts): Promise<MemoryWorld> {
     return new MemoryWorld(stage, parts, await MemoryWorker.open(parts.worker));
   }
 
@@ -87,7 +87,7 @@ export class MemoryWorld {
       environment: {
         client: memoryClient(() => this.run, slowMs),
         logger: this.#logger,
-        interceptors: [stagedActivities(this.#stage)],
+        interceptors: [harnessActivities(this.#stage)],
       },
     };
   }

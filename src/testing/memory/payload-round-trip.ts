@@ -8,7 +8,7 @@ import {
 import { msToNumber } from '@temporalio/common/lib/time.js';
 
 /** A value as the other side of a server gets it: through the converter, and never the same object. */
-export function asSent<Value>(value: Value): Value {
+export function roundTrip<Value>(value: Value): Value {
   return defaultPayloadConverter.fromPayload(defaultPayloadConverter.toPayload(value));
 }
 

@@ -6,7 +6,7 @@ import { RunResult } from '../../core/domain/run/run-result.ts';
 import { effectsLedger } from '../effects-ledger.ts';
 import { faultText } from '../faults.ts';
 import { assertPlayed } from '../harness/assert-played.ts';
-import { Stage } from '../harness/harness.ts';
+import { Harness } from '../harness/harness.ts';
 import { withinTime } from '../harness/within-time.ts';
 import { workerParts } from '../harness/worker-parts.ts';
 import type { TestedRun, TestOptions } from '../tested-run.ts';
@@ -17,7 +17,7 @@ export async function runInMemory(agent: AnyAgent, options: TestOptions): Promis
   const { model: _, ...start } = options;
   const input = runInput(agent, start);
   const ledger = options.ledger ?? effectsLedger();
-  const stage = new Stage(`${agent.name}-${randomUUID()}`, agent, options);
+  const stage = new Harness(`${agent.name}-${randomUUID()}`, agent, options);
   const [cut] = stage.plan.of('disconnect');
   if (cut !== undefined) throw new UsageError(`${faultText(cut)}: a run in memory has no server to be cut off from: use durableTest`);
   const worker = workerParts(stage, agent, options, ledger);

@@ -11,8 +11,8 @@ import {
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { setTimeout as realDelay } from 'node:timers/promises';
-import type { ActivityCall } from '../../core/activity-requests/activity-call.ts';
-import { asSent, failureAsSent, type SentFailure } from './payload-round-trip.ts';
+import type { ActivityRequest } from '../../core/activity-requests/activity-call.ts';
+import { roundTrip, failureAsSent, type SentFailure } from './payload-round-trip.ts';
 import type { MemoryWorker } from './memory-worker.ts';
 import { retryAfter } from './retry-policy.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -30,7 +30,7 @@ export interface ActivitySurroundings {
 }
 
 /** What is asked for, without what its end means. */
-export type ScheduledCall<Input> = Pick<ActivityCall<Input, never, never>, 'name' | 'tier' | 'options' | 'input'>;
+export type ScheduledCall<Input> = Pick<ActivityRequest<Input, never, never>, 'name' | 'tier' | 'options' | 'input'>;
 
 /** How one attempt has ended. `lost`: nobody says how. */
 type AttemptEnd =
@@ -115,7 +115,7 @@ export class ScheduledActivity<Input, Output> {
       },
       surroundings,
     );
-    environment.on('heartbeat', (details: unknown) => (this.#heartbeat = asSent(details)));
+    environment.on('heartbeat', (details: unknown) => (this.#heartbeat = roundTrip(details)));
     this.#environment = environment;
     const died = Promise.withResolvers<AttemptEnd>();
     this.#dies = () => died.resolve({ type: 'lost' });
@@ -134,7 +134,7 @@ export class ScheduledActivity<Input, Output> {
     const { name, input } = this.#call;
     const execute = (sent: unknown): Promise<unknown> => worker.activity(name)(sent);
     try {
-      return { type: 'completed', output: asSent(await environment.run(execute, asSent(input))) };
+      return { type: 'completed', output: roundTrip(await environment.run(execute, roundTrip(input))) };
     } catch (error) {
       if (error instanceof CompleteAsyncError) return { type: 'lost' };
       const isAbort = error instanceof CancelledFailure || (error instanceof Error && error.name === 'AbortError');

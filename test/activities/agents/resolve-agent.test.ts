@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import { AbortRegistry } from '../../../activities/attempts/abort-registry.ts';
-import { ToolTurns } from '../../../activities/tool-calls/tool-semaphore.ts';
+import { ToolSemaphore } from '../../../activities/tool-calls/tool-semaphore.ts';
 import { AgentRegistry } from '../../../activities/agents/agent-registry.ts';
 import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { resolveAgentActivity } from '../../../activities/agents/resolve-agent.ts';
@@ -11,7 +11,7 @@ import { SnapshotCache } from '../../../activities/run-queries/run-snapshot.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
 import { TranscriptCache } from '../../../activities/run-queries/transcript.ts';
-import { WaitedFor } from '../../../activities/attempts/waited-for.ts';
+import { MissingNames } from '../../../activities/attempts/waited-for.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
 import { poolOf } from '../activity-world.ts';
@@ -34,12 +34,12 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     transcripts: new TranscriptCache(1_000),
     snapshots: new SnapshotCache(),
     aborts: new AbortRegistry(),
-    turns: new ToolTurns(),
+    turns: new ToolSemaphore(),
     continueAsNew: undefined,
     upgradeOnContinueAsNew: false,
     identity: 'worker-1',
     missingTimeoutMs: 600_000,
-    waitedFor: new WaitedFor(),
+    waitedFor: new MissingNames(),
     heartbeatMs: 5_000,
     searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
     ...changes,

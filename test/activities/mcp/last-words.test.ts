@@ -1,11 +1,11 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { lastWords } from '../../../activities/mcp/stderr-tail.ts';
+import { stderrTail } from '../../../activities/mcp/stderr-tail.ts';
 
 /** The last words of a process that has written these pieces. */
 async function said(...pieces: string[]): Promise<string[]> {
   const stream = new PassThrough();
-  const words = lastWords(stream, (text) => text.replaceAll('hunter22', '[secret]'));
+  const words = stderrTail(stream, (text) => text.replaceAll('hunter22', '[secret]'));
   for (const piece of pieces) stream.write(piece);
   await new Promise((resolve) => stream.end(resolve));
   return words();
@@ -29,5 +29,5 @@ test('a line without an end that is longer than what is kept is not kept', async
 });
 
 test('a server that is no process has no words', () => {
-  expect(lastWords(null, String)()).toEqual([]);
+  expect(stderrTail(null, String)()).toEqual([]);
 });

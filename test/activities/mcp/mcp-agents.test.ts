@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { approvalTerms } from '../../../activities/model-calls/approval-requirements.ts';
+import { approvalRequirements } from '../../../activities/model-calls/approval-requirements.ts';
 import { McpConnection } from '../../../activities/mcp/mcp-connection.ts';
 import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { resolveAgentActivity } from '../../../activities/agents/resolve-agent.ts';
@@ -173,7 +173,7 @@ test('the predicate of a server says which of its calls wait', async () => {
   const deciding = { runtime: world.runtime, run: {}, snapshot, signal: new AbortController().signal };
   const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
   const terms = await asked.run(
-    () => approvalTerms(deciding, { id: 'e1', content: calls, finishReason: 'tool_calls', usage } as never),
+    () => approvalRequirements(deciding, { id: 'e1', content: calls, finishReason: 'tool_calls', usage } as never),
     {},
   );
   expect(terms).toEqual({ c1: { digest: expect.any(String), reason: 'a large deal' } });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { ToolTurns } from '../../../activities/tool-calls/tool-semaphore.ts';
+import { ToolSemaphore } from '../../../activities/tool-calls/tool-semaphore.ts';
 
 const NEVER = new AbortController().signal;
 
 test('as many calls run at a time as a tool allows, and the others in the order in which they came', async () => {
-  const turns = new ToolTurns();
+  const turns = new ToolSemaphore();
   const began: string[] = [];
   const take = async (call: string): Promise<() => void> => {
     const over = await turns.take('t', 2, NEVER);
@@ -24,13 +24,13 @@ test('as many calls run at a time as a tool allows, and the others in the order 
 });
 
 test('tools do not wait for each other', async () => {
-  const turns = new ToolTurns();
+  const turns = new ToolSemaphore();
   await turns.take('t', 1, NEVER);
   await expect(turns.take('u', 1, NEVER)).resolves.toBeTypeOf('function');
 });
 
 test('a call that is given up while it waits takes no turn', async () => {
-  const turns = new ToolTurns();
+  const turns = new ToolSemaphore();
   const over = await turns.take('t', 1, NEVER);
   const controller = new AbortController();
   const waiting = turns.take('t', 1, controller.signal);

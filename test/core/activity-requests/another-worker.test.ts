@@ -1,11 +1,11 @@
 import { ActivityFailure, ApplicationFailure, RetryState } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import type { ActivityCall } from '../../../src/core/activity-requests/activity-call.ts';
+import type { ActivityRequest } from '../../../src/core/activity-requests/activity-call.ts';
 import { lackIn, onAnotherWorker } from '../../../src/core/activity-requests/another-worker.ts';
 import { type MissingDetails, missingDetails } from '../../../src/core/domain/errors/missing-details.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00.000Z');
-const call: ActivityCall<object, unknown, unknown> = {
+const call: ActivityRequest<object, unknown, unknown> = {
   name: 'tool_b',
   tier: 'remote',
   options: { startToCloseTimeout: 1_000, scheduleToCloseTimeout: '2 minutes', retry: { maximumAttempts: 3, initialInterval: 100 } },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { CallingRun } from '../../../src/core/activity-requests/activity-call.ts';
-import { toolCall } from '../../../src/core/activity-requests/tool-call.ts';
+import type { RequestingRun } from '../../../src/core/activity-requests/activity-call.ts';
+import { toolRequest } from '../../../src/core/activity-requests/tool-call.ts';
 import { defineTool } from '../../../src/define/define-tool.ts';
 import type { ToolCall } from '../../../src/core/domain/content/content.ts';
 import { recordEvent, newRunState } from '../../../src/core/loop/state/run-state.ts';
@@ -24,11 +24,11 @@ function tiersOf(names: readonly string[]): string[] {
   const state = newRunState({ runId: 'r', snapshot, input: 'Q', startedAt: 0 }, clock);
   const calls = names.map((name, place): ToolCall => ({ type: 'tool_call', toolCallId: `c${place}`, name, arguments: {} }));
   recordEvent(state, clock, { id: 'response', author: 'bot', content: [{ type: 'message', role: 'assistant', content: 'so' }, ...calls] });
-  const run: CallingRun = { runId: 'r', snapshot, state };
+  const run: RequestingRun = { runId: 'r', snapshot, state };
   return calls.map((call, place) => {
     const called = snapshot.tools.find(({ name }) => name === call.name);
     if (called === undefined) throw new TypeError(`No tool "${call.name}"`);
-    return toolCall(run, { step: 1, call, tool: called, offset: 1, index: place + 1, eventId: 'response' }).tier;
+    return toolRequest(run, { step: 1, call, tool: called, offset: 1, index: place + 1, eventId: 'response' }).tier;
   });
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { checkJson, problemsText } from '../../../src/core/json-schema/check-json-schema.ts';
 import { messageProblem } from '../../../src/core/wire-schemas/message-schema.ts';
 import { decisionProblem, raiseProblem } from '../../../src/core/wire-schemas/request-schema.ts';
-import { checkRunCarry } from '../../../src/core/wire-schemas/continue-as-new-state-schema.ts';
+import { checkContinueAsNewState } from '../../../src/core/wire-schemas/continue-as-new-state-schema.ts';
 import { checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
 
 const TOO_DEEP = 'nested deeper than 64 levels';
@@ -38,7 +38,7 @@ test('64 levels are taken', () => {
 });
 
 test('10,000 levels in what an execution is said to have carried over are a problem', () => {
-  const checked = checkRunCarry({ version: 1, state: { deep: lists(10_000) } });
+  const checked = checkContinueAsNewState({ version: 1, state: { deep: lists(10_000) } });
   expect(checked).toEqual({ ok: false, problem: 'the carry of the run is nested deeper than 128 levels' });
 });
 

@@ -1,4 +1,4 @@
-import type { ApprovalTerms } from '../../../src/core/domain/approvals/approval.ts';
+import type { ApprovalRequirement } from '../../../src/core/domain/approvals/approval.ts';
 import type { ToolCall } from '../../../src/core/domain/content/content.ts';
 import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
 import { responded } from './fake-ports.ts';
@@ -16,7 +16,7 @@ export const askingTools = [
 export const askingAgent = testSnapshot({ tools: askingTools });
 
 /** The model calls tools, of which the activity has found that some need a decision. */
-export function asks(terms: Record<string, Partial<ApprovalTerms>>, ...calls: ToolCall[]): ModelCallOutcome {
+export function asks(terms: Record<string, Partial<ApprovalRequirement>>, ...calls: ToolCall[]): ModelCallOutcome {
   const approvals = Object.entries(terms).map(([id, more]) => [id, { digest: `of ${id}`, ...more }]);
   return responded(calls, { approvals: Object.fromEntries(approvals) });
 }

@@ -1,8 +1,8 @@
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
 import type { Position } from '../../../src/core/loop/next-step.ts';
-import { fromCarry, toCarry } from '../../../src/core/loop/state/continue-as-new-state.ts';
+import { fromContinueAsNewState, toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../../src/core/loop/state/run-state.ts';
-import { checkRunCarry } from '../../../src/core/wire-schemas/continue-as-new-state-schema.ts';
+import { checkContinueAsNewState } from '../../../src/core/wire-schemas/continue-as-new-state-schema.ts';
 
 /** Where an execution of a run ended or begins. */
 export interface Standing {
@@ -13,8 +13,8 @@ export interface Standing {
 
 /** What comes of a run on its way through the input of its next execution, the one after so many. */
 export function carriedOver({ state, position, inbox, executions }: Standing & { executions: number }): Standing {
-  const carry = toCarry(state, position, { executions, inbox: inbox.carried() });
-  const checked = checkRunCarry(JSON.parse(JSON.stringify(carry)));
+  const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
+  const checked = checkContinueAsNewState(JSON.parse(JSON.stringify(carry)));
   if (!checked.ok) throw new Error(checked.problem);
-  return { ...fromCarry(checked.carry), inbox: new Inbox(checked.carry.inbox) };
+  return { ...fromContinueAsNewState(checked.carry), inbox: new Inbox(checked.carry.inbox) };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ContextOperation } from '../../../src/core/domain/record/context-update.ts';
-import type { ApprovalTerms } from '../../../src/core/domain/approvals/approval.ts';
+import type { ApprovalRequirement } from '../../../src/core/domain/approvals/approval.ts';
 import type { JsonObject } from '../../../src/core/domain/json/json.ts';
 import { INTERRUPTED_CALL } from '../../../src/core/domain/content/tool-text.ts';
 import type { ToolOutcome } from '../../../src/core/loop/ports.ts';
@@ -180,7 +180,7 @@ describe('a predicate of a call behind one that changed the deps', () => {
         return updating(append('x'));
       },
     });
-    const asking = (terms?: ApprovalTerms) => ({
+    const asking = (terms?: ApprovalRequirement) => ({
       askTerms: async () => {
         meanwhile?.();
         return terms;

@@ -2,7 +2,7 @@ import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { LimitChanges } from '../../../src/core/domain/agent/limits.ts';
 import type { MessageMode } from '../../../src/core/domain/record/queued-message.ts';
 import type { ApproveInput, RejectInput, RespondInput, SIGNALS, UPDATES } from '../../../src/core/protocol.ts';
-import type { Receiver, Refusal } from '../../../src/core/handlers/receiver.ts';
+import type { MessageReceiver, Refusal } from '../../../src/core/handlers/receiver.ts';
 import { refuseUpdate, takeSignal, takeUpdate } from '../../../src/core/handlers/requests.ts';
 import type { FakeRun, Person } from './fake-ports.ts';
 
@@ -10,21 +10,21 @@ import type { FakeRun, Person } from './fake-ports.ts';
 const ARRIVAL = Date.parse('2023-11-14T22:13:20.000Z');
 
 /** Sends an Update as the server would deliver it; throws where the run refuses it. */
-export function update(run: Receiver, name: keyof typeof UPDATES, input: unknown): unknown {
+export function update(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown): unknown {
   const refused = refuseUpdate(run, name, input);
   if (refused !== undefined) throw new Error(`The run refused "${name}": ${refused.message}`);
   return takeUpdate(run, name, input, ARRIVAL);
 }
 
 /** Why the run refuses an Update. Throws where it would take it. */
-export function refusal(run: Receiver, name: keyof typeof UPDATES, input: unknown): Refusal {
+export function refusal(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown): Refusal {
   const refused = refuseUpdate(run, name, input);
   if (refused === undefined) throw new Error(`The run would take "${name}"`);
   return refused;
 }
 
 /** Sends a Signal as the server would deliver it. */
-export function signal(run: Receiver, name: keyof typeof SIGNALS, input: unknown): void {
+export function signal(run: MessageReceiver, name: keyof typeof SIGNALS, input: unknown): void {
   takeSignal(run, name, input, ARRIVAL);
 }
 

@@ -8,14 +8,14 @@ import type { RecordedResponse } from '../../../src/core/domain/model/recorded-r
 import type { Spent } from '../../../src/core/domain/model/usage.ts';
 import type { Window } from '../../../src/core/domain/record/window.ts';
 import type { ModelCallOutcome, SummaryOutcome, SummaryRequest, ToolInvocation, ToolOutcome } from '../../../src/core/loop/ports.ts';
-import type { Receiver } from '../../../src/core/handlers/receiver.ts';
+import type { MessageReceiver } from '../../../src/core/handlers/receiver.ts';
 import { call, message, tokens } from './fake-ports.ts';
 import { FakeWorld } from './fake-world.ts';
 import { update } from './people.ts';
 import type { PlannedCall, PlannedRun, PlannedTurn } from './planned-run.ts';
 
 /** A run in its execution at hand, as those around it see it. */
-export interface Playing extends Required<Receiver> {
+export interface Playing extends Required<MessageReceiver> {
   /** The record so far, of all executions. */
   record(): Event[];
 }

@@ -3,7 +3,7 @@ import { type FetchTranscript, TranscriptCache, type TranscriptReference } from 
 import type { ContentItem, ToolResult } from '../../../src/core/domain/content/content.ts';
 import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
 import type { Window } from '../../../src/core/domain/record/window.ts';
-import { fromCarry, toCarry } from '../../../src/core/loop/state/continue-as-new-state.ts';
+import { fromContinueAsNewState, toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { newRunState, recordEvent, type RunState } from '../../../src/core/loop/state/run-state.ts';
 import type { TranscriptAnswer } from '../../../src/core/protocol.ts';
 import { transcriptPage } from '../../../src/core/queries/transcript-page.ts';
@@ -48,9 +48,9 @@ class CountedRun {
   continueAsNew(): void {
     const inbox = { messages: [], seen: [], paused: false };
     const position = { type: 'call_model', final: false } as const;
-    const carry = toCarry(this.#state, position, { executions: this.#execution, inbox });
+    const carry = toContinueAsNewState(this.#state, position, { executions: this.#execution, inbox });
     this.#execution += 1;
-    this.#state = fromCarry(JSON.parse(JSON.stringify(carry))).state;
+    this.#state = fromContinueAsNewState(JSON.parse(JSON.stringify(carry))).state;
   }
 
   /** The conversation as an activity of this run gets it, and the answers that this took. */

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/core/domain/json/json.ts';
-import { CARRY_VERSION, fromCarry, type RunCarry, toCarry } from '../../../src/core/loop/state/continue-as-new-state.ts';
+import {
+  STATE_VERSION,
+  fromContinueAsNewState,
+  type ContinueAsNewState,
+  toContinueAsNewState,
+} from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { newRunState } from '../../../src/core/loop/state/run-state.ts';
-import { checkRunCarry } from '../../../src/core/wire-schemas/continue-as-new-state-schema.ts';
+import { checkContinueAsNewState } from '../../../src/core/wire-schemas/continue-as-new-state-schema.ts';
 import { call } from '../loop/fake-ports.ts';
 import { testSnapshot, testTool } from '../loop/snapshot.ts';
 
@@ -10,7 +15,7 @@ const CLOCK = { now: () => 1_700_000_000_000, uuid: () => 'event-1' };
 const SURROUNDINGS = { deps: { user: 7 }, executions: 3, inbox: { messages: [], seen: ['m1'], paused: true, cancelReason: 'too slow' } };
 
 /** A carry with every field. */
-function fullCarry(): RunCarry {
+function fullCarry(): ContinueAsNewState {
   const snapshot = testSnapshot({ tools: [testTool('t')] });
   const state = newRunState({ runId: 'run-1', snapshot, input: 'Q', startedAt: 1_699_999_998_500 }, CLOCK);
   state.window.events.push({ offset: 1, id: 'e2', author: 'a', content: [call('c1', 't'), call('c2', 't')], providerItems: ['opaque'] });
@@ -41,24 +46,24 @@ function fullCarry(): RunCarry {
   state.approvals.approved.push({ callId: 'c1', arguments: { n: 1 } });
   const response = { id: 'e2', content: [], finishReason: 'tool_calls', usage: null, providerItems: ['opaque'] };
   const outcomes = [{ type: 'result' as const, status: 'success' as const, content: ['x'], durationMs: 1, state: { k: 1 } }, null];
-  return toCarry(state, { type: 'run_tools', response, final: false, outcomes }, SURROUNDINGS);
+  return toContinueAsNewState(state, { type: 'run_tools', response, final: false, outcomes }, SURROUNDINGS);
 }
 
 function throughJson(value: unknown): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject;
 }
 
-function problemOf(value: unknown, ...migrations: Parameters<typeof checkRunCarry>[1][]): string {
-  const checked = checkRunCarry(value, ...migrations);
+function problemOf(value: unknown, ...migrations: Parameters<typeof checkContinueAsNewState>[1][]): string {
+  const checked = checkContinueAsNewState(value, ...migrations);
   return checked.ok ? 'fits' : checked.problem;
 }
 
 describe('a carry', () => {
   it('comes back from JSON as it was, with all that the run needs', () => {
     const carry = fullCarry();
-    const checked = checkRunCarry(throughJson(carry));
+    const checked = checkContinueAsNewState(throughJson(carry));
     expect(checked).toEqual({ ok: true, carry });
-    const { state, position } = fromCarry(checked.ok ? checked.carry : carry);
+    const { state, position } = fromContinueAsNewState(checked.ok ? checked.carry : carry);
     expect(state).toMatchObject({
       runId: 'run-1',
       thought: 'so far',
@@ -72,42 +77,42 @@ describe('a carry', () => {
     });
     expect([...state.toolCallsStarted]).toEqual([['t', 1]]);
     expect([...state.toolCallsByName]).toEqual([['__proto__', 2]]);
-    expect(toCarry(state, position, SURROUNDINGS)).toEqual(carry);
+    expect(toContinueAsNewState(state, position, SURROUNDINGS)).toEqual(carry);
   });
 
   it('holds what the run last said once, whether it was in the last step or before', () => {
-    const { state, position } = fromCarry(fullCarry());
+    const { state, position } = fromContinueAsNewState(fullCarry());
     expect(state.lastStep?.thought).toBeNull();
     state.lastStep = { thought: 'so far', final: true };
-    const carry = toCarry(state, position, SURROUNDINGS);
+    const carry = toContinueAsNewState(state, position, SURROUNDINGS);
     expect(JSON.stringify(carry).split('so far')).toHaveLength(2);
-    expect(fromCarry(carry).state).toMatchObject({ thought: 'so far', lastStep: { thought: 'so far', final: true } });
+    expect(fromContinueAsNewState(carry).state).toMatchObject({ thought: 'so far', lastStep: { thought: 'so far', final: true } });
   });
 
   it('of a worker that had neither approvals nor limits to raise is one of a run without', () => {
     const { approvals: _, limits: __, toolCallsStarted: ___, ...carry } = fullCarry();
-    const { state } = fromCarry(carry);
+    const { state } = fromContinueAsNewState(carry);
     expect(state).toMatchObject({ approvals: { pending: [], decided: [] }, limits: carry.snapshot.limits });
     expect(state.toolCallsStarted.size).toBe(0);
   });
 
   it('of a worker that kept nothing of a failed archive is one of a run without', () => {
     const { notArchived: _, ...carry } = fullCarry();
-    const checked = checkRunCarry(throughJson(carry));
+    const checked = checkContinueAsNewState(throughJson(carry));
     expect(checked).toEqual({ ok: true, carry });
-    expect(fromCarry(carry).state.notArchived).toBeUndefined();
+    expect(fromContinueAsNewState(carry).state.notArchived).toBeUndefined();
   });
 
   it('holds the content of a response once: the window has it already', () => {
     const carry = fullCarry();
     expect(carry.position).not.toHaveProperty('response.content');
     expect(carry.position).not.toHaveProperty('response.providerItems');
-    expect(fromCarry(carry).position).toMatchObject({ response: { content: [{ toolCallId: 'c1' }, { toolCallId: 'c2' }] } });
+    expect(fromContinueAsNewState(carry).position).toMatchObject({ response: { content: [{ toolCallId: 'c1' }, { toolCallId: 'c2' }] } });
   });
 
   it('may have fields that this version does not know', () => {
     const carry = { ...throughJson(fullCarry()), later: { x: 1 } };
-    expect(checkRunCarry(carry)).toEqual({ ok: true, carry });
+    expect(checkContinueAsNewState(carry)).toEqual({ ok: true, carry });
   });
 
   it.each([
@@ -140,32 +145,32 @@ describe('the version of a carry', () => {
     expect(problemOf(value)).toBe('the carry of the run has no version');
   });
 
-  it.each([CARRY_VERSION + 1, 0, -1, 0.5])('%d is refused where nobody knows it, with what to do', (version) => {
+  it.each([STATE_VERSION + 1, 0, -1, 0.5])('%d is refused where nobody knows it, with what to do', (version) => {
     expect(problemOf({ ...throughJson(fullCarry()), version })).toBe(
-      `the carry of the run has version ${version}, and this worker reads version ${CARRY_VERSION}: run it on a worker of the release that wrote it, or a newer one`,
+      `the carry of the run has version ${version}, and this worker reads version ${STATE_VERSION}: run it on a worker of the release that wrote it, or a newer one`,
     );
   });
 
   it('may be older: each migration makes the next one of it', () => {
     const { seenEvents, outputRetries: _, ...carry } = throughJson(fullCarry());
-    const oldest = { ...carry, version: CARRY_VERSION - 2, seen: seenEvents };
-    const checked = checkRunCarry(oldest, {
-      [CARRY_VERSION - 2]: ({ seen = null, ...rest }) => ({ ...rest, seenEvents: seen }),
-      [CARRY_VERSION - 1]: (before) => ({ ...before, outputRetries: 0 }),
+    const oldest = { ...carry, version: STATE_VERSION - 2, seen: seenEvents };
+    const checked = checkContinueAsNewState(oldest, {
+      [STATE_VERSION - 2]: ({ seen = null, ...rest }) => ({ ...rest, seenEvents: seen }),
+      [STATE_VERSION - 1]: (before) => ({ ...before, outputRetries: 0 }),
     });
     expect(checked).toEqual({ ok: true, carry: fullCarry() });
   });
 
   it('is refused where a migration in between is missing, fails, or does not give what it should', () => {
-    const carry = { ...throughJson(fullCarry()), version: CARRY_VERSION - 2 };
+    const carry = { ...throughJson(fullCarry()), version: STATE_VERSION - 2 };
     const keep = (before: JsonObject): JsonObject => before;
     const fail = (): JsonObject => {
       throw new TypeError('no such field');
     };
-    expect(problemOf(carry, { [CARRY_VERSION - 2]: keep })).toContain(`has version ${CARRY_VERSION - 2}`);
-    expect(problemOf(carry, { [CARRY_VERSION - 2]: keep, [CARRY_VERSION - 1]: fail })).toBe(
-      `the carry of the run cannot be read as version ${CARRY_VERSION}: no such field`,
+    expect(problemOf(carry, { [STATE_VERSION - 2]: keep })).toContain(`has version ${STATE_VERSION - 2}`);
+    expect(problemOf(carry, { [STATE_VERSION - 2]: keep, [STATE_VERSION - 1]: fail })).toBe(
+      `the carry of the run cannot be read as version ${STATE_VERSION}: no such field`,
     );
-    expect(problemOf(carry, { [CARRY_VERSION - 2]: keep, [CARRY_VERSION - 1]: () => ({}) })).toContain('missing required field "runId"');
+    expect(problemOf(carry, { [STATE_VERSION - 2]: keep, [STATE_VERSION - 1]: () => ({}) })).toContain('missing required field "runId"');
   });
 });

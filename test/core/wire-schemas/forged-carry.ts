@@ -1,6 +1,6 @@
 import { unreadable } from '../../../src/core/domain/json/unreadable.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
-import { toCarry } from '../../../src/core/loop/state/continue-as-new-state.ts';
+import { toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { newRunState } from '../../../src/core/loop/state/run-state.ts';
 import { call, message } from '../loop/fake-ports.ts';
 import { testSnapshot, testTool } from '../loop/snapshot.ts';
@@ -105,7 +105,7 @@ export function waitingCarry(): JsonObject {
     recordedAt: decided.at,
   };
   const position = { type: 'run_tools' as const, response, final: false, outcomes: [null, done] };
-  return throughJson(toCarry(state, position, { executions: 3, inbox }));
+  return throughJson(toContinueAsNewState(state, position, { executions: 3, inbox }));
 }
 
 /** The same run between two steps, with nobody waiting for it. */

@@ -10,8 +10,8 @@ import type { Position, ToolsPosition } from '../../../src/core/loop/next-step.t
 import type { ToolOutcome } from '../../../src/core/loop/ports.ts';
 import { quietPorts } from '../../../src/core/loop/quiet-ports.ts';
 import { beginArchiving, endArchiving } from '../../../src/core/loop/state/archiving.ts';
-import { toCarry } from '../../../src/core/loop/state/continue-as-new-state.ts';
-import { newRunState, noteError, recordEvent, recordStep, type RunState, tally } from '../../../src/core/loop/state/run-state.ts';
+import { toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
+import { newRunState, noteError, recordEvent, recordStep, type RunState, countToolCall } from '../../../src/core/loop/state/run-state.ts';
 import { windowLimit } from '../../../src/core/loop/compaction/window-limit.ts';
 import { testSnapshot } from '../loop/snapshot.ts';
 
@@ -39,7 +39,7 @@ function largeRun(toolName = 'tool'): RunState {
   const state = newRunState({ runId: 'r'.repeat(1_000), snapshot, input: text(BYTE_BUDGETS.startInput), startedAt: PORTS.now() }, PORTS);
   state.context.state = { k: text(BYTE_BUDGETS.state - 6) };
   for (let count = 0; count < 400; count += 1)
-    tally(state, {
+    countToolCall(state, {
       toolName: `${toolName}${count}`,
       callId: '',
       arguments: {},
@@ -162,7 +162,7 @@ function carryBytes(state: RunState, position: Position): number {
   state.deps = { k: text(BYTE_BUDGETS.deps - 6) };
   // The last thing that may happen before it is carried.
   failToArchive(state, 1_000_000);
-  return jsonBytes(toCarry(state, position, { executions: 1_000_000, inbox: fullInbox().carried() }));
+  return jsonBytes(toContinueAsNewState(state, position, { executions: 1_000_000, inbox: fullInbox().carried() }));
 }
 
 test.each([100, 2_000, 50_000])('everything at its budget and a full window of events of %d bytes fit one payload', (eventBytes) => {

@@ -1,7 +1,7 @@
 import type { PendingApproval } from '../../../src/core/domain/approvals/approval.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import { approve, reject } from '../../../src/core/handlers/decision.ts';
-import type { Receiver } from '../../../src/core/handlers/receiver.ts';
+import type { MessageReceiver } from '../../../src/core/handlers/receiver.ts';
 import { list, object, text } from './fields.ts';
 
 /** Gives a run the `confirmations` of a case, as decisions that come to it from outside. */
@@ -15,7 +15,7 @@ export class Confirmer {
   }
 
   /** Decides all that waits and that the case confirms or denies; false where that is nothing. */
-  confirm(run: Required<Receiver>, givenIds: ReadonlyMap<string, string>): boolean {
+  confirm(run: Required<MessageReceiver>, givenIds: ReadonlyMap<string, string>): boolean {
     const { pending } = run.state.approvals;
     for (const { step } of pending) this.steps.add(step);
     const decided = pending.filter((waiting) => {
@@ -28,7 +28,7 @@ export class Confirmer {
 }
 
 /** A decision that the run refuses decides nothing. */
-function decide(run: Receiver, { callId, digest }: PendingApproval, confirmation: JsonObject): boolean {
+function decide(run: MessageReceiver, { callId, digest }: PendingApproval, confirmation: JsonObject): boolean {
   const { approved, modified_arguments: modified, reason } = confirmation;
   const about = { id: `confirmation of ${callId}`, callId, digest };
   const arrival = { source: 'update' as const, now: Date.now() };

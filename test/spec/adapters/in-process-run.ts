@@ -17,7 +17,7 @@ import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome
 import { quietPorts } from '../../../src/core/loop/quiet-ports.ts';
 import { type LoopEnd, runLoop } from '../../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../../src/core/loop/state/run-state.ts';
-import type { Receiver } from '../../../src/core/handlers/receiver.ts';
+import type { MessageReceiver } from '../../../src/core/handlers/receiver.ts';
 import { noWorkerHas } from '../../../src/core/domain/content/tool-text.ts';
 import { interpretResponse } from '../../../src/model/interpret-response.ts';
 import { scriptedModel, type ScriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
@@ -40,7 +40,7 @@ export interface InProcessRun {
   /** Receives the state before the loop begins, for tools that look at the record. */
   begun?: (state: RunState) => void;
   /** Says what somebody has to say to a run that waits; false where there is nothing more. The run is left as it stands then. */
-  people?: (waiting: Required<Receiver>, givenIds: FinishedRun['givenIds']) => boolean;
+  people?: (waiting: Required<MessageReceiver>, givenIds: FinishedRun['givenIds']) => boolean;
 }
 
 /** What came out of a run. */

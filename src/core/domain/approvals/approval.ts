@@ -18,7 +18,7 @@ export interface ApprovalPolicy extends ApprovalDeadline {
 }
 
 /** The terms of one call that needs a decision, as the activity that read the model's response recorded them. */
-export interface ApprovalTerms extends ApprovalDeadline {
+export interface ApprovalRequirement extends ApprovalDeadline {
   /** SHA-256 (base64url, shortened) over the name and the arguments of the call: what a decision is bound to. */
   digest: string;
   /** Why the call needs one, where the predicate said so. */

@@ -1,4 +1,4 @@
-import type { ApprovalTerms } from '../approvals/approval.ts';
+import type { ApprovalRequirement } from '../approvals/approval.ts';
 import type { ContentItem } from '../content/content.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { FinishReason } from '../record/step.ts';
@@ -24,7 +24,7 @@ export interface RecordedResponse {
   /** Call id → why the call must not run, for the model to read. */
   problems?: Record<string, string>;
   /** Call id → the terms on which it waits for a decision. Calls that need none are left out. */
-  approvals?: Record<string, ApprovalTerms>;
+  approvals?: Record<string, ApprovalRequirement>;
   /** What the attempts before cost that failed. */
   failedAttempts?: Spent;
   output?: OutputVerdict;

@@ -17,7 +17,7 @@ type Result = ToolOutcome & { type: 'result' };
  * again. Calls that overlap may each keep within the bounds and break them together: the one that breaks them becomes
  * an error result, and changes nothing.
  */
-export function withChanges(state: RunState, prepared: PreparedCall, outcome: ToolOutcome): ToolOutcome {
+export function applyChanges(state: RunState, prepared: PreparedCall, outcome: ToolOutcome): ToolOutcome {
   if (outcome.type !== 'result' || outcome.applied || prepared.type !== 'execute') return outcome;
   const { tool, call } = prepared.invocation;
   const { state: changes, asksRetry, ...kept } = outcome;

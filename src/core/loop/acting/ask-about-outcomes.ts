@@ -2,7 +2,7 @@ import { deadlineOf } from '../approvals/approvals.ts';
 import type { RunPorts } from '../ports.ts';
 import type { Acting } from './prepare-call.ts';
 import type { DecidedBatch } from './started-calls.ts';
-import { beginToWait } from '../approvals/wait-for-decisions.ts';
+import { requestDecision } from '../approvals/wait-for-decisions.ts';
 
 /** Why somebody is asked. */
 const REASON = 'The call was started and its answer was lost. Find out whether it took effect, and respond with what it gave, or reject.';
@@ -16,7 +16,7 @@ export function askAboutOutcomes({ state }: Acting, ports: RunPorts, { prepared,
     outcomes[place] = null;
     const { call, tool, eventId, index, step } = one.invocation;
     const now = ports.now();
-    beginToWait(state, ports, {
+    requestDecision(state, ports, {
       kind: 'outcome',
       callId: call.toolCallId,
       toolName: tool.name,

@@ -11,7 +11,7 @@ interface Calls {
  * A predicate said what it thought of a call before the calls ahead of it had changed the deps: it is asked again, and
  * the call gets the terms that it says now. True where the call has to wait for a decision after all.
  */
-export async function askAgain(ports: RunPorts, { prepared, outcomes }: Calls, place: number | undefined): Promise<boolean> {
+export async function reevaluatePredicate(ports: RunPorts, { prepared, outcomes }: Calls, place: number | undefined): Promise<boolean> {
   const one = place === undefined ? undefined : prepared[place];
   if (place === undefined || one === undefined || !isToAskAgain(one, outcomes)) return false;
   const terms = await ports.askTerms(one.invocation);

@@ -7,10 +7,10 @@ import type { RunPorts, ToolOutcome } from '../ports.ts';
 import { noWorker } from './no-worker.ts';
 import { type Acting, interrupted, type PreparedCall } from './prepare-call.ts';
 import type { RunState } from '../state/run-state.ts';
-import { withChanges } from './apply-changes.ts';
+import { applyChanges } from './apply-changes.ts';
 import { isAskedAbout } from '../approvals/approvals.ts';
-import { askAgain } from './ask-again.ts';
-import { givenUp, startTool } from './start-tool.ts';
+import { reevaluatePredicate } from './ask-again.ts';
+import { resultIfStopped, startTool } from './start-tool.ts';
 
 /** What has come of each call, by its place; null for a call that has not started. */
 type Outcomes = (ToolOutcome | null)[];
@@ -42,7 +42,7 @@ function ofCancelledRun(
   one: PreparedCall,
   { place, outcome }: { place: number; outcome: ToolOutcome | null | undefined },
 ): ToolOutcome {
-  return outcome ? withChanges(acting.state, one, outcome) : cancelledCall(acting, place);
+  return outcome ? applyChanges(acting.state, one, outcome) : cancelledCall(acting, place);
 }
 
 /** A call that has no outcome when the run ends. One about which somebody is asked was started in an execution before. */
@@ -75,9 +75,9 @@ async function executeInSequence(acting: Acting, ports: RunPorts, batch: Batch):
       continue;
     }
     if (continueBeforeTool(state, ports, batch)) return outcomes;
-    if (mayAskAgain(one) && (await askAgain(ports, batch, place)))
+    if (mayAskAgain(one) && (await reevaluatePredicate(ports, batch, place)))
       return executeWithDecisions(acting, ports, { ...batch, inSequence: true });
-    outcomes[place] = withChanges(state, one, await execute(state, ports, one));
+    outcomes[place] = applyChanges(state, one, await execute(state, ports, one));
   }
   return outcomes;
 }
@@ -95,7 +95,7 @@ async function executeTogether(state: RunState, ports: RunPorts, batch: Batch): 
       await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(state, ports, one)))
     : await executeInTurn(state, ports, batch);
   if (outcomes.includes(null)) return outcomes;
-  return prepared.map((one, place) => withChanges(state, one, outcomes[place] ?? interrupted()));
+  return prepared.map((one, place) => applyChanges(state, one, outcomes[place] ?? interrupted()));
 }
 
 /** True for calls that are few and small enough to need no order of their own. */
@@ -125,7 +125,7 @@ async function startInTurn(state: RunState, ports: RunPorts, batch: Batch): Prom
     }
     const bytes = bytesInFlight(one.invocation);
     while (!calls.hasRoomFor(bytes) && ports.allows('bounded-fan-out')) await calls.one();
-    const instead = givenUp(state, ports, one) ?? (noWorker(ports, outcomes) === undefined ? undefined : interrupted());
+    const instead = resultIfStopped(state, ports, one) ?? (noWorker(ports, outcomes) === undefined ? undefined : interrupted());
     if (instead !== undefined) {
       outcomes[place] = instead;
       continue;
@@ -139,6 +139,7 @@ async function startInTurn(state: RunState, ports: RunPorts, batch: Batch): Prom
 /** Not async: in the sandbox every promise costs a stack trace. */
 function execute(state: RunState, ports: RunPorts, prepared: PreparedCall): ToolOutcome | Promise<ToolOutcome> {
   return (
-    givenUp(state, ports, prepared) ?? (prepared.type === 'immediate' ? prepared.outcome : startTool(state, ports, prepared.invocation))
+    resultIfStopped(state, ports, prepared) ??
+    (prepared.type === 'immediate' ? prepared.outcome : startTool(state, ports, prepared.invocation))
   );
 }

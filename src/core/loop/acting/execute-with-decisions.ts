@@ -9,10 +9,10 @@ import { type Acting, interrupted, result } from './prepare-call.ts';
 import { recordResults } from './record-results.ts';
 import { settleDecisions, settleRemembered } from '../approvals/settle-decisions.ts';
 import { type DecidedBatch, StartedCalls } from './started-calls.ts';
-import { askAgain } from './ask-again.ts';
+import { reevaluatePredicate } from './ask-again.ts';
 import { askAboutOutcomes } from './ask-about-outcomes.ts';
 import { unknown } from './start-tool.ts';
-import { beginToWait, showWaiting, tellAgain, waitForChange } from '../approvals/wait-for-decisions.ts';
+import { requestDecision, showWaiting, notifyAgain, waitForChange } from '../approvals/wait-for-decisions.ts';
 
 /**
  * Executes calls of which some wait for a decision. The others go ahead; a call that is approved starts at once, or as
@@ -23,14 +23,14 @@ import { beginToWait, showWaiting, tellAgain, waitForChange } from '../approvals
 export async function executeWithDecisions(acting: Acting, ports: RunPorts, batch: DecidedBatch): Promise<(ToolOutcome | null)[]> {
   const { state } = acting;
   const calls = new StartedCalls(acting, ports, batch);
-  tellAgain(state, ports);
+  notifyAgain(state, ports);
   askForDecisions(acting, ports, batch);
   for (;;) {
     const { arrivals } = ports.inbox;
     takeRequests(state, ports);
     // First of all: whoever was told that a decision is taken must see it carried out.
     const asked = state.approvals.pending.filter(({ kind }) => kind === 'outcome').map(({ callId }) => callId);
-    for (const decision of await settleDecisions(state, ports)) carryOut(acting, batch, decision, asked.includes(decision.callId));
+    for (const decision of await settleDecisions(state, ports)) applyDecision(acting, batch, decision, asked.includes(decision.callId));
     if (!isToStop(acting, ports, batch)) {
       askAboutOutcomes(acting, ports, batch);
       // Where nothing runs: a call that ends meanwhile would not have its changes applied before the next one starts.
@@ -62,7 +62,7 @@ async function askPredicatesAgain(
   { batch, calls }: { batch: DecidedBatch; calls: StartedCalls },
 ): Promise<void> {
   calls.applyChanges();
-  while (await askAgain(ports, batch, calls.next())) askForDecisions(acting, ports, batch);
+  while (await reevaluatePredicate(ports, batch, calls.next())) askForDecisions(acting, ports, batch);
 }
 
 /** Every call that needs a decision begins to wait, but for those that an earlier decision holds for. */
@@ -77,11 +77,11 @@ function askForDecisions(acting: Acting, ports: RunPorts, batch: DecidedBatch): 
     const { digest, reason, ...deadline } = one.terms;
     const remembered = settleRemembered(state, ports, { callId, toolName: tool.name, digest });
     if (remembered !== undefined) {
-      carryOut(acting, batch, remembered, false);
+      applyDecision(acting, batch, remembered, false);
       continue;
     }
     const now = ports.now();
-    beginToWait(state, ports, {
+    requestDecision(state, ports, {
       kind: tool.answer === undefined ? 'tool' : 'question',
       callId,
       toolName: tool.name,
@@ -96,7 +96,7 @@ function askForDecisions(acting: Acting, ports: RunPorts, batch: DecidedBatch): 
 }
 
 /** What a decision means for its call; or for what came of it, where nobody knew. */
-function carryOut(
+function applyDecision(
   { state, calls }: Acting,
   { outcomes }: DecidedBatch,
   { type, callId, toolName, arguments: edited, reason, content }: Decision,

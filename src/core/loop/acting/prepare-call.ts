@@ -1,4 +1,4 @@
-import type { ApprovalTerms } from '../../domain/approvals/approval.ts';
+import type { ApprovalRequirement } from '../../domain/approvals/approval.ts';
 import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
@@ -21,7 +21,8 @@ export interface Acting {
 /** What `prepare` makes of a call: something to execute, on the terms of a decision where it needs one, or a result that needs no execution. */
 export type PreparedCall =
   /** `askedAgain`: its predicate has been asked a second time, with the deps as they are now. */
-  { type: 'execute'; invocation: ToolInvocation; terms?: ApprovalTerms; askedAgain?: true } | { type: 'immediate'; outcome: ToolOutcome };
+  | { type: 'execute'; invocation: ToolInvocation; terms?: ApprovalRequirement; askedAgain?: true }
+  | { type: 'immediate'; outcome: ToolOutcome };
 
 /** A model's mistake is not an exception: it becomes a result that the model reads. */
 export function prepareCall({ state, response, offset, final }: Acting, call: ToolCall): PreparedCall {
@@ -46,7 +47,7 @@ function termsOf(
   { approvals }: RunState,
   response: RecordedResponse,
   { call: { toolCallId }, eventId, index, tool }: ToolInvocation,
-): ApprovalTerms | undefined {
+): ApprovalRequirement | undefined {
   if (response.approvals !== undefined && Object.hasOwn(response.approvals, toolCallId)) return response.approvals[toolCallId];
   const waiting = pendingOf(approvals, toolCallId);
   if (waiting?.kind === 'tool') return { digest: waiting.digest };

@@ -4,7 +4,7 @@ import type { ToolCallRecord } from '../../domain/record/step.ts';
 import { resultText } from '../../domain/content/tool-text.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
 import { type Acting, interrupted } from './prepare-call.ts';
-import { noteError, recordEvent, recordStep, tally, type RunState } from '../state/run-state.ts';
+import { noteError, recordEvent, recordStep, countToolCall, type RunState } from '../state/run-state.ts';
 import { running, unknown } from './start-tool.ts';
 import { thoughtOf } from '../state/thought.ts';
 
@@ -42,7 +42,7 @@ export function recordResults({ state, calls }: Acting, ports: RunPorts, outcome
 /** One record per call, one step. All results are in the record. */
 export function recordToolStep({ state, response, calls, final }: Acting, outcomes: Outcomes): void {
   const records = calls.map((call, place) => toRecord(state, call, resultOf(call, outcomes[place] ?? interrupted())));
-  for (const record of records) tally(state, record);
+  for (const record of records) countToolCall(state, record);
   recordStep(state, {
     thought: thoughtOf(response.content),
     toolCalls: records,

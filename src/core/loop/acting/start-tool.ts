@@ -5,7 +5,7 @@ import { interrupted, type PreparedCall, result } from './prepare-call.ts';
 import type { RunState } from '../state/run-state.ts';
 
 /** What a call is answered with that must not start any more: the run is cancelled or over its time, or a message says where to go instead. */
-export function givenUp(state: RunState, ports: RunPorts, { type }: PreparedCall): ToolOutcome | undefined {
+export function resultIfStopped(state: RunState, ports: RunPorts, { type }: PreparedCall): ToolOutcome | undefined {
   if (ports.cancelRequested()) return interrupted();
   if (type !== 'execute') return undefined;
   // Runs that began before their deadline stopped calls go on as they began.

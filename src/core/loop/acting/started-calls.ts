@@ -3,7 +3,7 @@ import { bytesInFlight, continueBeforeTool } from '../limits/continuing.ts';
 import { InFlight } from './in-flight.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { Acting, PreparedCall } from './prepare-call.ts';
-import { withChanges } from './apply-changes.ts';
+import { applyChanges } from './apply-changes.ts';
 import { isAskedAbout } from '../approvals/approvals.ts';
 import { startTool } from './start-tool.ts';
 
@@ -82,7 +82,7 @@ export class StartedCalls {
     const { prepared, outcomes } = this.#batch;
     for (const [place, one] of prepared.entries()) {
       const outcome = outcomes[place];
-      if (outcome) outcomes[place] = withChanges(this.#acting.state, one, outcome);
+      if (outcome) outcomes[place] = applyChanges(this.#acting.state, one, outcome);
     }
   }
 

@@ -21,7 +21,7 @@ const OVER_LIMIT = 'Tool call was not executed: the limit of tool calls of this 
  * agent or a tool says otherwise, record all results in the model's order, and the step. A history that is full in the
  * middle of it makes the run go on with the calls that have not started in the next execution.
  */
-export async function runTools(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<NextStep> {
+export async function runToolPhase(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<NextStep> {
   state.phase = 'tools';
   const acting = actingOn(state, position);
   const instead = await reserve(acting, ports, position);

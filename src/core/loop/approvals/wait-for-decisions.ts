@@ -6,13 +6,13 @@ import { noteError, type RunState } from '../state/run-state.ts';
 export const WAITING = { events: 4, bytes: 1_000 };
 
 /** Begins to wait for a decision: the run shows it, and whoever is to be told of it is told. */
-export function beginToWait(state: RunState, ports: RunPorts, waiting: PendingApproval): void {
+export function requestDecision(state: RunState, ports: RunPorts, waiting: PendingApproval): void {
   state.approvals.pending.push(waiting);
   tell(state, ports, waiting);
 }
 
 /** Tells again what may not have been told in the execution before: at least once. */
-export function tellAgain(state: RunState, ports: RunPorts): void {
+export function notifyAgain(state: RunState, ports: RunPorts): void {
   for (const waiting of state.approvals.pending) if (waiting.notified === undefined) tell(state, ports, waiting);
 }
 

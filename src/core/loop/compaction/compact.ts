@@ -57,7 +57,7 @@ function doesNotFit({ runId, snapshot, window }: RunState, limit: number): strin
  * After the model has said that the conversation is too long: compacts it as if the window were well below what it
  * refused. Undefined where nothing could be taken out.
  */
-export async function shorten(state: RunState, ports: RunPorts): Promise<'shortened' | NextStep | undefined> {
+export async function shortenConversation(state: RunState, ports: RunPorts): Promise<'shortened' | NextStep | undefined> {
   if (state.snapshot.window === undefined || !ports.allows('compaction')) return undefined;
   const { bytes } = state.window;
   const ended = await compact(state, ports, Math.floor(bytes * ENOUGH));

@@ -24,7 +24,7 @@ export function windowLimit(state: RunState): number | undefined {
 }
 
 /** True where the run can be carried on as it stands, with so many bytes of what a response has come to so far. */
-export function isCarriable(state: RunState, bytes = 0): boolean {
+export function fitsContinueAsNew(state: RunState, bytes = 0): boolean {
   return state.window.bytes + bytes <= carriableBytes(state);
 }
 

@@ -8,8 +8,8 @@ import type { NextStep, Position } from '../next-step.ts';
 import type { RunPorts } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 import { settleDecisions } from '../approvals/settle-decisions.ts';
-import { beginToWait, showWaiting, tellAgain, WAITING, waitForChange } from '../approvals/wait-for-decisions.ts';
-import { isCarriable } from '../compaction/window-limit.ts';
+import { requestDecision, showWaiting, notifyAgain, WAITING, waitForChange } from '../approvals/wait-for-decisions.ts';
+import { fitsContinueAsNew } from '../compaction/window-limit.ts';
 
 /**
  * What happens at a limit: the run ends, or a person is asked to raise it. Undefined once it is raised, by an approval
@@ -21,7 +21,7 @@ export async function askAtLimit(
   position: Position,
   again: () => LimitReached | undefined,
 ): Promise<NextStep | undefined> {
-  tellAgain(state, ports);
+  notifyAgain(state, ports);
   for (;;) {
     const { arrivals } = ports.inbox;
     takeRequests(state, ports);
@@ -34,10 +34,10 @@ export async function askAtLimit(
     // Raised, and yet at another limit: what was asked before is not the question any more.
     if (state.approvals.pending[0]?.reason !== reached.message) {
       state.approvals.pending = [];
-      beginToWait(state, ports, limitApproval(state, ports, reached));
+      requestDecision(state, ports, limitApproval(state, ports, reached));
     }
     showWaiting(state, ports);
-    if (ports.continueDue(WAITING) && isCarriable(state)) return { type: 'continue', position };
+    if (ports.continueDue(WAITING) && fitsContinueAsNew(state)) return { type: 'continue', position };
     await waitForChange(state, ports, { arrivals, ended: () => 0 });
   }
   state.approvals.pending = [];

@@ -3,7 +3,7 @@ import type { NextStep, Position, ToolsPosition } from '../next-step.ts';
 import type { Growth, RunPorts, ToolInvocation } from '../ports.ts';
 import { withoutRecorded } from '../acting/results-in-window.ts';
 import type { RunState } from '../state/run-state.ts';
-import { isCarriable } from '../compaction/window-limit.ts';
+import { fitsContinueAsNew } from '../compaction/window-limit.ts';
 
 /** An activity alone: three events of its own and three of the workflow task, and what stands in them beside its content. */
 const ACTIVITY: Growth = { events: 6, bytes: 3_000 };
@@ -13,7 +13,7 @@ const CARRIED_TOOLS_BYTES = 100_000;
 
 /** Before a model call the run goes on in the next execution where this one is full, and what there is can be carried. */
 export function continueBeforeModelCall(state: RunState, ports: RunPorts, position: Position): NextStep | undefined {
-  return ports.continueDue(ACTIVITY) && isCarriable(state) ? { type: 'continue', position } : undefined;
+  return ports.continueDue(ACTIVITY) && fitsContinueAsNew(state) ? { type: 'continue', position } : undefined;
 }
 
 /**
@@ -29,7 +29,7 @@ export function continueBeforeTool(state: RunState, ports: RunPorts, batch: Pick
     if (bytes > CARRIED_TOOLS_BYTES) return false;
     bytes += jsonBytes(outcome?.type === 'result' && outcome.recordedAt !== undefined ? withoutRecorded(outcome) : outcome);
   }
-  return bytes <= CARRIED_TOOLS_BYTES && isCarriable(state, bytes);
+  return bytes <= CARRIED_TOOLS_BYTES && fitsContinueAsNew(state, bytes);
 }
 
 /** Bytes that a call brings into history and into memory at most, while it runs. */

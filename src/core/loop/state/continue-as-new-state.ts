@@ -14,14 +14,14 @@ import { recordedResults, withoutRecorded } from '../acting/results-in-window.ts
 import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
 
 /** The version of the carry that this code writes. */
-export const CARRY_VERSION = 1;
+export const STATE_VERSION = 1;
 
 /**
  * All of a run that goes on in its next execution: the input of that execution. What it leaves behind (events before
  * `through`, steps) stays in the history of the executions before. Plain JSON, at most one payload.
  */
-export interface RunCarry {
-  version: typeof CARRY_VERSION;
+export interface ContinueAsNewState {
+  version: typeof STATE_VERSION;
   runId: string;
   /** The executions of the run before the one that reads this. */
   executions: number;
@@ -71,10 +71,10 @@ export interface RunSurroundings {
 const THOUGHT_BYTES = 48_000;
 
 /** The carry of a run that stands at `position`. */
-export function toCarry(state: RunState, position: Position, { executions, inbox }: RunSurroundings): RunCarry {
+export function toContinueAsNewState(state: RunState, position: Position, { executions, inbox }: RunSurroundings): ContinueAsNewState {
   const { context, lastStep, measured, resultIds, lastError, notArchived } = state;
   return {
-    version: CARRY_VERSION,
+    version: STATE_VERSION,
     runId: state.runId,
     executions,
     snapshot: state.snapshot,
@@ -122,7 +122,7 @@ function carriedPosition(position: Position, window: Window): CarriedPosition {
 }
 
 /** The state of a run as its carry says, and where the loop goes on. */
-export function fromCarry(carry: RunCarry): { state: RunState; position: Position } {
+export function fromContinueAsNewState(carry: ContinueAsNewState): { state: RunState; position: Position } {
   const { runId, snapshot, window, lastStep, measured, resultIds, lastError, notArchived } = carry;
   const state: RunState = {
     runId,
@@ -156,7 +156,7 @@ export function fromCarry(carry: RunCarry): { state: RunState; position: Positio
   return { state, position: positionOf(carry) };
 }
 
-function positionOf({ position, window }: RunCarry): Position {
+function positionOf({ position, window }: ContinueAsNewState): Position {
   if (position.type === 'call_model') return position;
   const content = window.events.find(({ id }) => id === position.response.id)?.content ?? [];
   const recorded = recordedResults(window, position.response.id);

@@ -148,7 +148,7 @@ const COUNTED_NAMES = { count: 300, bytes: 40_000 };
 const OTHER_NAMES = '(other)';
 
 /** Counts a tool call, whatever comes of it. */
-export function tally(state: RunState, { toolName }: ToolCallRecord): void {
+export function countToolCall(state: RunState, { toolName }: ToolCallRecord): void {
   const { toolCallsByName } = state;
   const name = toolCallsByName.has(toolName) || hasRoomFor(toolName, toolCallsByName) ? toolName : OTHER_NAMES;
   state.toolCallsTotal += 1;
