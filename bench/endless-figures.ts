@@ -56,7 +56,7 @@ const PARTS = 10;
 export function endlessFigures(run: EndlessRun): EndlessFigures {
   const { steps, executions, starts, samples, exportGaps, retries } = run;
   if (starts.length !== steps + 1) throw new Error(`The run had ${starts.length - 1} steps, not ${steps}: a call was repeated or left out`);
-  const durations = starts.slice(1).map((start, place) => start - (starts[place] ?? 0));
+  const durations = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
   const times = tenths(
     durations.map((ms, place) => ({ step: place, ms })),
     steps,

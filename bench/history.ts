@@ -36,10 +36,10 @@ export async function measureHistories(
   const [longhaul, loop] = surroundings.sides;
   const rounds: [longhaul: Round[], loop: Round[]] = [[], []];
   for (let round = 1; round <= options.rounds; round += 1) {
-    for (const [place, side] of [longhaul, loop].entries()) {
+    for (const [index, side] of [longhaul, loop].entries()) {
       const run = await historyOf(surroundings, side, options.steps);
       const longer = await historyOf(surroundings, side, options.steps + 1);
-      rounds[place]?.push({ run, longer });
+      rounds[index]?.push({ run, longer });
       say(`round ${round} of ${options.rounds}, ${side.name}: ${run.events} events, ${run.bytes} bytes`);
     }
   }

@@ -40,8 +40,8 @@ const PALE_INK = '#59636e';
 const GRID = '#e4e7eb';
 const CROSS = 5;
 
-const across = (place: number): number => LEFT + place * (WIDTH - LEFT - RIGHT);
-const up = (place: number): number => HEIGHT - BOTTOM - place * (HEIGHT - TOP - BOTTOM);
+const across = (index: number): number => LEFT + index * (WIDTH - LEFT - RIGHT);
+const up = (index: number): number => HEIGHT - BOTTOM - index * (HEIGHT - TOP - BOTTOM);
 
 /** The plot as an SVG image with a white ground, a legend at its right in the order of the lines' ends. */
 export function svgPlot(plot: Plot): string {

@@ -32,7 +32,7 @@ export function sequenceAnswers(pages: number, atOnce: number): number {
 }
 
 function answerTo(read: number, { pages, atOnce, args }: { pages: number; atOnce: number; args: string | undefined }): ModelResponse {
-  const next = Array.from({ length: Math.min(atOnce, pages - read) }, (_, place) => scriptedAnswer(read + place, pages));
+  const next = Array.from({ length: Math.min(atOnce, pages - read) }, (_, index) => scriptedAnswer(read + index, pages));
   const toolCalls = next.flatMap(({ tool_calls: calls }) =>
     (calls ?? []).map(({ id, function: called }) => ({ id, name: called.name, arguments: args ?? called.arguments })),
   );

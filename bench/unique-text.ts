@@ -33,7 +33,7 @@ function capital(text: string): string {
 }
 
 /** For every word the share of the text that it and the more frequent ones have together. */
-const SHARES = cumulativeShares(ENGLISH_WORDS.map((_, place) => 1 / (place + FLATTER)));
+const SHARES = cumulativeShares(ENGLISH_WORDS.map((_, index) => 1 / (index + FLATTER)));
 
 function cumulativeShares(weights: readonly number[]): number[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0);

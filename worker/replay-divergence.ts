@@ -53,9 +53,9 @@ function isLocal({ type }: RecordedCommand): boolean {
 
 /** Takes a command like that out; false where there is none. */
 function take(commands: RecordedCommand[], command: RecordedCommand): boolean {
-  const place = commands.findIndex((one) => isSame(one, command));
-  if (place >= 0) commands.splice(place, 1);
-  return place >= 0;
+  const index = commands.findIndex((one) => isSame(one, command));
+  if (index >= 0) commands.splice(index, 1);
+  return index >= 0;
 }
 
 /** The step that was reached when the replay ended; null before the first. */

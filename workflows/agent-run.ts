@@ -8,7 +8,7 @@ import {
   setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
-import { cancelRequest } from '../src/core/activity-requests/decision-calls.ts';
+import { cancelRequest } from '../src/core/activity-requests/decision-requests.ts';
 import type { RunResultFields } from '../src/core/domain/run/run-result.ts';
 import { isTerminal } from '../src/core/domain/run/run-status.ts';
 import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';

@@ -5,12 +5,12 @@ const MOST = 10_000;
 export class MissingNames {
   readonly #places = new Set<string>();
 
-  add(place: string): void {
+  add(index: string): void {
     if (this.#places.size >= MOST) this.#places.clear();
-    this.#places.add(place);
+    this.#places.add(index);
   }
 
-  has(place: string): boolean {
-    return this.#places.has(place);
+  has(index: string): boolean {
+    return this.#places.has(index);
   }
 }

@@ -62,8 +62,8 @@ export class CommandClock {
       const command = commands.find((one) => one > at);
       return command === undefined ? [] : [command - at];
     });
-    const toNextCall = starts.flatMap((start, place) => {
-      const next = starts[place + 1];
+    const toNextCall = starts.flatMap((start, index) => {
+      const next = starts[index + 1];
       return start.name === name && next?.name === name ? [next.at - start.at] : [];
     });
     return { toNextCommand, toNextCall };

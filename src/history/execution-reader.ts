@@ -55,7 +55,7 @@ export class ExecutionReader {
       notifications: [],
       ended: [],
       timers: new Set(),
-      arrivals: [],
+      inboundMessages: [],
       changes: new Set(),
       taskTimes: [],
       archivings: [],
@@ -65,7 +65,7 @@ export class ExecutionReader {
   /** Takes in the next event. */
   async read(event: HistoryEvent): Promise<void> {
     if (event.workflowExecutionStartedEventAttributes) await this.#start(event);
-    else if (this.#readTask(event) || this.#readClose(event) || (await this.#readActivity(event)) || (await this.#readArrival(event)))
+    else if (this.#readTask(event) || this.#readClose(event) || (await this.#readActivity(event)) || (await this.#readInboundMessage(event)))
       return;
     else if (event.timerFiredEventAttributes) this.#unseen.push({ see: (task) => this.execution.timers.add(task) });
     else if (event.markerRecordedEventAttributes) await this.#mark(event.markerRecordedEventAttributes);
@@ -191,7 +191,7 @@ export class ExecutionReader {
     });
   }
 
-  async #readArrival(event: HistoryEvent): Promise<boolean> {
+  async #readInboundMessage(event: HistoryEvent): Promise<boolean> {
     const signal = event.workflowExecutionSignaledEventAttributes;
     const admitted = event.workflowExecutionUpdateAdmittedEventAttributes?.request;
     const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
@@ -219,7 +219,7 @@ export class ExecutionReader {
   }
 
   #arrive(arrival: RecordedInboundMessage): void {
-    this.execution.arrivals.push(arrival);
+    this.execution.inboundMessages.push(arrival);
   }
 
   /** A patch, or the end of a local activity: in the task that ran it. */

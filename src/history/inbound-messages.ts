@@ -1,4 +1,4 @@
-import type { MessageReceiver } from '../core/handlers/receiver.ts';
+import type { MessageReceiver } from '../core/handlers/message-receiver.ts';
 import { SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../core/handlers/requests.ts';
 import type { RecordedInboundMessage } from './recorded-execution.ts';
 

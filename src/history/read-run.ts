@@ -96,8 +96,8 @@ export async function* readRun(
 
 /** The execution that comes after another one; undefined for the last that is known. */
 function following(executions: readonly ChainedExecution[], executionId: string): string | undefined {
-  const place = executions.findIndex((one) => one.executionId === executionId);
-  return place === -1 ? undefined : executions[place + 1]?.executionId;
+  const index = executions.findIndex((one) => one.executionId === executionId);
+  return index === -1 ? undefined : executions[index + 1]?.executionId;
 }
 
 /** The place of the execution to begin with. */

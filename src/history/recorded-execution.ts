@@ -73,7 +73,7 @@ export interface RecordedExecution {
   notifications: RecordedActivity<NotifyWaitingInput, unknown>[];
   /** All activities that ended, in the order in which they did. */
   ended: RecordedActivity<unknown, unknown>[];
-  arrivals: RecordedInboundMessage[];
+  inboundMessages: RecordedInboundMessage[];
   /** The changes of the loop that the execution has shown. */
   changes: Set<string>;
   cancel?: { reason: string; task?: number };

@@ -12,10 +12,10 @@ export function activityBefore(execution: RecordedExecution, { name, input }: Na
   if (!isJsonObject(input) || !('awaitsWorker' in input)) return undefined;
   const { ended, localCalls } = execution;
   const asked = withoutWait(input);
-  const place = ended.findLastIndex(
+  const index = ended.findLastIndex(
     (one) => one.failure !== undefined && (one as NamedActivity).name === name && withoutWait(one.input) === asked,
   );
-  const [before] = place < 0 ? [] : ended.splice(place, 1);
+  const [before] = index < 0 ? [] : ended.splice(index, 1);
   if (before !== undefined) {
     delete before.failure;
     delete before.task;

@@ -49,7 +49,7 @@ export class RecordedTasks {
     this.#runId = runId;
     this.#recorded = recorded;
     this.inbox = new Inbox(structuredClone(recorded.carry?.inbox));
-    this.#arrivals = inOrderOfHandling(recorded.arrivals);
+    this.#arrivals = inOrderOfHandling(recorded.inboundMessages);
     this.#tasks = tasksOf(recorded);
     this.#localCalls = new Map(recorded.localCalls.map((call) => [call, call.input.endedAt ?? 0]));
   }
@@ -188,9 +188,9 @@ export class RecordedTasks {
 }
 
 /** The last one first. */
-function tasksOf({ arrivals, ended, localCalls, timers, cancel }: RecordedExecution): number[] {
+function tasksOf({ inboundMessages, ended, localCalls, timers, cancel }: RecordedExecution): number[] {
   const tasks = new Set(
-    [...arrivals, ...ended, ...localCalls, ...(cancel === undefined ? [] : [cancel])].flatMap(({ task }) => task ?? []),
+    [...inboundMessages, ...ended, ...localCalls, ...(cancel === undefined ? [] : [cancel])].flatMap(({ task }) => task ?? []),
   );
   for (const task of timers) tasks.add(task);
   return [...tasks].toSorted((a, b) => b - a);

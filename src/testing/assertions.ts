@@ -15,8 +15,8 @@ export type ExpectedLine = string | RegExp;
 export function assertStory(run: { events: readonly Event[] }, expected: readonly ExpectedLine[]): void {
   const told = storyOf(run);
   // A line that matches stands for itself, so that the difference shows the others alone.
-  const wanted = expected.map((line, place) => {
-    const actual = told[place] ?? '';
+  const wanted = expected.map((line, index) => {
+    const actual = told[index] ?? '';
     return typeof line === 'string' ? line : line.test(actual) ? actual : String(line);
   });
   assert.deepEqual(told, wanted, differenceOf(told, wanted));
@@ -55,11 +55,11 @@ type Same = Pick<TestedRun, 'events' | 'steps' | 'deps'> & { result: RunResult<u
 /** Both stories, line by line: `-` is what was expected, `+` what happened. */
 function differenceOf(actual: readonly string[], expected: readonly string[]): string {
   const lines: string[] = ['What happened is not what was expected (- expected, + happened):'];
-  for (let place = 0; place < Math.max(actual.length, expected.length); place += 1) {
-    if (actual[place] === expected[place]) lines.push(`  ${actual[place]}`);
+  for (let index = 0; index < Math.max(actual.length, expected.length); index += 1) {
+    if (actual[index] === expected[index]) lines.push(`  ${actual[index]}`);
     else {
-      if (expected[place] !== undefined) lines.push(`- ${expected[place]}`);
-      if (actual[place] !== undefined) lines.push(`+ ${actual[place]}`);
+      if (expected[index] !== undefined) lines.push(`- ${expected[index]}`);
+      if (actual[index] !== undefined) lines.push(`+ ${actual[index]}`);
     }
   }
   return lines.join('\n');

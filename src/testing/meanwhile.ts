@@ -36,13 +36,13 @@ export function raiseLimits(limits: NewLimits, at: Moment): Occurrence {
 /** What an occurrence is called in a message. */
 export function occurrenceText(occurrence: Occurrence): string {
   const { step, tool, waiting } = occurrence.at;
-  const place = `{step: ${step}${tool === undefined ? '' : `, tool: "${tool}"`}${waiting === undefined ? '' : `, waiting: "${waiting}"`}}`;
+  const index = `{step: ${step}${tool === undefined ? '' : `, tool: "${tool}"`}${waiting === undefined ? '' : `, waiting: "${waiting}"`}}`;
   switch (occurrence.type) {
     case 'send':
-      return `sendMessage(${JSON.stringify(occurrence.content)}, ${place})`;
+      return `sendMessage(${JSON.stringify(occurrence.content)}, ${index})`;
     case 'cancel':
-      return `cancelRun(${JSON.stringify(occurrence.reason)}, ${place})`;
+      return `cancelRun(${JSON.stringify(occurrence.reason)}, ${index})`;
     case 'raise':
-      return `raiseLimits(${JSON.stringify(occurrence.limits)}, ${place})`;
+      return `raiseLimits(${JSON.stringify(occurrence.limits)}, ${index})`;
   }
 }

@@ -50,7 +50,7 @@ test('a local call that the code does not make is told too, whatever tasks it we
   const texts = await Promise.all(
     ['local-tools', 'local-tools-over-tasks'].map((name) => readFile(join(HISTORIES, `${name}.json`), 'utf8')),
   );
-  const files = texts.map((_, place) => join(folder, `local-${place}.json`));
+  const files = texts.map((_, index) => join(folder, `local-${index}.json`));
   for (const [place, text] of texts.entries()) await writeFile(files[place] ?? '', withAnotherLocalCall(text));
   const { exitCode, stdout } = await callCli(['replay', ...files]);
   await Promise.all(files.map((file) => rm(file)));

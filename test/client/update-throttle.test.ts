@@ -33,10 +33,10 @@ afterEach(() => {
 test('messages of one client to one run go one after the other, in the order in which they were sent', async () => {
   const { client, sent } = fakeClient();
   const answers = ['a', 'b', 'c'].map((argument) => updateRun(client, 'run', { name: UPDATES.send, argument }));
-  for (const [place, text] of ['a', 'b', 'c'].entries()) {
+  for (const [index, text] of ['a', 'b', 'c'].entries()) {
     await turn();
-    expect(sent.map(({ argument }) => argument)).toEqual(['a', 'b', 'c'].slice(0, place + 1));
-    sent[place]?.answer(`took ${text}`);
+    expect(sent.map(({ argument }) => argument)).toEqual(['a', 'b', 'c'].slice(0, index + 1));
+    sent[index]?.answer(`took ${text}`);
   }
   expect(await Promise.all(answers)).toEqual(['took a', 'took b', 'took c']);
 });

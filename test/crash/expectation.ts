@@ -58,15 +58,15 @@ function toldOf(item: ContentItem, unclear: UnclearCalls): ContentItem {
 
 /** The last event is the answer. */
 function answering(events: Event[], text: string): Event[] {
-  return events.map((event, place) =>
-    place < events.length - 1 ? event : { ...event, content: [{ type: 'message', role: 'assistant', content: text }] },
+  return events.map((event, index) =>
+    index < events.length - 1 ? event : { ...event, content: [{ type: 'message', role: 'assistant', content: text }] },
   );
 }
 
 function stepsOf({ steps = [] }: RunResultJson<unknown>, unclear: UnclearCalls, text: string): { steps: StepResult[] } {
-  const told = steps.map((step, place) => ({
+  const told = steps.map((step, index) => ({
     ...step,
-    ...(place < steps.length - 1 ? {} : { thought: text }),
+    ...(index < steps.length - 1 ? {} : { thought: text }),
     toolCalls: step.toolCalls.map((call) => {
       const what = unclear.get(call.callId);
       return what === undefined ? call : { ...call, isError: true, result: textOf(what, call.toolName) };

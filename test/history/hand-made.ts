@@ -35,7 +35,7 @@ export class HandMade {
       authorizations: [],
       notifications: [],
       ended: [],
-      arrivals: [],
+      inboundMessages: [],
       archivings: [],
       changes: new Set(['compaction', 'bounded-fan-out', 'refused-requests']),
       timers: new Set(),
@@ -75,7 +75,7 @@ export class HandMade {
   }
 
   arrival(by: 'update' | 'signal', task: number, name: string, argument: object | null = null): this {
-    this.recorded.arrivals.push({ by, name, argument, task });
+    this.recorded.inboundMessages.push({ by, name, argument, task });
     return this;
   }
 

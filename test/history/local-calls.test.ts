@@ -16,7 +16,7 @@ const inSequence = newSnapshot({ tools, parallel: false });
 const DONE = [{ type: 'message', role: 'assistant', content: 'done' }] as const;
 
 function calls(...names: string[]): ToolCall[] {
-  return names.map((name, place) => ({ type: 'tool_call', toolCallId: `c${place}`, name, arguments: {} }));
+  return names.map((name, index) => ({ type: 'tool_call', toolCallId: `c${index}`, name, arguments: {} }));
 }
 
 /** What the model is told of each call of the first step. */

@@ -38,7 +38,7 @@ function asThen({ usage, ...read }: RunResultFields, closed: Partial<RunResultFi
 
 async function readChain(runId: string, links: readonly RecordedChainLink[]): Promise<ReadBackRun[]> {
   const runs: ReadBackRun[] = [];
-  for (const [place, { recorded }] of links.entries()) runs.push(await readBack(runId, recorded, links[place + 1]?.recorded.carry));
+  for (const [index, { recorded }] of links.entries()) runs.push(await readBack(runId, recorded, links[index + 1]?.recorded.carry));
   return runs;
 }
 

@@ -6,8 +6,8 @@ import { type RecordedChainLink, recordedChains } from './recorded-histories.ts'
 /** Events and steps as the loop has them, run over the history. */
 async function readRecord(runId: string, links: readonly RecordedChainLink[]): Promise<RunRecordFile> {
   const record: RunRecordFile = { events: [], steps: [] };
-  for (const [place, { recorded }] of links.entries()) {
-    const { state } = await readBack(runId, recorded, links[place + 1]?.recorded.carry);
+  for (const [index, { recorded }] of links.entries()) {
+    const { state } = await readBack(runId, recorded, links[index + 1]?.recorded.carry);
     record.events.push(...(state?.context.events ?? []));
     record.steps.push(...(state?.steps ?? []));
   }

@@ -27,7 +27,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'leaves an activity out',
-    file: 'src/core/activity-requests/calling-ports.ts',
+    file: 'src/core/activity-requests/activity-ports.ts',
     find: 'runTool: (invocation) =>',
     replace:
       "runTool: (invocation) => invocation.call.name === 'broken' ? " +
@@ -94,7 +94,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'tells nobody that something waits',
-    file: 'src/core/activity-requests/calling-ports.ts',
+    file: 'src/core/activity-requests/activity-ports.ts',
     find: 'notify: (waiting) => perform(notifyCall(run, waiting))',
     replace: 'notify: () => Promise.resolve(true)',
     history: 'checked-and-told',
@@ -142,7 +142,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'makes an activity of a local call',
-    file: 'src/core/activity-requests/tool-call.ts',
+    file: 'src/core/activity-requests/tool-request.ts',
     find: "const isLocal = tool.tier === 'local'",
     replace: "const isLocal = tool.tier !== 'local' && false",
     history: 'local-tools',

@@ -49,10 +49,10 @@ test('what a call is told beside its arguments and deps is at most 300 bytes of 
     [{ text: TEXT }, { userId: 'u7', profile: TEXT, seen: 1 }],
     [{ text: TEXT }, { userId: 'u7', profile: TEXT, seen: 7 }],
   ]);
-  for (const [place, { bytes, input }] of calls.entries()) {
+  for (const [index, { bytes, input }] of calls.entries()) {
     const told = bytes - sizeOf(input.arguments) - sizeOf(input.deps);
     // The next model call names its result.
-    const named = sizeOf(models[place + 1]?.input.results);
+    const named = sizeOf(models[index + 1]?.input.results);
     expect(told + named).toBeLessThanOrEqual(300);
   }
   expect(changing.length).toBe(plain.length);

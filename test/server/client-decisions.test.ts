@@ -53,7 +53,7 @@ test('a call that nobody had decided when the run ended is not decided any more'
 
 test('a decision that the run remembers no more is found in its record', async () => {
   await using testbed = await Testbed.open();
-  const many = Array.from({ length: 110 }, (_, place) => pay(`c${place}`));
+  const many = Array.from({ length: 110 }, (_, index) => pay(`c${index}`));
   const run = await started(testbed, [together(say('all of them'), ...many), pay('last'), say('done')]);
   const { pending } = await run.approvals();
   expect(pending).toHaveLength(110);

@@ -24,7 +24,7 @@ async function play(options: Partial<CreateWorkerOptions>): Promise<{ requests: 
 
 /** Without what another attempt has asked again, word for word: a machine that is busy enough misses heartbeats. */
 function onceEach(requests: readonly string[]): string[] {
-  return requests.filter((request, place) => request !== requests[place - 1]);
+  return requests.filter((request, index) => request !== requests[index - 1]);
 }
 
 test('four times as many runs as the worker caches all finish, and ask the model exactly what they ask with all of them cached', async () => {

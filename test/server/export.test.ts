@@ -25,7 +25,7 @@ test('an export holds each event and each step of the chain once, in order, with
   expect(steps).toEqual([1, 2, 3, 4]);
   expect(lines.filter(({ type }) => type === 'step')).toMatchObject(result.steps ?? []);
   const executions = lines.filter((line) => line.type === 'execution');
-  expect(executions.map(({ number }) => number)).toEqual(executions.map((_, place) => place + 1));
+  expect(executions.map(({ number }) => number)).toEqual(executions.map((_, index) => index + 1));
   expect(executions.map(({ continuedFrom }) => continuedFrom)).toEqual([
     null,
     ...executions.slice(0, -1).map(({ executionId }) => executionId),

@@ -37,7 +37,7 @@ test('where retention has removed the beginning, the export says which offsets a
   const run = await journeyOn(testbed);
   const first = await forgetFirst(testbed, run.runId, 2);
   const { offsets, steps, summary } = await exported(run.export());
-  expect(offsets).toEqual(Array.from({ length: 8 - first }, (_, place) => first + place));
+  expect(offsets).toEqual(Array.from({ length: 8 - first }, (_, index) => first + index));
   expect(summary?.gaps).toEqual([{ from: 0, through: first }]);
   expect(summary?.missingSteps).toEqual([{ from: 0, through: (steps[0] ?? 0) - 1 }]);
   const command = await callCli(['export', run.runId, '--address', testbed.address]);

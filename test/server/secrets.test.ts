@@ -100,8 +100,8 @@ test('a secret that tools write wherever they can leaves no trace but its name',
 
   // Each place was reached, and bears the name instead.
   const places = names.filter((name) => !['in_log', 'in_update', 'in_update_key', 'in_undone_update', 'in_spilled'].includes(name));
-  for (const place of [...places, 'in_result_key', 'in_heartbeat_key', 'in_state_key'])
-    expect(everything).toMatch(new RegExp(`${place} \\[secret \\\\*"crm-token\\\\*"\\]`));
+  for (const index of [...places, 'in_result_key', 'in_heartbeat_key', 'in_state_key'])
+    expect(everything).toMatch(new RegExp(`${index} \\[secret \\\\*"crm-token\\\\*"\\]`));
   for (const place of ['key', 'field', 'debug', 'info', 'warn', 'error'])
     expect(logged()).toContain(`in_log_${place} [secret "crm-token"]`);
   expect(stored).toMatch(/in_spilled \[secret/);

@@ -56,9 +56,9 @@ function compareObjects(expected: JsonObject, actual: Record<string, unknown>, p
   const listed = Object.entries(fields).filter(([key]) => !INFORMATIONAL_KEYS.has(key));
   const mismatches = listed.flatMap(([key, value]) => {
     const own = Object.hasOwn(actual, key) ? actual[key] : undefined;
-    const place = path === '' ? key : `${path}.${key}`;
-    if (typeof tail === 'number' && Array.isArray(value)) return compareUnorderedTail(value, own, place, { tail, memory });
-    return compare(value, own, place, { exact: EXACT_KEYS.has(key), memory });
+    const index = path === '' ? key : `${path}.${key}`;
+    if (typeof tail === 'number' && Array.isArray(value)) return compareUnorderedTail(value, own, index, { tail, memory });
+    return compare(value, own, index, { exact: EXACT_KEYS.has(key), memory });
   });
   const surplus = exact && Object.keys(actual).some((key) => !Object.hasOwn(expected, key));
   return surplus ? [...mismatches, { path, expected, actual }] : mismatches;
@@ -74,8 +74,8 @@ function compareUnorderedTail(
   if (!Array.isArray(actual) || actual.length !== expected.length) return [{ path, expected, actual }];
   const left = actual.slice(-tail);
   const found = expected.slice(-tail).map((element) => {
-    const place = left.findIndex((one) => match(element, one, memory).length === 0);
-    return place < 0 ? undefined : left.splice(place, 1)[0];
+    const index = left.findIndex((one) => match(element, one, memory).length === 0);
+    return index < 0 ? undefined : left.splice(index, 1)[0];
   });
   return compareLists(expected, [...actual.slice(0, -tail), ...found], path, memory);
 }

@@ -93,10 +93,10 @@ async function decideAll(stage: Stage, waiting: Omit<SentDecision, 'id' | 'type'
 }
 
 /** The same decision several times, and one that says the opposite, now first, now last. */
-function decisionsOn(call: Omit<SentDecision, 'id' | 'type'>, place: number): SentDecision[] {
-  const [type, opposite] = place % 2 === 0 ? (['approve', 'reject'] as const) : (['reject', 'approve'] as const);
-  const decisions = Array.from({ length: EQUAL }, (): SentDecision => ({ ...call, type, id: `ann-${place}` }));
-  return decisions.toSpliced(place % (EQUAL + 1), 0, { ...call, type: opposite, id: `bob-${place}` });
+function decisionsOn(call: Omit<SentDecision, 'id' | 'type'>, index: number): SentDecision[] {
+  const [type, opposite] = index % 2 === 0 ? (['approve', 'reject'] as const) : (['reject', 'approve'] as const);
+  const decisions = Array.from({ length: EQUAL }, (): SentDecision => ({ ...call, type, id: `ann-${index}` }));
+  return decisions.toSpliced(index % (EQUAL + 1), 0, { ...call, type: opposite, id: `bob-${index}` });
 }
 
 async function decide(client: LonghaulClient | undefined, sent: SentDecision): Promise<Answer> {

@@ -2,7 +2,7 @@
 export async function atOnce<Item, Result>(
   items: readonly Item[],
   limit: number,
-  work: (item: Item, place: number) => Promise<Result>,
+  work: (item: Item, index: number) => Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
   const queue = items.entries();

@@ -115,7 +115,7 @@ test.each<[string, Partial<FloodRecord>]>([
   ['the run completes', { status: 'error' }],
   ['no message is lost', withEvents(flood.events.slice(1))],
   ['no message is doubled', withEvents([...flood.events, said('b1')])],
-  ['the messages of each client are in its order', withEvents([said('a2'), ...flood.events.filter((_, place) => place !== 2)])],
+  ['the messages of each client are in its order', withEvents([said('a2'), ...flood.events.filter((_, index) => index !== 2)])],
   ['each decision is taken once', withEvents(flood.events.slice(0, -1))],
   ['each decision is taken once', withEvents([...flood.events, ...flood.events.slice(-1)])],
   ['what was approved takes effect once, what was rejected never', { effects: [] }],

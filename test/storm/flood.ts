@@ -77,7 +77,7 @@ export async function flood(stage: Stage, { messages, workMs }: FloodOptions): P
 /** The messages of every client. */
 function textsOf(messages: number): string[][] {
   return Array.from({ length: CLIENTS }, (_, client) =>
-    Array.from({ length: Math.ceil((messages - client) / CLIENTS) }, (__, place) => `c${client}-${place}`),
+    Array.from({ length: Math.ceil((messages - client) / CLIENTS) }, (__, index) => `c${client}-${index}`),
   );
 }
 
@@ -94,8 +94,8 @@ async function talk(
   { runId, texts }: { runId: string; texts: readonly string[] },
 ): Promise<Told[]> {
   const told: Told[] = [];
-  for (const [place, text] of texts.entries()) {
-    const senders = place % TWICE === 0 ? [own, other] : [own];
+  for (const [index, text] of texts.entries()) {
+    const senders = index % TWICE === 0 ? [own, other] : [own];
     told.push(...(await Promise.all(senders.map((client) => sendOne(client?.handle(runId), text)))));
   }
   return told;

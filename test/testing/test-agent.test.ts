@@ -177,8 +177,8 @@ describe('a run in memory', () => {
   });
 
   test('goes beside others', async () => {
-    const runs = Array.from({ length: 20 }, (_, place) =>
-      testAgent(agent, { input: `${place}`, model: scriptedModel([callTool('look'), say(`${place}`)]) }),
+    const runs = Array.from({ length: 20 }, (_, index) =>
+      testAgent(agent, { input: `${index}`, model: scriptedModel([callTool('look'), say(`${index}`)]) }),
     );
     expect((await Promise.all(runs)).map(({ result }) => result.outputText)).toEqual(runs.map((_, place) => `${place}`));
   });

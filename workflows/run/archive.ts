@@ -5,7 +5,7 @@ import { eventsText } from '../../src/core/domain/record/not-archived.ts';
 import { beginArchiving, endArchiving } from '../../src/core/loop/state/archiving.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { ACTIVITIES, type ArchiveEventsInput } from '../../src/core/protocol.ts';
-import { ofRun, RETRY_LOST, SCHEDULE_TO_CLOSE } from '../../src/core/activity-requests/activity-call.ts';
+import { runReference, RETRY_LOST, SCHEDULE_TO_CLOSE } from '../../src/core/activity-requests/activity-request.ts';
 import type { LiveRun } from './live-run.ts';
 import { startActivity } from './schedule-activity.ts';
 
@@ -19,7 +19,7 @@ export async function archive(run: LiveRun, noted: (state: RunState) => void): P
   const range = { from: state.firstOffset, through: state.window.through };
   beginArchiving(state, range, Date.now());
   noted(state);
-  const input: ArchiveEventsInput = { ...ofRun(run), ...range };
+  const input: ArchiveEventsInput = { ...runReference(run), ...range };
   const options: ActivityOptions = {
     summary: `events ${range.from} to ${range.through}`,
     startToCloseTimeout: '5 minutes',

@@ -1,5 +1,5 @@
 import { CancellationScope, condition, isCancellation, patched } from '@temporalio/workflow';
-import { resolveRequest } from '../../src/core/activity-requests/resolve-call.ts';
+import { resolveRequest } from '../../src/core/activity-requests/resolve-request.ts';
 import { errorMessage, type ErrorCode } from '../../src/core/domain/errors/error.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/json/payload-limit.ts';
 import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
@@ -13,7 +13,7 @@ import { newRunState, type RunState } from '../../src/core/loop/state/run-state.
 import type { RunInput } from '../../src/core/protocol.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
-import { startActivity as beginActivity, outcomeOn } from './schedule-activity.ts';
+import { outcomeOn, startActivity } from './schedule-activity.ts';
 import { tellEnd } from './tell-end.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
@@ -60,7 +60,7 @@ async function ended(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<LoopE
 
 async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<LoopEnd> {
   const asked = resolveRequest(run, input);
-  const resolved = await outcomeOn(run, asked, { work: beginActivity, ended: () => undefined });
+  const resolved = await outcomeOn(run, asked, { work: startActivity, ended: () => undefined });
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelled(run) };
   if (resolved.type === 'failed' && resolved.tellsEnd) run.tellsEnd = true;
   if (resolved.type === 'failed') return { type: 'finished', result: failed(run, resolved.code, resolved.message) };

@@ -1,5 +1,5 @@
 import { CancellationScope, proxySinks } from '@temporalio/workflow';
-import { modelRequest } from '../../src/core/activity-requests/model-call.ts';
+import { modelRequest } from '../../src/core/activity-requests/model-request.ts';
 import type { ModelCall, ModelCallOutcome } from '../../src/core/loop/ports.ts';
 import type { CallModelInput, CallModelOutput } from '../../src/core/protocol.ts';
 import { startActivity, scheduleActivity } from './schedule-activity.ts';

@@ -3,7 +3,7 @@ import { condition, defineSignal, defineUpdate, log, setHandler } from '@tempora
 import { summaryOf } from '../../src/core/loop/approvals/approvals.ts';
 import type { Verdict } from '../../src/core/loop/state/inbox.ts';
 import { type DecisionReceipt, scopedName, SIGNALS, UPDATES } from '../../src/core/protocol.ts';
-import type { Refusal } from '../../src/core/handlers/receiver.ts';
+import type { Refusal } from '../../src/core/handlers/message-receiver.ts';
 import { refuseUpdate, SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../../src/core/handlers/requests.ts';
 import { interruptModelCall } from './interruptible-model-call.ts';
 import type { LiveRun } from './live-run.ts';

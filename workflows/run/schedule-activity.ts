@@ -1,6 +1,6 @@
 import { ApplicationFailure, CancelledFailure, rawValueTypeInfo } from '@temporalio/common';
 import { CancellationScope, patched, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
-import type { ActivityRequest } from '../../src/core/activity-requests/activity-call.ts';
+import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
 import { ANOTHER_WORKER, isOwn, type Lack, lackIn, onAnotherWorker, pauseMs } from '../../src/core/activity-requests/another-worker.ts';
 import { whyUnreadable } from '../../src/core/domain/json/unreadable.ts';
 import type { LiveRun } from './live-run.ts';

@@ -1,5 +1,5 @@
 import { CancellationScope, log } from '@temporalio/workflow';
-import { endedRequest } from '../../src/core/activity-requests/ended-call.ts';
+import { endedRequest } from '../../src/core/activity-requests/ended-request.ts';
 import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
 import { endNotTold } from '../../src/core/loop/end-not-told.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';

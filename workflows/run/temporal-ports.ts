@@ -1,5 +1,5 @@
 import { CancellationScope, condition, patched, uuid4 } from '@temporalio/workflow';
-import { activityPorts } from '../../src/core/activity-requests/calling-ports.ts';
+import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
 import type { RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
 import { continueDue } from './continue-due.ts';
 import { interruptibleModelCall } from './interruptible-model-call.ts';

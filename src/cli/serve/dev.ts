@@ -45,9 +45,9 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
   try {
     const server = await provideServer(io, flags, codecServer);
     try {
-      const place: Place = { server, codecServer };
-      if (agents !== undefined) return await work(io, { ...place, flags: { ...flags, agents } });
-      await announce(io, { ...place, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [] });
+      const index: Place = { server, codecServer };
+      if (agents !== undefined) return await work(io, { ...index, flags: { ...flags, agents } });
+      await announce(io, { ...index, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [] });
       await untilAborted(io.terminal.signal);
       return EXIT_CODES.ok.code;
     } finally {
@@ -112,11 +112,11 @@ async function usualPort(port: number, say: (line: string) => void): Promise<num
 
 async function work(io: CommandIo, { flags, server, codecServer }: Place & { flags: DevFlags & { agents: string } }): Promise<number> {
   const { address, namespace } = server;
-  const place = { address, namespace, startedHere: server.cliPath !== undefined };
+  const index = { address, namespace, startedHere: server.cliPath !== undefined };
   const ready = (worker: DevWorkerReady): Promise<void> => announce(io, { server, codecServer, ...worker });
-  if (!flags.watch) return serveDevWorker(io, { flags, place, ready });
+  if (!flags.watch) return serveDevWorker(io, { flags, place: index, ready });
   const { watchWorker } = await import('./watch-worker.ts');
-  return watchWorker(io, { flags, place, ready });
+  return watchWorker(io, { flags, place: index, ready });
 }
 
 interface Ready extends Place, DevWorkerReady {}

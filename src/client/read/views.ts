@@ -1,7 +1,7 @@
 import { newExecutionContext } from '../../core/domain/record/execution-context.ts';
 import type { RunStatus } from '../../core/domain/run/run-status.ts';
 import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
-import { runProgress } from '../../core/loop/state/run-progress.ts';
+import { progressOf } from '../../core/loop/state/run-progress.ts';
 import type { ContextPage, StatusView } from '../../core/protocol.ts';
 import type { ReadBackRun } from '../../history/read-back.ts';
 import type { RunApprovals } from './run-approvals.ts';
@@ -16,7 +16,7 @@ export function statusFrom(runId: string, execution: { status: string }, newest:
     runId,
     agentName,
     status: runStatus(execution, newest),
-    ...runProgress(state),
+    ...progressOf(state),
     executions,
     queued,
     startTime: new Date(startedAt).toISOString(),

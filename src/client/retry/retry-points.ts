@@ -48,7 +48,7 @@ export async function retryPoints(
   let task: EventId | undefined;
   for await (const event of history) {
     const { eventId } = event;
-    const known = execution.arrivals.length;
+    const known = execution.inboundMessages.length;
     await reader.read(event);
     if (!eventId) continue;
     if (event.workflowTaskCompletedEventAttributes) {
@@ -59,7 +59,7 @@ export async function retryPoints(
     const signal = event.workflowExecutionSignaledEventAttributes?.signalName;
     if (signal && !STOPPING.has(signal)) taken.push({ name: signal, eventId });
     const updateId = event.workflowExecutionUpdateAcceptedEventAttributes?.protocolInstanceId;
-    const arrival = updateId ? execution.arrivals[known] : undefined;
+    const arrival = updateId ? execution.inboundMessages[known] : undefined;
     if (!updateId || task === undefined || arrival === undefined) continue;
     const { name, argument } = arrival;
     taken.push({ name, eventId, update: { updateId, argument, acceptedIn: task } });
@@ -69,9 +69,9 @@ export async function retryPoints(
   const ends = state === undefined ? [] : stepEnds(state);
   const deadline = state === undefined ? undefined : deadlineOf(state);
   const tasks = new Map<number, EventId>();
-  for (const [place, { input }] of execution.modelCalls.entries()) {
+  for (const [index, { input }] of execution.modelCalls.entries()) {
     const ended = ends.findIndex((end) => end >= input.through);
-    const asked = asking[place];
+    const asked = asking[index];
     if (asked !== undefined) tasks.set(firstStep + (ended === -1 ? ends.length : ended), asked);
   }
   return {

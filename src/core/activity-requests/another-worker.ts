@@ -5,7 +5,7 @@ import { missingIn } from '../domain/errors/missing-details.ts';
 import { DEFAULT_MISSING_TIMEOUT_MS, type Missing, type MissingKind } from '../domain/errors/missing.ts';
 import { type ErrorCode, isErrorCode } from '../domain/errors/error.ts';
 import { ACTIVITIES, type OfRun } from '../protocol.ts';
-import { type ActivityRequest, SCHEDULE_TO_CLOSE } from './activity-call.ts';
+import { type ActivityRequest, SCHEDULE_TO_CLOSE } from './activity-request.ts';
 
 /**
  * An activity whose worker lacks what it needs fails without having begun, and is scheduled again: as one activity that the

@@ -2,7 +2,7 @@ import type { AgentSnapshot, ToolSnapshot } from '../domain/agent/agent-snapshot
 import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import { isToolCall } from '../domain/content/content.ts';
 import type { ToolInvocation } from '../loop/ports.ts';
-import type { RequestingRun } from './activity-call.ts';
+import type { RequestingRun } from './activity-request.ts';
 
 /**
  * Bytes that the local calls of one response may leave. All that a task of the workflow leaves is one message of at most

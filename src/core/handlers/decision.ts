@@ -9,7 +9,15 @@ import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { LIMIT_CHANGES_SCHEMA } from '../wire-schemas/limits-schema.ts';
 import { decisionProblem } from '../wire-schemas/request-schema.ts';
 import { loweredLimit } from './raise.ts';
-import { type Arrival, misshapen, noRoomFor, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './receiver.ts';
+import {
+  type InboundMessage,
+  misshapen,
+  noRoomFor,
+  type MessageReceiver,
+  type Refusal,
+  type RequestKind,
+  unavailable,
+} from './message-receiver.ts';
 
 type AnyInput = ApproveInput & RejectInput & RespondInput;
 
@@ -46,7 +54,7 @@ function decisionKind<Input>(type: Decision['type'], description: string): Reque
   };
 }
 
-function toDecision({ state }: MessageReceiver, type: Decision['type'], asked: AnyInput, { source, now }: Arrival): Decision {
+function toDecision({ state }: MessageReceiver, type: Decision['type'], asked: AnyInput, { source, now }: InboundMessage): Decision {
   const waiting = pendingOf(state?.approvals ?? noApprovals(), asked.callId);
   return {
     ...proposed(waiting, type),

@@ -2,7 +2,7 @@ import type { LimitChanges, RunLimits } from '../domain/agent/limits.ts';
 import { raised } from '../loop/limits/limits.ts';
 import type { RaiseInput, RaiseReceipt } from '../protocol.ts';
 import { raiseProblem } from '../wire-schemas/request-schema.ts';
-import { misshapen, noRoomFor, type RequestKind, unavailable } from './receiver.ts';
+import { misshapen, noRoomFor, type RequestKind, unavailable } from './message-receiver.ts';
 
 /** Raises limits of the run, while it goes on or waits. */
 export const raise: RequestKind<RaiseInput, RaiseReceipt> = {

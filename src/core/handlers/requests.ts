@@ -7,7 +7,7 @@ import type { CancelInput, CancelReasonInput, PauseReceipt, RevokeInput, RevokeR
 import { cancelProblem, revokeProblem } from '../wire-schemas/request-schema.ts';
 import { approve, reject, respond } from './decision.ts';
 import { raise } from './raise.ts';
-import { type Arrival, misshapen, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './receiver.ts';
+import { type InboundMessage, misshapen, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
 import { send } from './send.ts';
 
 /** No call that has begun is touched: what the decision has let run, runs. */
@@ -83,7 +83,7 @@ export function takeUpdate(run: MessageReceiver, name: keyof typeof UPDATES, inp
 
 /** Takes a Signal. Its sender cannot be told of a refusal: that becomes an event of the run. */
 export function takeSignal(run: MessageReceiver, name: keyof typeof SIGNALS, input: unknown, now: number): Refusal | undefined {
-  run.inbox.arrivals += 1;
+  run.inbox.received += 1;
   const kind = SIGNAL_KINDS[name];
   const refused = refusal(kind, run, { name, input });
   if (refused === undefined) take(kind, run, input, { source: 'signal', now });
@@ -96,7 +96,7 @@ function refusal(kind: AnyKind, run: MessageReceiver, { name, input }: { name: s
   return problem === undefined ? kind.refusal(run, input) : misshapen(run, name, problem);
 }
 
-function take(kind: AnyKind, run: MessageReceiver, input: unknown, arrival: Arrival): unknown {
+function take(kind: AnyKind, run: MessageReceiver, input: unknown, arrival: InboundMessage): unknown {
   return kind.take(run, input as never, arrival);
 }
 

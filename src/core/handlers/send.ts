@@ -2,7 +2,7 @@ import type { QueuedMessage } from '../domain/record/queued-message.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import type { MessageReceipt, SendInput } from '../protocol.ts';
 import { messageProblem } from '../wire-schemas/message-schema.ts';
-import { type MessageReceiver, type Refusal, type RequestKind, unavailable } from './receiver.ts';
+import { type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
 
 /** A message to the run. */
 export const send: RequestKind<SendInput, MessageReceipt> = {
@@ -10,9 +10,9 @@ export const send: RequestKind<SendInput, MessageReceipt> = {
   refusal,
   take(run, { id, content, mode }, { now }) {
     const message: QueuedMessage = { id, content, ...(mode === undefined || mode === 'queue' ? {} : { mode }), timestamp: now / 1000 };
-    const place = placeOf(run.state, message);
+    const index = placeOf(run.state, message);
     const isNew = run.inbox.add(message);
-    return { version: 1, id, status: isNew ? 'queued' : 'duplicate', queued: run.inbox.queued, ...(isNew ? place : {}) };
+    return { version: 1, id, status: isNew ? 'queued' : 'duplicate', queued: run.inbox.queued, ...(isNew ? index : {}) };
   },
 };
 

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
-import { failed, reachedLimit } from './endings.ts';
+import { endFailed, endAtLimit } from './endings.ts';
 import { takeMessages } from './messages.ts';
 import type { NextStep } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
@@ -9,16 +9,16 @@ import { thoughtOf } from './state/thought.ts';
 
 /** A response without tool calls: the answer of the run, unless it was withheld or does not fit the output schema. */
 export function answer(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
-  if (response.refusal !== undefined) return failed(state, 'model_refusal', `The model refused to answer: ${response.refusal}`);
+  if (response.refusal !== undefined) return endFailed(state, 'model_refusal', `The model refused to answer: ${response.refusal}`);
   if (response.finishReason === 'content_filter') {
-    return failed(state, 'content_filter', `The provider of "${state.snapshot.model}" withheld the answer (content filter)`);
+    return endFailed(state, 'content_filter', `The provider of "${state.snapshot.model}" withheld the answer (content filter)`);
   }
   const text = thoughtOf(response.content) ?? '';
   const { output } = state.snapshot;
   if (output === undefined) return finish(state, ports, { output: textOutput(response, text), final });
 
   // A structured answer through `final_answer` ends the run only by that call: plain text does not (seed 000).
-  if (output.mode === 'final_answer') return final ? reachedLimit(state) : { type: 'call_model', final: false };
+  if (output.mode === 'final_answer') return final ? endAtLimit(state) : { type: 'call_model', final: false };
 
   const verdict = response.output ?? { type: 'problem', problem: 'the answer was not checked' };
   if (verdict.type !== 'problem')
@@ -28,9 +28,9 @@ export function answer(state: RunState, ports: RunPorts, response: RecordedRespo
 
 /** Sends an answer that does not fit back to the model, as often as the agent allows. */
 function retryOutput(state: RunState, ports: RunPorts, problem: string, final: boolean): NextStep {
-  if (final) return reachedLimit(state);
+  if (final) return endAtLimit(state);
   if (!mayRetryOutput(state)) {
-    return failed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
+    return endFailed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
   }
   const content = `Your previous answer did not fit the required JSON Schema: ${problem}\nAnswer again with JSON that fits.`;
   recordEvent(state, ports, { author: 'user', content: [{ type: 'message', role: 'user', content }] });

@@ -7,7 +7,7 @@ import type { RunState } from './state/run-state.ts';
 type Finish = Extract<NextStep, { type: 'finish' }>;
 
 /** The run ends because it was cancelled; the output is the best partial answer. */
-export function cancelled(state: RunState): Finish {
+export function endCancelled(state: RunState): Finish {
   return { type: 'finish', ending: { status: 'cancelled', stopReason: 'cancelled', output: partialAnswer(state) } };
 }
 
@@ -17,12 +17,12 @@ export function partialAnswer({ partial, thought }: Pick<RunState, 'partial' | '
 }
 
 /** The run ends with an error; every recorded step is kept. */
-export function failed(state: RunState, code: ErrorCode, message: string): Finish {
+export function endFailed(state: RunState, code: ErrorCode, message: string): Finish {
   return { type: 'finish', ending: { status: 'error', stopReason: 'error', output: state.thought, error: { code, message } } };
 }
 
 /** A limit ends the run; the output is the thought of the last step, if any (seed 001). A final attempt that fails leaves the best partial answer. */
-export function reachedLimit(state: RunState, stopReason: LimitReached['stopReason'] = 'step_limit'): Finish {
+export function endAtLimit(state: RunState, stopReason: LimitReached['stopReason'] = 'step_limit'): Finish {
   const { lastStep } = state;
   const output = lastStep?.final ? state.thought : (lastStep?.thought ?? '');
   return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason, output } };

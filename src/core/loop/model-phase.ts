@@ -3,7 +3,7 @@ import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { answer } from './answer.ts';
 import { compactWindow, isWindowFull, shortenConversation } from './compaction/compact.ts';
 import { askAtLimit } from './limits/ask-at-limit.ts';
-import { cancelled, failed, reachedLimit } from './endings.ts';
+import { endCancelled, endFailed, endAtLimit } from './endings.ts';
 import { limitReached } from './limits/limits.ts';
 import { takeMessages } from './messages.ts';
 import type { NextStep, Position } from './next-step.ts';
@@ -25,7 +25,7 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   const paused = ports.inbox.paused ? await waitWhilePaused(state, ports, position) : undefined;
   if (paused !== undefined) return paused;
   takeMessages(state, ports);
-  if (ports.cancelRequested()) return cancelled(state);
+  if (ports.cancelRequested()) return endCancelled(state);
   if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
   if (isWindowFull(state, ports)) {
     const ended = await compactWindow(state, ports);
@@ -44,7 +44,7 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   switch (outcome.type) {
     case 'cancelled':
       if (outcome.partial) recordPartial(state, ports, outcome.partial);
-      return cancelled(state);
+      return endCancelled(state);
     case 'interrupted':
       // Without a partial answer its request was never sent: it cost nothing.
       if (outcome.partial) recordPartial(state, ports, outcome.partial);
@@ -72,20 +72,20 @@ async function afterFailure(state: RunState, ports: RunPorts, position: CallPosi
     if (shortened === 'shortened') return { ...position, shortened: true };
     if (shortened !== undefined) return unlessFinal(state, position, shortened);
   }
-  return unlessFinal(state, position, failed(state, code, message));
+  return unlessFinal(state, position, endFailed(state, code, message));
 }
 
 /** The run ends at a limit, with one more answer where the agent allows it, or goes on once the limit is raised. */
 async function stopAtLimit(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
   const next = await askAtLimit(state, ports, position, () => limitReached(state, ports.now(), position));
-  if (next === undefined) return ports.cancelRequested() ? cancelled(state) : position;
+  if (next === undefined) return ports.cancelRequested() ? endCancelled(state) : position;
   const isStepLimit = next.type === 'finish' && next.ending.stopReason === 'step_limit';
   return isStepLimit && state.snapshot.limits.finalAttempt && !position.final ? { type: 'call_model', final: true } : next;
 }
 
 /** The limit has ended the run already: a final attempt that fails takes nothing away from what there is. */
 function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): NextStep {
-  return final && next.type === 'finish' && next.ending.status === 'error' ? reachedLimit(state) : next;
+  return final && next.type === 'finish' && next.ending.status === 'error' ? endAtLimit(state) : next;
 }
 
 function modelCall(state: RunState, final: boolean): ModelCall {

@@ -25,8 +25,8 @@ export async function waitWhilePaused(state: RunState, ports: RunPorts, position
       if (ended !== undefined) return ended;
       if (fitsContinueAsNew(state)) return { type: 'continue', position };
     }
-    const { arrivals } = inbox;
-    await ports.until(() => !inbox.paused || inbox.arrivals > arrivals, nearestDeadline(state, ports.now()));
+    const { received } = inbox;
+    await ports.until(() => !inbox.paused || inbox.received > received, nearestDeadline(state, ports.now()));
     takeRequests(state, ports);
   }
   state.status = 'running';

@@ -32,9 +32,9 @@ function eventsSince(state: RunState, known: Known): Folded[] | undefined {
 
 /** From the record of this execution, where the asker's last is in it or right before it. */
 function recordedSince({ context, firstOffset, carriedEventId }: RunState, { through, lastEventId }: Known): Folded[] | undefined {
-  const place = through - firstOffset;
-  const id = place === 0 ? carriedEventId : context.events[place - 1]?.id;
-  return id !== undefined && id === lastEventId ? context.events.slice(place).map(folded) : undefined;
+  const index = through - firstOffset;
+  const id = index === 0 ? carriedEventId : context.events[index - 1]?.id;
+  return id !== undefined && id === lastEventId ? context.events.slice(index).map(folded) : undefined;
 }
 
 /**

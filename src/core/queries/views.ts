@@ -1,7 +1,7 @@
 import { newExecutionContext } from '../domain/record/execution-context.ts';
 import type { Missing } from '../domain/errors/missing.ts';
 import { approvalViews } from '../loop/approvals/approval-view.ts';
-import { runProgress } from '../loop/state/run-progress.ts';
+import { progressOf } from '../loop/state/run-progress.ts';
 import type { ApprovalsPage, ContextPage, StatusView, StepsPage } from '../protocol.ts';
 import type { AskedRun } from './asked-run.ts';
 import { page } from './pages.ts';
@@ -14,7 +14,7 @@ export function statusView(run: AskedRun): StatusView {
     runId,
     agentName,
     status: state?.status ?? 'running',
-    ...runProgress(state),
+    ...progressOf(state),
     ...(missing.length === 0 ? {} : { missing: missing.map(shownMissing) }),
     executions,
     queued: inbox.queued,
@@ -48,9 +48,9 @@ export function contextPage(run: AskedRun, from: number): ContextPage {
   const context = run.state?.context ?? newExecutionContext(run.runId);
   const { executionId, currentStep, state, finalResult, events } = context;
   const firstOffset = run.state?.firstOffset ?? 0;
-  const place = Math.max(0, from - firstOffset);
-  const paged = page(events, place);
-  const next = paged.length === 0 ? events[place] : undefined;
+  const index = Math.max(0, from - firstOffset);
+  const paged = page(events, index);
+  const next = paged.length === 0 ? events[index] : undefined;
   return {
     version: 1,
     executionId,

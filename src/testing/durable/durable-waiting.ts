@@ -3,7 +3,7 @@ import type { RunHandle } from '../../client/run-handle.ts';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import { isToolCall } from '../../core/domain/content/content.ts';
 import type { Event } from '../../core/domain/record/event.ts';
-import { type ApprovalDriver, waitsForNobody } from '../harness/approval-driver.ts';
+import { type ApprovalDriver, waitsForNoDecision } from '../harness/approval-driver.ts';
 
 /** How often a run is looked at, in milliseconds: at once where something happens, seldom where nothing does. */
 const SHORTEST_PAUSE_MS = 15;
@@ -41,5 +41,6 @@ function isIdle(events: readonly Event[], pending: readonly ApprovalView[]): boo
 /** The deadline of the run ends the wait as well. */
 async function requireDeadline(run: RunHandle<unknown>, pending: readonly ApprovalView[]): Promise<void> {
   const { limits, status } = await run.status();
-  if (status === 'pending_confirmation' && (limits?.deadlineMs === undefined || limits.onLimit === 'ask')) throw waitsForNobody(pending);
+  if (status === 'pending_confirmation' && (limits?.deadlineMs === undefined || limits.onLimit === 'ask'))
+    throw waitsForNoDecision(pending);
 }

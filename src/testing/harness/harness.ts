@@ -49,8 +49,8 @@ export class Harness {
 
   /** The step of the model call after so many events: an attempt that is made again is for the same. */
   stepOf(through: number): number {
-    const place = this.#answered.indexOf(through);
-    return (place < 0 ? this.#answered.length : place) + 1;
+    const index = this.#answered.indexOf(through);
+    return (index < 0 ? this.#answered.length : index) + 1;
   }
 
   /** The model call after so many events has its answer. */

@@ -1,5 +1,5 @@
-import type { ActivityRequest } from '../../core/activity-requests/activity-call.ts';
-import type { ScheduleActivity } from '../../core/activity-requests/calling-ports.ts';
+import type { ActivityRequest } from '../../core/activity-requests/activity-request.ts';
+import type { ScheduleActivity } from '../../core/activity-requests/activity-ports.ts';
 import { type ActivitySurroundings, ScheduledActivity } from './scheduled-activity.ts';
 
 /** How long calls that nobody waits for any more may take to end, in real milliseconds. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { activityPorts } from '../../core/activity-requests/calling-ports.ts';
-import { endedRequest } from '../../core/activity-requests/ended-call.ts';
-import { modelRequest } from '../../core/activity-requests/model-call.ts';
-import { resolveRequest } from '../../core/activity-requests/resolve-call.ts';
+import { activityPorts } from '../../core/activity-requests/activity-ports.ts';
+import { endedRequest } from '../../core/activity-requests/ended-request.ts';
+import { modelRequest } from '../../core/activity-requests/model-request.ts';
+import { resolveRequest } from '../../core/activity-requests/resolve-request.ts';
 import type { AgentSnapshot } from '../../core/domain/agent/agent-snapshot.ts';
 import type { Decision } from '../../core/domain/approvals/approval.ts';
 import { errorMessage } from '../../core/domain/errors/error.ts';

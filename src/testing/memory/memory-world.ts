@@ -4,7 +4,7 @@ import type { RunResultFields } from '../../core/domain/run/run-result.ts';
 import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
 import type { RunInput } from '../../core/protocol.ts';
 import type { Decide } from '../decisions.ts';
-import { ApprovalDriver, waitsForNobody } from '../harness/approval-driver.ts';
+import { ApprovalDriver, waitsForNoDecision } from '../harness/approval-driver.ts';
 import type { Harness } from '../harness/harness.ts';
 import { harnessActivities } from '../harness/harness-activity.ts';
 import { memoryAccess } from './memory-access.ts';
@@ -41,7 +41,7 @@ export class MemoryWorld {
     this.#stage = stage;
     this.#parts = parts;
     this.#worker = worker;
-    this.#time = new VirtualTime({ act: () => this.#attend(), stuck: () => stage.fail(waitsForNobody(this.#pending())) });
+    this.#time = new VirtualTime({ act: () => this.#attend(), stuck: () => stage.fail(waitsForNoDecision(this.#pending())) });
     this.#activities = new MemoryActivities(this.#surroundings());
     this.run = new MemoryRun(stage.runId, parts.input, { time: this.#time, activities: this.#activities });
     const access = memoryAccess(this.run, this.#time);

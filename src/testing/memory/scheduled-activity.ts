@@ -11,7 +11,7 @@ import {
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { setTimeout as realDelay } from 'node:timers/promises';
-import type { ActivityRequest } from '../../core/activity-requests/activity-call.ts';
+import type { ActivityRequest } from '../../core/activity-requests/activity-request.ts';
 import { roundTrip, failureAsSent, type SentFailure } from './payload-round-trip.ts';
 import type { MemoryWorker } from './memory-worker.ts';
 import { retryAfter } from './retry-policy.ts';

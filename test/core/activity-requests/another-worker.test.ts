@@ -1,6 +1,6 @@
 import { ActivityFailure, ApplicationFailure, RetryState } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import type { ActivityRequest } from '../../../src/core/activity-requests/activity-call.ts';
+import type { ActivityRequest } from '../../../src/core/activity-requests/activity-request.ts';
 import { lackIn, onAnotherWorker } from '../../../src/core/activity-requests/another-worker.ts';
 import { type MissingDetails, missingDetails } from '../../../src/core/domain/errors/missing-details.ts';
 

@@ -24,8 +24,8 @@ const limitedRun: fc.Arbitrary<[PlannedRun, boolean[]]> = fc
 async function holds(property: (run: ChainedRun) => void): Promise<void> {
   await fc.assert(
     fc.asyncProperty(limitedRun, async ([plan, points]) => {
-      let place = 0;
-      property(await chainedRun(plan, () => points[place++ % points.length] ?? false));
+      let index = 0;
+      property(await chainedRun(plan, () => points[index++ % points.length] ?? false));
     }),
     { numRuns: 200 },
   );
@@ -139,8 +139,8 @@ it('runs are generated that come to every limit, and get past them', { timeout: 
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(limitedRun, async ([plan, points]) => {
-      let place = 0;
-      const { result, events, states } = await chainedRun(plan, () => points[place++ % points.length] ?? false);
+      let index = 0;
+      const { result, events, states } = await chainedRun(plan, () => points[index++ % points.length] ?? false);
       if (result.status === 'max_iterations_reached') seen.add(result.stopReason);
       const { limits, snapshot } = states.at(-1) ?? {};
       // That somebody raises the deadline is too rare to wait for.

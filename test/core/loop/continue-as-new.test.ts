@@ -11,8 +11,8 @@ const NEVER: Switches = () => false;
 const somewhere = fc.array(fc.boolean(), { minLength: 1, maxLength: 40 });
 
 function switching(points: boolean[]): Switches {
-  let place = 0;
-  return () => points[place++ % points.length] ?? false;
+  let index = 0;
+  return () => points[index++ % points.length] ?? false;
 }
 
 /** Many runs of many steps, on a machine that may have other things to do. */
@@ -77,7 +77,7 @@ describe('a run that continues as new at any point', { timeout: MANY_RUNS_MS }, 
       const reported = events.flatMap(({ usage, failedAttempts }) => [usage, failedAttempts?.reported]);
       expect(result.usage.totalTokens).toBe(reported.reduce((sum, usage) => sum + (usage?.totalTokens ?? 0), 0));
       const answers = events.filter(({ usage, compaction, interrupted }) => usage !== undefined && !compaction && !interrupted);
-      expect(steps.map(({ step }) => step)).toEqual(answers.map((_, place) => place + 1));
+      expect(steps.map(({ step }) => step)).toEqual(answers.map((_, index) => index + 1));
     }));
 });
 
@@ -89,8 +89,8 @@ it(
     await fc.assert(
       fc.asyncProperty(plannedRun, somewhere, async (plan, points) => {
         const { positions, states, events, world, result } = await chainedRun(plan, switching(points));
-        for (const [place, position] of positions.entries()) {
-          const waiting = states[place]?.approvals.pending[0];
+        for (const [index, position] of positions.entries()) {
+          const waiting = states[index]?.approvals.pending[0];
           if (waiting !== undefined) seen.add(`continued while a ${waiting.kind} waits`);
           else if (position.type === 'call_model') seen.add(position.shortened ? 'continued after shortening' : 'continued before a step');
           else seen.add(position.outcomes.some((outcome) => outcome !== null) ? 'continued among calls' : 'continued before calls');

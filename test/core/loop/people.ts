@@ -2,7 +2,7 @@ import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { LimitChanges } from '../../../src/core/domain/agent/limits.ts';
 import type { MessageMode } from '../../../src/core/domain/record/queued-message.ts';
 import type { ApproveInput, RejectInput, RespondInput, SIGNALS, UPDATES } from '../../../src/core/protocol.ts';
-import type { MessageReceiver, Refusal } from '../../../src/core/handlers/receiver.ts';
+import type { MessageReceiver, Refusal } from '../../../src/core/handlers/message-receiver.ts';
 import { refuseUpdate, takeSignal, takeUpdate } from '../../../src/core/handlers/requests.ts';
 import type { FakeRun, Person } from './fake-ports.ts';
 

@@ -8,7 +8,7 @@ import type { RecordedResponse } from '../../../src/core/domain/model/recorded-r
 import type { Spent } from '../../../src/core/domain/model/usage.ts';
 import type { Window } from '../../../src/core/domain/record/window.ts';
 import type { ModelCallOutcome, SummaryOutcome, SummaryRequest, ToolInvocation, ToolOutcome } from '../../../src/core/loop/ports.ts';
-import type { MessageReceiver } from '../../../src/core/handlers/receiver.ts';
+import type { MessageReceiver } from '../../../src/core/handlers/message-receiver.ts';
 import { call, message, tokens } from './fake-ports.ts';
 import { FakeWorld } from './fake-world.ts';
 import { update } from './people.ts';
@@ -55,17 +55,17 @@ export class World extends FakeWorld {
   async model(request: { window: Window; final: boolean }, run: Playing): Promise<ModelCallOutcome> {
     this.#begin(run, 'model', request.final);
     this.requests.push(request);
-    const place = this.#modelCalls++;
-    if (this.#plan.cancelAt === place) this.cancel();
-    const turn = this.#plan.turns[place % this.#plan.turns.length];
+    const index = this.#modelCalls++;
+    if (this.#plan.cancelAt === index) this.cancel();
+    const turn = this.#plan.turns[index % this.#plan.turns.length];
     if (turn === undefined || turn.type === 'cancelled') return { type: 'cancelled' };
     this.#happen(turn, run);
     const failed = spent(turn);
     if (turn.type === 'too_long') return { type: 'failed', code: 'context_length_exceeded', message: 'too long', ...failed };
     if (turn.type === 'failed') return { type: 'failed', code: 'model_error', message: 'down', ...failed };
     // No step is used by it: every time would be for ever.
-    if (turn.type === 'interrupted' && place < this.#plan.turns.length) return this.#interrupted(turn, place, run);
-    return { type: 'response', response: this.#response(turn, place) };
+    if (turn.type === 'interrupted' && index < this.#plan.turns.length) return this.#interrupted(turn, index, run);
+    return { type: 'response', response: this.#response(turn, index) };
   }
 
   async tool({ call: { toolCallId, name, arguments: args } }: ToolInvocation, run: Playing): Promise<ToolOutcome> {
@@ -88,11 +88,11 @@ export class World extends FakeWorld {
 
   summary(request: SummaryRequest, run: Playing): SummaryOutcome {
     this.#begin(run, 'summary');
-    const place = this.summaries.push(request) - 1;
-    const kind = this.#plan.summaries[place % this.#plan.summaries.length];
+    const index = this.summaries.push(request) - 1;
+    const kind = this.#plan.summaries[index % this.#plan.summaries.length];
     if (kind === 'failed') return { type: 'failed', code: 'model_error', message: 'no summary' };
-    const text = kind === 'long' ? 's'.repeat(request.maxBytes - 2) : `summary ${place}`;
-    return { type: 'summary', id: `summary-${place}`, text, usage: tokens(300, 30) };
+    const text = kind === 'long' ? 's'.repeat(request.maxBytes - 2) : `summary ${index}`;
+    return { type: 'summary', id: `summary-${index}`, text, usage: tokens(300, 30) };
   }
 
   #begin(run: Playing, what: Begun['what'], final = false): void {
@@ -164,11 +164,11 @@ export class World extends FakeWorld {
     update(run, 'send', { id, content: id, mode });
   }
 
-  #interrupted(turn: PlannedTurn, place: number, run: Playing): ModelCallOutcome {
+  #interrupted(turn: PlannedTurn, index: number, run: Playing): ModelCallOutcome {
     this.#send(run, 'interrupt');
     if (turn.text === null) return { type: 'interrupted' };
     const content = [message(turn.text)];
-    return { type: 'interrupted', partial: { id: `response-${place}`, content, usage: null, finishReason: 'interrupted' } };
+    return { type: 'interrupted', partial: { id: `response-${index}`, content, usage: null, finishReason: 'interrupted' } };
   }
 
   #response(turn: PlannedTurn, place: number): RecordedResponse {

@@ -1,7 +1,7 @@
 import type { PendingApproval } from '../../../src/core/domain/approvals/approval.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import { approve, reject } from '../../../src/core/handlers/decision.ts';
-import type { MessageReceiver } from '../../../src/core/handlers/receiver.ts';
+import type { MessageReceiver } from '../../../src/core/handlers/message-receiver.ts';
 import { list, object, text } from './fields.ts';
 
 /** Gives a run the `confirmations` of a case, as decisions that come to it from outside. */
@@ -41,6 +41,6 @@ function decide(run: MessageReceiver, { callId, digest }: PendingApproval, confi
     if (reject.refusal(run, input) !== undefined) return false;
     reject.take(run, input, arrival);
   }
-  run.inbox.arrivals += 1;
+  run.inbox.received += 1;
   return true;
 }

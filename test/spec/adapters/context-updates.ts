@@ -81,7 +81,9 @@ async function depsAfterTurns({ deps, turns }: JsonObject): Promise<JsonObject> 
       return withUpdate('ok', toUpdate(updates[turn]?.[place] ?? []));
     },
   });
-  const script: ScriptEntry[] = updates.map((calls, turn) => inOneResponse(calls.map((_, place) => callTool('note', { turn, place }))));
+  const script: ScriptEntry[] = updates.map((calls, turn) =>
+    inOneResponse(calls.map((_, index) => callTool('note', { turn, place: index }))),
+  );
   return { deps: await depsAfter(object(deps ?? {}), note, [...script, say('done')]), seen };
 }
 

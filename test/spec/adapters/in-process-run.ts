@@ -17,7 +17,7 @@ import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome
 import { quietPorts } from '../../../src/core/loop/quiet-ports.ts';
 import { type LoopEnd, runLoop } from '../../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../../src/core/loop/state/run-state.ts';
-import type { MessageReceiver } from '../../../src/core/handlers/receiver.ts';
+import type { MessageReceiver } from '../../../src/core/handlers/message-receiver.ts';
 import { noWorkerHas } from '../../../src/core/domain/content/tool-text.ts';
 import { interpretResponse } from '../../../src/model/interpret-response.ts';
 import { scriptedModel, type ScriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';

@@ -11,11 +11,11 @@ interface Calls {
  * A predicate said what it thought of a call before the calls ahead of it had changed the deps: it is asked again, and
  * the call gets the terms that it says now. True where the call has to wait for a decision after all.
  */
-export async function reevaluatePredicate(ports: RunPorts, { prepared, outcomes }: Calls, place: number | undefined): Promise<boolean> {
-  const one = place === undefined ? undefined : prepared[place];
-  if (place === undefined || one === undefined || !isToAskAgain(one, outcomes)) return false;
+export async function reevaluatePredicate(ports: RunPorts, { prepared, outcomes }: Calls, index: number | undefined): Promise<boolean> {
+  const one = index === undefined ? undefined : prepared[index];
+  if (index === undefined || one === undefined || !isToAskAgain(one, outcomes)) return false;
   const terms = await ports.askTerms(one.invocation);
-  prepared[place] = { ...one, askedAgain: true, ...(terms === undefined ? {} : { terms }) };
+  prepared[index] = { ...one, askedAgain: true, ...(terms === undefined ? {} : { terms }) };
   return terms !== undefined;
 }
 

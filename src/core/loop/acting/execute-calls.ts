@@ -28,7 +28,7 @@ interface Batch {
  */
 export async function executeCalls(acting: Acting, ports: RunPorts, prepared: PreparedCall[], position: ToolsPosition): Promise<Outcomes> {
   const { state } = acting;
-  const outcomes = prepared.map((_, place) => position.outcomes[place] ?? null);
+  const outcomes = prepared.map((_, index) => position.outcomes[index] ?? null);
   if (ports.cancelRequested()) return prepared.map((one, place) => ofCancelledRun(acting, one, { place, outcome: outcomes[place] }));
   const batch = { prepared, outcomes, response: position.response };
   const inSequence = runsInSequence(state, prepared);
@@ -46,8 +46,8 @@ function ofCancelledRun(
 }
 
 /** A call that has no outcome when the run ends. One about which somebody is asked was started in an execution before. */
-function cancelledCall({ state, calls }: Acting, place: number): ToolOutcome {
-  const isStarted = isAskedAbout(state.approvals.pending, calls[place]?.toolCallId ?? '');
+function cancelledCall({ state, calls }: Acting, index: number): ToolOutcome {
+  const isStarted = isAskedAbout(state.approvals.pending, calls[index]?.toolCallId ?? '');
   return isStarted ? { type: 'cancelled', isUnknown: true } : interrupted();
 }
 
@@ -68,16 +68,16 @@ function runsInSequence(state: RunState, prepared: PreparedCall[]): boolean {
 async function executeInSequence(acting: Acting, ports: RunPorts, batch: Batch): Promise<Outcomes> {
   const { state } = acting;
   const { prepared, outcomes } = batch;
-  for (const [place, one] of prepared.entries()) {
-    if (outcomes[place] !== null) continue;
+  for (const [index, one] of prepared.entries()) {
+    if (outcomes[index] !== null) continue;
     if (noWorker(ports, outcomes) !== undefined) {
-      outcomes[place] = interrupted();
+      outcomes[index] = interrupted();
       continue;
     }
     if (continueBeforeTool(state, ports, batch)) return outcomes;
-    if (mayAskAgain(one) && (await reevaluatePredicate(ports, batch, place)))
+    if (mayAskAgain(one) && (await reevaluatePredicate(ports, batch, index)))
       return executeWithDecisions(acting, ports, { ...batch, inSequence: true });
-    outcomes[place] = applyChanges(state, one, await execute(state, ports, one));
+    outcomes[index] = applyChanges(state, one, await execute(state, ports, one));
   }
   return outcomes;
 }
@@ -92,7 +92,7 @@ async function executeTogether(state: RunState, ports: RunPorts, batch: Batch): 
   const { prepared } = batch;
   const outcomes = startsAtOnce(state, ports, batch)
     ? // oxlint-disable-next-line typescript/await-thenable -- What needs no execution is there already, without a promise.
-      await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(state, ports, one)))
+      await Promise.all(prepared.map((one, index) => batch.outcomes[index] ?? execute(state, ports, one)))
     : await executeInTurn(state, ports, batch);
   if (outcomes.includes(null)) return outcomes;
   return prepared.map((one, place) => applyChanges(state, one, outcomes[place] ?? interrupted()));
@@ -117,21 +117,21 @@ async function executeInTurn(state: RunState, ports: RunPorts, batch: Batch): Pr
 async function startInTurn(state: RunState, ports: RunPorts, batch: Batch): Promise<void> {
   const { prepared, outcomes } = batch;
   const calls = new InFlight();
-  for (const [place, one] of prepared.entries()) {
-    if (outcomes[place] !== null) continue;
+  for (const [index, one] of prepared.entries()) {
+    if (outcomes[index] !== null) continue;
     if (one.type === 'immediate') {
-      outcomes[place] = one.outcome;
+      outcomes[index] = one.outcome;
       continue;
     }
     const bytes = bytesInFlight(one.invocation);
     while (!calls.hasRoomFor(bytes) && ports.allows('bounded-fan-out')) await calls.one();
     const instead = resultIfStopped(state, ports, one) ?? (noWorker(ports, outcomes) === undefined ? undefined : interrupted());
     if (instead !== undefined) {
-      outcomes[place] = instead;
+      outcomes[index] = instead;
       continue;
     }
     if (continueBeforeTool(state, ports, batch)) break;
-    calls.add(bytes, startTool(state, ports, one.invocation), (outcome) => (outcomes[place] = outcome));
+    calls.add(bytes, startTool(state, ports, one.invocation), (outcome) => (outcomes[index] = outcome));
   }
   await calls.all();
 }

@@ -26,7 +26,7 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
   notifyAgain(state, ports);
   askForDecisions(acting, ports, batch);
   for (;;) {
-    const { arrivals } = ports.inbox;
+    const { received } = ports.inbox;
     takeRequests(state, ports);
     // First of all: whoever was told that a decision is taken must see it carried out.
     const asked = state.approvals.pending.filter(({ kind }) => kind === 'outcome').map(({ callId }) => callId);
@@ -51,7 +51,7 @@ export async function executeWithDecisions(acting: Acting, ports: RunPorts, batc
     }
     // A cancellation ends every wait at once: what still runs is told of it, and that alone is waited for.
     if (ports.cancelRequested()) await calls.one();
-    else await waitForChange(state, ports, { arrivals, ended: () => calls.ended });
+    else await waitForChange(state, ports, { received, ended: () => calls.ended });
   }
 }
 
@@ -102,11 +102,11 @@ function applyDecision(
   { type, callId, toolName, arguments: edited, reason, content }: Decision,
   isAboutOutcome: boolean,
 ): void {
-  const place = calls.findIndex(({ toolCallId }) => toolCallId === callId);
+  const index = calls.findIndex(({ toolCallId }) => toolCallId === callId);
   if (type === 'approve') state.approvals.approved.push({ callId, ...(edited === undefined ? {} : { arguments: edited }) });
   if (type === 'reject')
-    outcomes[place] = isAboutOutcome ? unknown(toolName, reason) : { ...result('error', denial(reason)), durationMs: null };
-  if (type === 'respond') outcomes[place] = { ...result('success', ...(content === undefined ? [] : [content])), durationMs: null };
+    outcomes[index] = isAboutOutcome ? unknown(toolName, reason) : { ...result('error', denial(reason)), durationMs: null };
+  if (type === 'respond') outcomes[index] = { ...result('success', ...(content === undefined ? [] : [content])), durationMs: null };
 }
 
 /** What the model reads of a call that was rejected. */
@@ -125,13 +125,13 @@ function isToStop({ state }: Acting, ports: RunPorts, { outcomes }: DecidedBatch
 function giveUp({ state }: Acting, ports: RunPorts, { prepared, outcomes }: DecidedBatch, calls: StartedCalls): void {
   const { pending } = state.approvals;
   state.approvals.pending = [];
-  for (const [place, one] of prepared.entries()) {
-    if (outcomes[place] !== null) continue;
+  for (const [index, one] of prepared.entries()) {
+    if (outcomes[index] !== null) continue;
     if (one.type === 'execute' && isAskedAbout(pending, one.invocation.call.toolCallId)) {
-      outcomes[place] = unknown(one.invocation.tool.name);
+      outcomes[index] = unknown(one.invocation.tool.name);
       continue;
     }
-    if (calls.has(place)) continue;
-    outcomes[place] = one.type === 'immediate' && !ports.cancelRequested() ? one.outcome : interrupted();
+    if (calls.has(index)) continue;
+    outcomes[index] = one.type === 'immediate' && !ports.cancelRequested() ? one.outcome : interrupted();
   }
 }

@@ -1,5 +1,5 @@
 import type { NextStep } from '../next-step.ts';
-import { failed } from '../endings.ts';
+import { endFailed } from '../endings.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 
@@ -12,5 +12,5 @@ export function noWorker(ports: RunPorts, outcomes: readonly (ToolOutcome | null
 /** The end of a run of which a call could not be made; undefined where all could. */
 export function endedByNoWorker(state: RunState, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): NextStep | undefined {
   const why = noWorker(ports, outcomes);
-  return why === undefined ? undefined : failed(state, why.code, why.message);
+  return why === undefined ? undefined : endFailed(state, why.code, why.message);
 }

@@ -19,14 +19,14 @@ export function recordResults({ state, calls }: Acting, ports: RunPorts, outcome
   const results: ToolResult[] = [];
   const resultIds: string[] = [];
   const contextUpdates: RecordedUpdate[] = [];
-  calls.forEach((call, place) => {
-    const outcome = outcomes[place];
+  calls.forEach((call, index) => {
+    const outcome = outcomes[index];
     if (outcome === null || outcome === undefined || isRecorded(outcome)) return;
     const result = resultOf(call, outcome);
     results.push(toolResult(call, result));
     if (result.resultId !== undefined) resultIds.push(result.resultId);
     if (result.contextUpdate !== undefined) contextUpdates.push({ callId: call.toolCallId, operations: result.contextUpdate });
-    outcomes[place] = { ...(outcome.type === 'lost' ? result : outcome), recordedAt };
+    outcomes[index] = { ...(outcome.type === 'lost' ? result : outcome), recordedAt };
   });
   const isPartial = outcomes.includes(null);
   if (results.length === 0 && (isPartial || calls.length > 0)) return;
@@ -41,7 +41,7 @@ export function recordResults({ state, calls }: Acting, ports: RunPorts, outcome
 
 /** One record per call, one step. All results are in the record. */
 export function recordToolStep({ state, response, calls, final }: Acting, outcomes: Outcomes): void {
-  const records = calls.map((call, place) => toRecord(state, call, resultOf(call, outcomes[place] ?? interrupted())));
+  const records = calls.map((call, index) => toRecord(state, call, resultOf(call, outcomes[index] ?? interrupted())));
   for (const record of records) countToolCall(state, record);
   recordStep(state, {
     thought: thoughtOf(response.content),

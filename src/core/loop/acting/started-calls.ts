@@ -37,8 +37,8 @@ export class StartedCalls {
     return this.#running.count;
   }
 
-  has(place: number): boolean {
-    return this.#started.has(place);
+  has(index: number): boolean {
+    return this.#started.has(index);
   }
 
   /** Until one of them has ended. */
@@ -49,20 +49,20 @@ export class StartedCalls {
   /** The place of the first call that may start; undefined where none may. */
   next(): number | undefined {
     const { prepared, outcomes } = this.#batch;
-    const place = prepared.findIndex(
+    const index = prepared.findIndex(
       (one, at) => outcomes[at] === null && !this.#started.has(at) && one.type === 'execute' && this.#startable(one) !== undefined,
     );
-    return place < 0 ? undefined : place;
+    return index < 0 ? undefined : index;
   }
 
   /** Starts what may start, in the model's order. True where a full history keeps a call from it. */
   start(): boolean {
     const { prepared, outcomes, inSequence } = this.#batch;
     let isHeldBack = false;
-    for (const [place, one] of prepared.entries()) {
-      if (outcomes[place] !== null || this.#started.has(place) || (inSequence && this.running > 0)) continue;
+    for (const [index, one] of prepared.entries()) {
+      if (outcomes[index] !== null || this.#started.has(index) || (inSequence && this.running > 0)) continue;
       if (one.type === 'immediate') {
-        outcomes[place] = one.outcome;
+        outcomes[index] = one.outcome;
         continue;
       }
       const invocation = this.#startable(one);
@@ -72,7 +72,7 @@ export class StartedCalls {
         continue;
       }
       if (!this.#running.hasRoomFor(bytesInFlight(invocation))) break;
-      this.#begin(place, invocation);
+      this.#begin(index, invocation);
     }
     return isHeldBack;
   }
@@ -80,17 +80,17 @@ export class StartedCalls {
   /** What calls that overlapped have changed is applied in call order, never in completion order. */
   applyChanges(): void {
     const { prepared, outcomes } = this.#batch;
-    for (const [place, one] of prepared.entries()) {
-      const outcome = outcomes[place];
-      if (outcome) outcomes[place] = applyChanges(this.#acting.state, one, outcome);
+    for (const [index, one] of prepared.entries()) {
+      const outcome = outcomes[index];
+      if (outcome) outcomes[index] = applyChanges(this.#acting.state, one, outcome);
     }
   }
 
-  #begin(place: number, invocation: ToolInvocation): void {
-    this.#started.add(place);
+  #begin(index: number, invocation: ToolInvocation): void {
+    this.#started.add(index);
     this.#running.add(bytesInFlight(invocation), startTool(this.#acting.state, this.#ports, invocation), (outcome) => {
       this.ended += 1;
-      this.#batch.outcomes[place] = outcome;
+      this.#batch.outcomes[index] = outcome;
     });
   }
 

@@ -2,7 +2,7 @@ import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
 import { finish, mayRetryOutput } from '../answer.ts';
 import { isAskedAbout } from '../approvals/approvals.ts';
 import { askAtLimit } from '../limits/ask-at-limit.ts';
-import { cancelled, failed, reachedLimit } from '../endings.ts';
+import { endCancelled, endFailed, endAtLimit } from '../endings.ts';
 import { executeCalls } from './execute-calls.ts';
 import { reserveCalls } from '../limits/limits.ts';
 import type { NextStep, ToolsPosition } from '../next-step.ts';
@@ -37,7 +37,7 @@ export async function runToolPhase(state: RunState, ports: RunPorts, position: T
   recordToolStep(acting, outcomes);
   state.approvals.approved = [];
 
-  if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return cancelled(state);
+  if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return endCancelled(state);
   const ended = endedByNoWorker(state, ports, outcomes);
   if (ended !== undefined) return ended;
   return afterTools(acting, ports, isOverLimit);
@@ -64,7 +64,7 @@ function prepare(acting: Acting, position: ToolsPosition): { prepared: PreparedC
   const { state, response, calls, final } = acting;
   const prepared = calls.map((call) => prepareCall(acting, call));
   const { refused } = final ? { refused: new Set<number>() } : reserveCalls(state, namesToStart(state, response, calls, position));
-  for (const place of refused) prepared[place] = { type: 'immediate', outcome: { ...result('error', OVER_LIMIT), durationMs: null } };
+  for (const index of refused) prepared[index] = { type: 'immediate', outcome: { ...result('error', OVER_LIMIT), durationMs: null } };
   return { prepared, isOverLimit: refused.size > 0 || position.overLimit === true };
 }
 
@@ -77,9 +77,9 @@ function namesToStart(
 ): (string | undefined)[] {
   const { tools } = state.snapshot;
   const { pending } = state.approvals;
-  return calls.map((call, place) => {
+  return calls.map((call, index) => {
     const starts =
-      (outcomes[place] ?? null) === null &&
+      (outcomes[index] ?? null) === null &&
       !isAskedAbout(pending, call.toolCallId) &&
       problemOf(response, call) === undefined &&
       !isFinalAnswer(state, call) &&
@@ -89,12 +89,12 @@ function namesToStart(
 }
 
 function afterTools({ state, response, calls, final }: Acting, ports: RunPorts, isOverLimit: boolean): NextStep {
-  if (final) return reachedLimit(state);
+  if (final) return endAtLimit(state);
   const answers = calls.filter((call) => isFinalAnswer(state, call));
   const valid = answers.find((call) => problemOf(response, call) === undefined);
   if (valid !== undefined) return finish(state, ports, { output: finalOutput(response, valid), final: false });
-  if (isOverLimit) return reachedLimit(state, 'tool_call_limit');
+  if (isOverLimit) return endAtLimit(state, 'tool_call_limit');
   if (answers.length === 0 || mayRetryOutput(state)) return { type: 'call_model', final: false };
   const problem = answers.map((call) => problemOf(response, call)).join('; ');
-  return failed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
+  return endFailed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
 }

@@ -16,8 +16,8 @@ export async function settleDecisions(state: RunState, ports: RunPorts): Promise
   const count = decisions.length;
   // Not waited for without need: in the sandbox every promise costs a stack trace.
   const verdicts = state.snapshot.authorize && count > 0 ? await authorize(state, ports, decisions) : [];
-  for (const [place, decision] of ports.inbox.takeDecisions(count).entries()) {
-    const applied = apply(state, ports, decision, verdicts[place]);
+  for (const [index, decision] of ports.inbox.takeDecisions(count).entries()) {
+    const applied = apply(state, ports, decision, verdicts[index]);
     if (applied !== undefined) settled.push(applied, ...settleAlike(state, ports, applied));
   }
   for (const waiting of state.approvals.pending.filter(({ deadlineAt = Infinity }) => deadlineAt <= ports.now())) {

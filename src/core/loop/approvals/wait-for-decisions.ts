@@ -41,7 +41,7 @@ export function showWaiting(state: RunState, ports: RunPorts): void {
 /** What has happened so far, as far as whoever waits has seen it. */
 export interface Seen {
   /** Of the inbox, before anything was taken from it. */
-  arrivals: number;
+  received: number;
   /** Calls that have ended. */
   ended: () => number;
 }
@@ -52,11 +52,11 @@ export interface Seen {
  * decides may have been checked meanwhile, or a predicate been asked.
  */
 export async function waitForChange(state: RunState, ports: RunPorts, seen: Seen): Promise<void> {
-  const { arrivals } = ports.inbox;
-  if (arrivals > seen.arrivals && ports.allows('late-arrivals')) return;
+  const { received } = ports.inbox;
+  if (received > seen.received && ports.allows('late-arrivals')) return;
   const { ended } = seen;
   const before = ended();
-  await ports.until(() => ports.inbox.arrivals > arrivals || ended() > before, nearestDeadline(state, ports.now()));
+  await ports.until(() => ports.inbox.received > received || ended() > before, nearestDeadline(state, ports.now()));
 }
 
 /** The next deadline to come. That of the run ends a wait, unless a person is asked at limits anyway. */

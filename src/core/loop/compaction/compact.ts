@@ -1,7 +1,7 @@
 import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
 import type { ContentItem } from '../../domain/content/content.ts';
 import { extendWindow, type Window, windowEventBytes } from '../../domain/record/window.ts';
-import { cancelled, failed } from '../endings.ts';
+import { endCancelled, endFailed } from '../endings.ts';
 import type { NextStep } from '../next-step.ts';
 import { planEviction, planSummary, planUnseenEviction } from './plan-compaction.ts';
 import type { RunPorts } from '../ports.ts';
@@ -42,7 +42,7 @@ export async function compactWindow(state: RunState, ports: RunPorts): Promise<N
   const ended = await compact(state, ports, limit);
   if (ended !== undefined) return ended;
   const left = windowLimit(state) ?? limit;
-  return state.window.bytes <= left ? undefined : failed(state, 'context_length_exceeded', doesNotFit(state, left));
+  return state.window.bytes <= left ? undefined : endFailed(state, 'context_length_exceeded', doesNotFit(state, left));
 }
 
 function doesNotFit({ runId, snapshot, window }: RunState, limit: number): string {
@@ -123,11 +123,11 @@ async function summarise(state: RunState, ports: RunPorts, limit: number): Promi
   const model = state.snapshot.window?.summaryModel ?? state.snapshot.model;
   if (outcome.type === 'cancelled') {
     if (outcome.partial) recordInterrupted(state, ports, model, outcome.partial);
-    return cancelled(state);
+    return endCancelled(state);
   }
   if (outcome.type === 'failed') {
     recordFailedCall(state, ports, model, outcome);
-    return failed(state, outcome.code, `The conversation could not be summarised: ${outcome.message}`);
+    return endFailed(state, outcome.code, `The conversation could not be summarised: ${outcome.message}`);
   }
   const { id, text, usage, failedAttempts } = outcome;
   const spending = spend(state, { model, usage, answer: text, failedAttempts });

@@ -1,7 +1,7 @@
 import { RAISE_LIMITS, type PendingApproval } from '../../domain/approvals/approval.ts';
 import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
 import { deadlineOf } from '../approvals/approvals.ts';
-import { reachedLimit } from '../endings.ts';
+import { endAtLimit } from '../endings.ts';
 import { raised } from './limits.ts';
 import { takeRequests } from '../messages.ts';
 import type { NextStep, Position } from '../next-step.ts';
@@ -23,14 +23,14 @@ export async function askAtLimit(
 ): Promise<NextStep | undefined> {
   notifyAgain(state, ports);
   for (;;) {
-    const { arrivals } = ports.inbox;
+    const { received } = ports.inbox;
     takeRequests(state, ports);
     const [decision] = await settleDecisions(state, ports);
     if (decision?.type === 'approve') state.limits = raised(state.limits, decision.arguments as LimitChanges);
     const reached = again();
     if (reached === undefined || ports.cancelRequested()) break;
     if (decision?.type === 'reject') return refused(state, ports, reached);
-    if (state.limits.onLimit !== 'ask') return reachedLimit(state, reached.stopReason);
+    if (state.limits.onLimit !== 'ask') return endAtLimit(state, reached.stopReason);
     // Raised, and yet at another limit: what was asked before is not the question any more.
     if (state.approvals.pending[0]?.reason !== reached.message) {
       state.approvals.pending = [];
@@ -38,7 +38,7 @@ export async function askAtLimit(
     }
     showWaiting(state, ports);
     if (ports.continueDue(WAITING) && fitsContinueAsNew(state)) return { type: 'continue', position };
-    await waitForChange(state, ports, { arrivals, ended: () => 0 });
+    await waitForChange(state, ports, { received, ended: () => 0 });
   }
   state.approvals.pending = [];
   showWaiting(state, ports);
@@ -48,7 +48,7 @@ export async function askAtLimit(
 function refused(state: RunState, ports: RunPorts, { stopReason }: LimitReached): NextStep {
   state.approvals.pending = [];
   showWaiting(state, ports);
-  return reachedLimit(state, stopReason);
+  return endAtLimit(state, stopReason);
 }
 
 function limitApproval({ window, snapshot, context }: RunState, ports: RunPorts, { message, proposal }: LimitReached): PendingApproval {

@@ -76,7 +76,7 @@ export function reserveCalls(state: RunState, names: readonly (string | undefine
   const refused = new Set<number>();
   const proposal: LimitChanges = {};
   let total = used(state).toolCalls;
-  names.forEach((name, place) => {
+  names.forEach((name, index) => {
     if (name === undefined) return;
     const ofTool = byName(limits, name);
     const isFull = limits.toolCalls !== undefined && total >= limits.toolCalls;
@@ -85,7 +85,7 @@ export function reserveCalls(state: RunState, names: readonly (string | undefine
       counts.set(name, (counts.get(name) ?? 0) + 1);
       return;
     }
-    refused.add(place);
+    refused.add(index);
     if (isFull) proposal.toolCalls = (limits.toolCalls ?? 0) + Math.max(names.length, snapshot.limits.toolCalls ?? 0);
     else
       proposal.toolCallsByName = {

@@ -115,8 +115,8 @@ function carriedPosition(position: Position, window: Window): CarriedPosition {
   const { content, providerItems: _, ...response } = position.response;
   const recorded = recordedResults(window, position.response.id);
   const calls = content.filter(isToolCall);
-  const outcomes = position.outcomes.map((outcome, place) =>
-    outcome?.type === 'result' && recorded.has(calls[place]?.toolCallId ?? '') ? withoutRecorded(outcome) : outcome,
+  const outcomes = position.outcomes.map((outcome, index) =>
+    outcome?.type === 'result' && recorded.has(calls[index]?.toolCallId ?? '') ? withoutRecorded(outcome) : outcome,
   );
   return { ...position, response, outcomes };
 }
@@ -161,8 +161,8 @@ function positionOf({ position, window }: ContinueAsNewState): Position {
   const content = window.events.find(({ id }) => id === position.response.id)?.content ?? [];
   const recorded = recordedResults(window, position.response.id);
   const calls = content.filter(isToolCall);
-  const outcomes = position.outcomes.map((outcome, place) => {
-    const known = recorded.get(calls[place]?.toolCallId ?? '');
+  const outcomes = position.outcomes.map((outcome, index) => {
+    const known = recorded.get(calls[index]?.toolCallId ?? '');
     return outcome?.type === 'result' && known !== undefined ? { ...outcome, content: known.content } : outcome;
   });
   return { ...position, response: { ...position.response, content }, outcomes };

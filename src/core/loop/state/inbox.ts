@@ -51,7 +51,7 @@ export class Inbox {
   /** Updates that this execution has accepted. */
   updates = 0;
   /** Everything that has come to this execution. */
-  arrivals = 0;
+  received = 0;
   paused: boolean;
   /** Why the run is about to be cancelled, where that was said ahead of the request. */
   cancelReason: string | undefined;
@@ -105,7 +105,7 @@ export class Inbox {
   /** Counts an Update that was accepted. */
   countUpdate(): void {
     this.updates += 1;
-    this.arrivals += 1;
+    this.received += 1;
   }
 
   /** True for the id of a message or of a raise that was accepted before. */

@@ -23,7 +23,7 @@ export interface RunProgress {
 }
 
 /** The progress of a run in that state; of one that has not begun, without a state. */
-export function runProgress(state: RunState | undefined): RunProgress {
+export function progressOf(state: RunState | undefined): RunProgress {
   if (state === undefined) {
     return { currentStep: 0, maxIterations: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsStarted: 0, events: 0, waitingFor: [] };
   }

@@ -5,7 +5,15 @@ import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/agent/tool-p
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import { thoughtOf } from '../loop/state/thought.ts';
 import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
-import { type ActivityRequest, type RequestingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, wholeDataOf } from './activity-call.ts';
+import {
+  type ActivityRequest,
+  type RequestingRun,
+  dataOf,
+  fits,
+  runReference,
+  SCHEDULE_TO_CLOSE,
+  wholeDataOf,
+} from './activity-request.ts';
 import { fitsLocalActivityBudget } from './local-activity-budget.ts';
 import { callSummary, verifySummary } from './summaries.ts';
 
@@ -127,7 +135,7 @@ function localInput(run: RequestingRun, invocation: ToolInvocation): RunToolInpu
 
 function placeInput(run: RequestingRun, { call, tool, step, offset, index, eventId }: ToolInvocation): RunToolInput {
   return {
-    ...ofRun(run),
+    ...runReference(run),
     agentName: run.snapshot.name,
     callId: call.toolCallId,
     step,

@@ -6,7 +6,7 @@ import { isJsonObject } from '../domain/json/json.ts';
 import { overridesIn } from '../domain/run/run-overrides.ts';
 import { oneLine } from '../domain/content/text.ts';
 import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../protocol.ts';
-import { type ActivityRequest, fits, ofRun, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-call.ts';
+import { type ActivityRequest, fits, runReference, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-request.ts';
 
 /** Resolving an agent is quick; a worker that does not know it must not be asked for ever. */
 const RESOLVE: ActivityOptions = {
@@ -31,7 +31,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
     tier: 'remote',
     options: { ...RESOLVE, summary: oneLine(agent, 200) },
     input: {
-      ...ofRun(run),
+      ...runReference(run),
       agent,
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(limits === undefined ? {} : { limits }),

@@ -4,7 +4,7 @@ import type { RunResultFields } from '../domain/run/run-result.ts';
 import { summaryText } from '../domain/content/summary-text.ts';
 import type { NotifyOutcome } from '../loop/ports.ts';
 import { ACTIVITIES, type NotifyEndedInput } from '../protocol.ts';
-import { type ActivityRequest, ofRun, RETRY_LOST, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-call.ts';
+import { type ActivityRequest, runReference, RETRY_LOST, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-request.ts';
 
 const NOTIFY_ENDED: ActivityOptions = {
   startToCloseTimeout: '5 minutes',
@@ -22,7 +22,7 @@ export function endedRequest(
     name: ACTIVITIES.notifyEnded,
     tier: 'remote',
     options: { ...NOTIFY_ENDED, summary: summaryText(`tells that the run has ended: ${status}`) },
-    input: { ...ofRun(run), agentName, status },
+    input: { ...runReference(run), agentName, status },
     returned: () => ({ type: 'told' }),
     failed: notifyFailure,
   };

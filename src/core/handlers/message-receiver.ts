@@ -22,7 +22,7 @@ export interface Refusal {
 }
 
 /** How a request came, and when. */
-export interface Arrival {
+export interface InboundMessage {
   source: 'update' | 'signal';
   /** Milliseconds since the epoch. */
   now: number;
@@ -35,7 +35,7 @@ export interface RequestKind<Input, Receipt> {
   /** Why the request cannot be taken; undefined where it can. Must only look, and never throw. */
   refusal(run: MessageReceiver, input: unknown): Refusal | undefined;
   /** Takes what was not refused: writes it down for the loop, and returns at once. */
-  take(run: MessageReceiver, input: Input, arrival: Arrival): Receipt;
+  take(run: MessageReceiver, input: Input, arrival: InboundMessage): Receipt;
 }
 
 /** Why a run takes nothing at the moment, or nothing more. */

@@ -41,7 +41,7 @@ export const HEARTBEAT_TIMEOUT = '15s';
 export const RETRY_LOST = { maximumAttempts: 20, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' } as const;
 
 /** Which run of the workflow an activity works for. */
-export function ofRun({ key }: { key?: string }): OfRun {
+export function runReference({ key }: { key?: string }): OfRun {
   return key === undefined ? {} : { run: key };
 }
 

@@ -1,9 +1,9 @@
 import type { Decision } from '../domain/approvals/approval.ts';
 import type { RunPorts } from '../loop/ports.ts';
-import type { ActivityRequest, RequestingRun } from './activity-call.ts';
-import { authorizeRequest, notifyRequest, requirementRequest } from './decision-calls.ts';
-import { summaryRequest } from './model-call.ts';
-import { toolRequest, verifyRequest } from './tool-call.ts';
+import type { ActivityRequest, RequestingRun } from './activity-request.ts';
+import { authorizeRequest, notifyRequest, requirementRequest } from './decision-requests.ts';
+import { summaryRequest } from './model-request.ts';
+import { toolRequest, verifyRequest } from './tool-request.ts';
 
 /** The ports of the loop that are an activity and nothing else. A model call is more: a message may interrupt it. */
 export type ActivityPorts = Pick<RunPorts, 'runTool' | 'verify' | 'askTerms' | 'summarise' | 'authorize' | 'notify'>;

@@ -12,7 +12,15 @@ import {
   type NotifyWaitingInput,
   type RequestCancelInput,
 } from '../protocol.ts';
-import { type ActivityRequest, type RequestingRun, dataOf, fits, ofRun, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-call.ts';
+import {
+  type ActivityRequest,
+  type RequestingRun,
+  dataOf,
+  fits,
+  runReference,
+  SCHEDULE_TO_CLOSE,
+  HEARTBEAT_TIMEOUT,
+} from './activity-request.ts';
 import { aboutCall } from './summaries.ts';
 
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' } as const;
@@ -63,7 +71,7 @@ export function authorizeRequest(
     tier: 'remote',
     options: { ...AUTHORIZE, summary: summaryText(`${decision.type} ${waiting.toolName}${by}`) },
     input: {
-      ...ofRun(run),
+      ...runReference(run),
       agentName: run.snapshot.name,
       decision: summaryOf(decision),
       ...placeOf(run, waiting),
@@ -81,7 +89,7 @@ export function notifyRequest(run: RequestingRun, waiting: PendingApproval): Act
     tier: 'remote',
     options: { ...NOTIFY, summary: summaryText(`${waiting.toolName} waits for a decision`) },
     input: {
-      ...ofRun(run),
+      ...runReference(run),
       agentName: run.snapshot.name,
       notificationId: `${run.runId}/${waiting.key}`,
       waiting,
@@ -115,7 +123,7 @@ export function requirementRequest(
     tier: 'remote',
     options: { ...ASK_TERMS, summary: aboutCall(`does ${call.name} need a decision`, call.arguments) },
     input: {
-      ...ofRun(run),
+      ...runReference(run),
       agent: run.snapshot.digest,
       callId: call.toolCallId,
       tool: call.name,

@@ -4,7 +4,7 @@ import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import { MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../loop/ports.ts';
 import { ACTIVITIES, type CallModelInput, type CallModelOutput, type SummariseInput, type SummariseOutput } from '../protocol.ts';
-import { type ActivityRequest, type RequestingRun, ofRun, SCHEDULE_TO_CLOSE } from './activity-call.ts';
+import { type ActivityRequest, type RequestingRun, runReference, SCHEDULE_TO_CLOSE } from './activity-request.ts';
 import { modelSummary, summaryOfSummary } from './summaries.ts';
 
 /** One model call as an activity. */
@@ -15,7 +15,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
     tier: 'remote',
     options: modelOptions(snapshot, modelSummary(call, snapshot.model)),
     input: {
-      ...ofRun(run),
+      ...runReference(run),
       agent: snapshot.digest,
       through: call.through,
       lastEventId: call.lastEventId,
@@ -39,7 +39,7 @@ export function summaryRequest(
     name: ACTIVITIES.summarise,
     tier: 'remote',
     options: modelOptions(snapshot, summaryOfSummary(events, model)),
-    input: { ...ofRun(run), agent: snapshot.digest, ...range },
+    input: { ...runReference(run), agent: snapshot.digest, ...range },
     returned: summaryOutcome,
     failed: (error) => summaryFailure(model, error),
   };
