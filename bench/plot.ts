@@ -40,8 +40,8 @@ const PALE_INK = '#59636e';
 const GRID = '#e4e7eb';
 const CROSS = 5;
 
-const across = (index: number): number => LEFT + index * (WIDTH - LEFT - RIGHT);
-const up = (index: number): number => HEIGHT - BOTTOM - index * (HEIGHT - TOP - BOTTOM);
+const across = (share: number): number => LEFT + share * (WIDTH - LEFT - RIGHT);
+const up = (share: number): number => HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM);
 
 /** The plot as an SVG image with a white ground, a legend at its right in the order of the lines' ends. */
 export function svgPlot(plot: Plot): string {

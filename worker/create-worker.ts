@@ -160,8 +160,8 @@ interface WorkerPlace {
   plugin: LonghaulPlugin;
 }
 
-function workerOptions({ worker = {}, workflowsPath, shutdownGrace = '5m' }: CreateWorkerOptions, index: WorkerPlace): WorkerOptions {
-  const { plugin, ...rest } = index;
+function workerOptions({ worker = {}, workflowsPath, shutdownGrace = '5m' }: CreateWorkerOptions, place: WorkerPlace): WorkerOptions {
+  const { plugin, ...rest } = place;
   const graceMs = timerMilliseconds(shutdownGrace, 'the worker: "shutdownGrace"', { least: 0 });
   return {
     // A tuner gives out slots by itself, and takes no numbers beside it.

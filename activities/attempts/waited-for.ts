@@ -5,12 +5,12 @@ const MOST = 10_000;
 export class MissingNames {
   readonly #places = new Set<string>();
 
-  add(index: string): void {
+  add(place: string): void {
     if (this.#places.size >= MOST) this.#places.clear();
-    this.#places.add(index);
+    this.#places.add(place);
   }
 
-  has(index: string): boolean {
-    return this.#places.has(index);
+  has(place: string): boolean {
+    return this.#places.has(place);
   }
 }

@@ -80,9 +80,9 @@ export function requirePredicate(
 ): void {
   if (approval?.when !== 'predicate') return;
   if (calledTool(runtime, { agentName, ...(mcp === undefined ? {} : { mcp }) }, name) !== undefined) return;
-  const index = `${runKey(run).chain}/${name}`;
-  if (isWaitOver()) runtime.waitedFor.add(index);
-  if (!runtime.waitedFor.has(index)) throw runtime.registry.missingTool(agentName, name, mcp?.server);
+  const place = `${runKey(run).chain}/${name}`;
+  if (isWaitOver()) runtime.waitedFor.add(place);
+  if (!runtime.waitedFor.has(place)) throw runtime.registry.missingTool(agentName, name, mcp?.server);
 }
 
 /** What the predicate of a call says, with the deps and the state that `data` gives. */

@@ -67,8 +67,8 @@ function unavailable(source: NamedSecretSource, name: string, what: string): Lon
 /** Where a source looks. It is a function of the user, and what it throws may have the value in it as well. */
 function placeOf(source: NamedSecretSource, name: string): string {
   try {
-    const index: unknown = source.where(name);
-    if (typeof index === 'string') return index;
+    const place: unknown = source.where(name);
+    if (typeof place === 'string') return place;
   } catch {
     // What was thrown is not passed on.
   }

@@ -75,11 +75,11 @@ async function runAgent(started: Started): Promise<RunResult> {
 /** Polls until `drain` is called. `failed` never resolves; it rejects where the worker ends by itself. */
 async function startWorker({ agent, client }: DemoModel, server: DevServer): Promise<NonNullable<Started['worker']>> {
   await installQuietRuntime(output);
-  const index: Pick<CreateWorkerOptions, 'connection' | 'namespace'> = startedHere(server)
+  const place: Pick<CreateWorkerOptions, 'connection' | 'namespace'> = startedHere(server)
     ? { connection: await NativeConnection.connect({ address: server.address }), namespace: server.namespace }
     : {};
   const worker = await createWorker({
-    ...index,
+    ...place,
     taskQueue: TASK_QUEUE,
     agents: [agent],
     providers: { openai: client },
@@ -91,7 +91,7 @@ async function startWorker({ agent, client }: DemoModel, server: DevServer): Pro
   const drain = async (): Promise<void> => {
     worker.shutdown();
     await running.catch(() => undefined);
-    await index.connection?.close();
+    await place.connection?.close();
   };
   return { failed, drain };
 }

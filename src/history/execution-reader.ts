@@ -65,7 +65,12 @@ export class ExecutionReader {
   /** Takes in the next event. */
   async read(event: HistoryEvent): Promise<void> {
     if (event.workflowExecutionStartedEventAttributes) await this.#start(event);
-    else if (this.#readTask(event) || this.#readClose(event) || (await this.#readActivity(event)) || (await this.#readInboundMessage(event)))
+    else if (
+      this.#readTask(event) ||
+      this.#readClose(event) ||
+      (await this.#readActivity(event)) ||
+      (await this.#readInboundMessage(event))
+    )
       return;
     else if (event.timerFiredEventAttributes) this.#unseen.push({ see: (task) => this.execution.timers.add(task) });
     else if (event.markerRecordedEventAttributes) await this.#mark(event.markerRecordedEventAttributes);

@@ -49,9 +49,9 @@ export function toStrictJsonSchema(schema: JsonObject): StrictConversion {
 
 /** The same for a schema that is not the root of what the provider is sent: it may be of any type. */
 export function toStrictPart(schema: JsonObject): StrictConversion {
-  const index: Place = { root: schema, found: { problems: [], properties: 0 }, path: '', depth: 0 };
-  const converted = convert(toProviderJsonSchema(schema), index);
-  const { problems, properties } = index.found;
+  const place: Place = { root: schema, found: { problems: [], properties: 0 }, path: '', depth: 0 };
+  const converted = convert(toProviderJsonSchema(schema), place);
+  const { problems, properties } = place.found;
   if (properties > MAX_PROPERTIES) problems.push(`it has more than ${MAX_PROPERTIES} fields`);
   const [problem] = problems;
   return problem === undefined ? { strict: true, schema: converted } : { strict: false, problem };
@@ -62,23 +62,23 @@ export function isObjectSchema(schema: JsonObject): boolean {
   return schema['type'] === 'object';
 }
 
-function convert(schema: JsonObject, index: Place): JsonObject {
+function convert(schema: JsonObject, place: Place): JsonObject {
   const { $defs } = schema;
-  const isRoot = index.path === '' && index.depth === 0;
-  const defined = isRoot && $defs !== undefined && isJsonObject($defs) ? { $defs: convertDefinitions($defs, index) } : {};
+  const isRoot = place.path === '' && place.depth === 0;
+  const defined = isRoot && $defs !== undefined && isJsonObject($defs) ? { $defs: convertDefinitions($defs, place) } : {};
   if (typeof schema['$ref'] === 'string') return { $ref: schema['$ref'], ...defined };
 
-  for (const keyword of Object.keys(schema)) refuse(REFUSED.get(keyword), index);
-  if (index.depth > MAX_DEPTH) refuse(`nested deeper than ${MAX_DEPTH} levels`, index);
+  for (const keyword of Object.keys(schema)) refuse(REFUSED.get(keyword), place);
+  if (place.depth > MAX_DEPTH) refuse(`nested deeper than ${MAX_DEPTH} levels`, place);
   const choices = [...subschemas(schema, 'anyOf'), ...subschemas(schema, 'oneOf')];
   const types = typesOf(schema);
-  if (choices.length === 0 && types.length === 0 && !isFixed(schema)) refuse('of any type', index);
+  if (choices.length === 0 && types.length === 0 && !isFixed(schema)) refuse('of any type', place);
 
   return {
     ...plainKeywords(schema),
-    ...(choices.length > 0 ? { anyOf: choices.map((choice) => convert(choice, { ...index, depth: index.depth + 1 })) } : {}),
-    ...(types.includes('object') ? convertObject(schema, index) : {}),
-    ...(types.includes('array') ? { items: convertInner(schema['items'], index, '[]') } : {}),
+    ...(choices.length > 0 ? { anyOf: choices.map((choice) => convert(choice, { ...place, depth: place.depth + 1 })) } : {}),
+    ...(types.includes('object') ? convertObject(schema, place) : {}),
+    ...(types.includes('array') ? { items: convertInner(schema['items'], place, '[]') } : {}),
     ...defined,
   };
 }
@@ -87,26 +87,26 @@ function refuse(what: string | undefined, { path, found }: Place): void {
   if (what !== undefined) found.problems.push(`${path === '' ? 'the root' : `"${path.replace(/^\./, '')}"`} is ${what}`);
 }
 
-function convertInner(schema: JsonValue | undefined, index: Place, step: string): JsonObject {
-  const inner = { ...index, path: `${index.path}${step}`, depth: index.depth + 1 };
+function convertInner(schema: JsonValue | undefined, place: Place, step: string): JsonObject {
+  const inner = { ...place, path: `${place.path}${step}`, depth: place.depth + 1 };
   return convert(schema !== undefined && isJsonObject(schema) ? schema : {}, inner);
 }
 
 /** Definitions may be used anywhere: each one counts its own depth. */
-function convertDefinitions(definitions: JsonObject, index: Place): JsonObject {
-  return mapValues(definitions, (one, name) => convertInner(one, index, `.${name}`));
+function convertDefinitions(definitions: JsonObject, place: Place): JsonObject {
+  return mapValues(definitions, (one, name) => convertInner(one, place, `.${name}`));
 }
 
-function convertObject(schema: JsonObject, index: Place): JsonObject {
+function convertObject(schema: JsonObject, place: Place): JsonObject {
   const { additionalProperties } = schema;
-  if (additionalProperties !== undefined && additionalProperties !== false) refuse('open to fields without a name', index);
+  if (additionalProperties !== undefined && additionalProperties !== false) refuse('open to fields without a name', place);
   const required = requiredOf(schema);
   const properties = propertiesOf(schema);
-  index.found.properties += Object.keys(properties).length;
+  place.found.properties += Object.keys(properties).length;
   return {
     properties: mapValues(properties, (property, key) => {
-      const converted = convertInner(property, index, `.${key}`);
-      if (required.includes(key) || (isJsonObject(property) && acceptsNull(property, index.root))) return converted;
+      const converted = convertInner(property, place, `.${key}`);
+      if (required.includes(key) || (isJsonObject(property) && acceptsNull(property, place.root))) return converted;
       return orNull(converted);
     }),
     required: Object.keys(properties),

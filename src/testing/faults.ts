@@ -28,13 +28,13 @@ export function killWorker(where: { afterStep: number } | ({ tool: string } & Ca
  * A call of the tool runs to its end, and its completion never arrives: a call of an idempotent tool runs again, and of
  * one whose effect happens `once` nobody knows. Not for local tools, which have no completion of their own.
  */
-export function dropCompletion(tool: string, index: CallPlace = {}): Fault {
-  return { type: 'drop_completion', ...callOf('dropCompletion', { tool, ...index }) };
+export function dropCompletion(tool: string, place: CallPlace = {}): Fault {
+  return { type: 'drop_completion', ...callOf('dropCompletion', { tool, ...place }) };
 }
 
 /** Every call of the tool (in that step, where one is named) takes so much longer. Real time, in memory too. */
-export function delay(tool: string, by: Duration, index: CallPlace = {}): Fault {
-  return { type: 'delay', ms: milliseconds(by, 'delay: the time'), ...callOf('delay', { tool, ...index }) };
+export function delay(tool: string, by: Duration, place: CallPlace = {}): Fault {
+  return { type: 'delay', ms: milliseconds(by, 'delay: the time'), ...callOf('delay', { tool, ...place }) };
 }
 
 /** The provider refuses the next calls of the model with 429: so many times, each asking for a wait (default 20 ms). From the named step on, else from the first. */
@@ -55,16 +55,16 @@ export function slowQueries(by: Duration): Fault {
 
 /** What a fault is called in a message. */
 export function faultText(fault: Fault): string {
-  const index = 'step' in fault && fault.step !== undefined ? `, {step: ${fault.step}}` : '';
+  const place = 'step' in fault && fault.step !== undefined ? `, {step: ${fault.step}}` : '';
   switch (fault.type) {
     case 'kill_worker':
-      return 'tool' in fault ? `killWorker({tool: "${fault.tool}"}${index})` : `killWorker({afterStep: ${fault.afterStep}})`;
+      return 'tool' in fault ? `killWorker({tool: "${fault.tool}"}${place})` : `killWorker({afterStep: ${fault.afterStep}})`;
     case 'drop_completion':
-      return `dropCompletion("${fault.tool}"${index})`;
+      return `dropCompletion("${fault.tool}"${place})`;
     case 'delay':
-      return `delay("${fault.tool}", ${fault.ms}${index})`;
+      return `delay("${fault.tool}", ${fault.ms}${place})`;
     case 'rate_limit':
-      return `rateLimit(${fault.times}${index})`;
+      return `rateLimit(${fault.times}${place})`;
     case 'disconnect':
       return `disconnect({afterStep: ${fault.afterStep}, for: ${fault.forMs}})`;
     case 'slow_queries':

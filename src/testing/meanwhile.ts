@@ -36,13 +36,13 @@ export function raiseLimits(limits: NewLimits, at: Moment): Occurrence {
 /** What an occurrence is called in a message. */
 export function occurrenceText(occurrence: Occurrence): string {
   const { step, tool, waiting } = occurrence.at;
-  const index = `{step: ${step}${tool === undefined ? '' : `, tool: "${tool}"`}${waiting === undefined ? '' : `, waiting: "${waiting}"`}}`;
+  const place = `{step: ${step}${tool === undefined ? '' : `, tool: "${tool}"`}${waiting === undefined ? '' : `, waiting: "${waiting}"`}}`;
   switch (occurrence.type) {
     case 'send':
-      return `sendMessage(${JSON.stringify(occurrence.content)}, ${index})`;
+      return `sendMessage(${JSON.stringify(occurrence.content)}, ${place})`;
     case 'cancel':
-      return `cancelRun(${JSON.stringify(occurrence.reason)}, ${index})`;
+      return `cancelRun(${JSON.stringify(occurrence.reason)}, ${place})`;
     case 'raise':
-      return `raiseLimits(${JSON.stringify(occurrence.limits)}, ${index})`;
+      return `raiseLimits(${JSON.stringify(occurrence.limits)}, ${place})`;
   }
 }

@@ -222,13 +222,13 @@ function inFolderOfZones(file: SourceFile): boolean {
 }
 
 function hasFile(places: readonly string[] | undefined, path: string): boolean {
-  return places?.some((index) => covers(index, path)) ?? false;
+  return places?.some((place) => covers(place, path)) ?? false;
 }
 
 function has(names: readonly string[] | undefined, name: string): boolean {
   return names?.includes(name) ?? false;
 }
 
-function covers(index: string, path: string): boolean {
-  return index.endsWith('/') ? path.startsWith(index) : path === index;
+function covers(place: string, path: string): boolean {
+  return place.endsWith('/') ? path.startsWith(place) : path === place;
 }

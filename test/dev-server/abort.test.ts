@@ -8,11 +8,11 @@ import { fakeCli, isRunning, notedPids, notePids, sandbox, silentServer, type Sa
 const FIND_SERVER = fileURLToPath(new URL('../../src/dev-server/find-server.ts', import.meta.url));
 
 /** A `go` that has written half a file and started a compiler when it is interrupted. */
-function slowGo(index: Sandbox): string {
+function slowGo(place: Sandbox): string {
   return `
 echo half > "$GOBIN/temporal"
 /bin/sleep 600 &
-${notePids(index, '$$ $!')}
+${notePids(place, '$$ $!')}
 wait`;
 }
 
@@ -21,32 +21,32 @@ async function running(pids: readonly number[]): Promise<boolean[]> {
 }
 
 test('an abort during the build ends all of its processes and leaves nothing in the cache', async () => {
-  const index = await sandbox();
-  await index.program('go', slowGo(index));
+  const place = await sandbox();
+  await place.program('go', slowGo(place));
   const interrupt = new AbortController();
-  const search = findServer({ env: index.env, signal: interrupt.signal });
-  const pids = await notedPids(index);
+  const search = findServer({ env: place.env, signal: interrupt.signal });
+  const pids = await notedPids(place);
   expect(await running(pids)).toEqual([true, true]);
 
   interrupt.abort(new Error('Ctrl-C'));
   await expect(search).rejects.toThrow('Ctrl-C');
   expect(await running(pids)).toEqual([false, false]);
-  expect(await readdir(index.cache)).toEqual([]);
+  expect(await readdir(place.cache)).toEqual([]);
 });
 
 test.each(['SIGKILL', 'SIGINT'] as const)(
   'a process that dies by %s during the build leaves neither processes nor files',
   async (signal) => {
-    const index = await sandbox();
-    await index.program('go', slowGo(index));
+    const place = await sandbox();
+    await place.program('go', slowGo(place));
     const script = `import { findServer } from ${JSON.stringify(FIND_SERVER)}; await findServer();`;
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { env: index.env, stdio: 'ignore' });
-    const pids = await notedPids(index);
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { env: place.env, stdio: 'ignore' });
+    const pids = await notedPids(place);
     child.kill(signal);
     await vi.waitFor(
       async () => {
         expect(await running(pids)).toEqual([false, false]);
-        expect(await readdir(index.cache)).toEqual([]);
+        expect(await readdir(place.cache)).toEqual([]);
       },
       { timeout: 20_000, interval: 50 },
     );
@@ -54,40 +54,40 @@ test.each(['SIGKILL', 'SIGINT'] as const)(
 );
 
 test('an abort while the download host is silent ends the download and leaves nothing in the cache', async () => {
-  const index = await sandbox();
+  const place = await sandbox();
   const proxy = await silentServer();
   const interrupt = new AbortController();
   proxy.server.once('connection', () => interrupt.abort(new Error('Ctrl-C')));
-  await expect(findServer({ env: { ...index.env, HTTPS_PROXY: `http://${proxy.address}` }, signal: interrupt.signal })).rejects.toThrow(
+  await expect(findServer({ env: { ...place.env, HTTPS_PROXY: `http://${proxy.address}` }, signal: interrupt.signal })).rejects.toThrow(
     'Ctrl-C',
   );
-  expect(await readdir(index.cache)).toEqual([]);
+  expect(await readdir(place.cache)).toEqual([]);
 });
 
 test('an abort while a CLI is asked for its version ends that CLI', async () => {
-  const index = await sandbox();
-  await index.program('temporal', `${notePids(index)}; /bin/sleep 600`);
+  const place = await sandbox();
+  await place.program('temporal', `${notePids(place)}; /bin/sleep 600`);
   const interrupt = new AbortController();
-  const search = findServer({ env: index.env, signal: interrupt.signal });
-  const pids = await notedPids(index);
+  const search = findServer({ env: place.env, signal: interrupt.signal });
+  const pids = await notedPids(place);
   interrupt.abort(new Error('Ctrl-C'));
   await expect(search).rejects.toThrow('Ctrl-C');
   expect(await running(pids)).toEqual([false]);
 });
 
 test('an abort while the server is coming up ends the server', async () => {
-  const index = await sandbox();
-  await index.program('temporal', fakeCli({ start: `${notePids(index)}; exec /bin/sleep 600` }));
+  const place = await sandbox();
+  await place.program('temporal', fakeCli({ start: `${notePids(place)}; exec /bin/sleep 600` }));
   const interrupt = new AbortController();
-  const starting = startDevServer({ env: index.env, signal: interrupt.signal });
-  const pids = await notedPids(index);
+  const starting = startDevServer({ env: place.env, signal: interrupt.signal });
+  const pids = await notedPids(place);
   interrupt.abort(new Error('Ctrl-C'));
   await expect(starting).rejects.toThrow('Ctrl-C');
   expect(await running(pids)).toEqual([false]);
 });
 
 test('nothing is looked for once the signal is aborted', async () => {
-  const index = await sandbox();
-  await index.program('temporal', fakeCli());
-  await expect(findServer({ env: index.env, signal: AbortSignal.abort(new Error('too late')) })).rejects.toThrow('too late');
+  const place = await sandbox();
+  await place.program('temporal', fakeCli());
+  await expect(findServer({ env: place.env, signal: AbortSignal.abort(new Error('too late')) })).rejects.toThrow('too late');
 });

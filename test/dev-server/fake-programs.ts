@@ -59,14 +59,14 @@ END_OF_CLI
 }
 
 /** Shell commands that note pids in the sandbox, for `notedPids`; by default the script's own. */
-export function notePids(index: Sandbox, pids = '$$'): string {
-  const file = join(index.directory, 'pids');
+export function notePids(place: Sandbox, pids = '$$'): string {
+  const file = join(place.directory, 'pids');
   return `echo "${pids}" > ${file}.new; /bin/mv ${file}.new ${file}`;
 }
 
 /** Waits for the pids that a script notes. */
-export async function notedPids(index: Sandbox): Promise<number[]> {
-  const file = join(index.directory, 'pids');
+export async function notedPids(place: Sandbox): Promise<number[]> {
+  const file = join(place.directory, 'pids');
   await vi.waitFor(() => access(file), { timeout: 20_000, interval: 20 });
   return (await readFile(file, 'utf8')).trim().split(' ').map(Number);
 }

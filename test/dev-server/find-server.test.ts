@@ -5,41 +5,41 @@ import { cliCache } from '../../src/dev-server/cli-cache.ts';
 import { DevServerError, findServer, type FoundServer } from '../../src/dev-server/index.ts';
 import { CLI_WITHOUT_PRAGMA, fakeCli, fakeGo, sandbox, silentServer, writeProgram, type Sandbox } from './fake-programs.ts';
 
-async function find(index: Sandbox, env: NodeJS.ProcessEnv = {}): Promise<{ found: FoundServer; lines: string[] }> {
+async function find(place: Sandbox, env: NodeJS.ProcessEnv = {}): Promise<{ found: FoundServer; lines: string[] }> {
   const lines: string[] = [];
-  const found = await findServer({ env: { ...index.env, ...env }, say: (line) => lines.push(line) });
+  const found = await findServer({ env: { ...place.env, ...env }, say: (line) => lines.push(line) });
   return { found, lines };
 }
 
 test('a server named by TEMPORAL_ADDRESS is used as it is, before any CLI', async () => {
-  const index = await sandbox();
-  const cli = await index.program('temporal', fakeCli());
+  const place = await sandbox();
+  const cli = await place.program('temporal', fakeCli());
   const { address } = await silentServer();
-  const { found } = await find(index, { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: 'team', TEMPORAL_CLI_PATH: cli });
+  const { found } = await find(place, { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: 'team', TEMPORAL_CLI_PATH: cli });
   expect(found).toEqual({ type: 'running', source: 'TEMPORAL_ADDRESS', address, namespace: 'team' });
 });
 
 test('a TEMPORAL_ADDRESS where nobody answers is an error, and no other server takes its place', async () => {
-  const index = await sandbox();
-  await index.program('temporal', fakeCli());
-  const search = find(index, { TEMPORAL_ADDRESS: '127.0.0.1:1' });
+  const place = await sandbox();
+  await place.program('temporal', fakeCli());
+  const search = find(place, { TEMPORAL_ADDRESS: '127.0.0.1:1' });
   await expect(search).rejects.toThrow(DevServerError);
   await expect(search).rejects.toThrow('Nothing answers at TEMPORAL_ADDRESS "127.0.0.1:1". Start that server, or unset');
 });
 
 test('TEMPORAL_CLI_PATH goes before the PATH', async () => {
-  const index = await sandbox();
-  await index.program('temporal', fakeCli());
-  const named = await writeProgram(join(index.directory, 'my-temporal'), fakeCli({ version: '1.32.0' }));
-  const { found, lines } = await find(index, { TEMPORAL_CLI_PATH: named });
+  const place = await sandbox();
+  await place.program('temporal', fakeCli());
+  const named = await writeProgram(join(place.directory, 'my-temporal'), fakeCli({ version: '1.32.0' }));
+  const { found, lines } = await find(place, { TEMPORAL_CLI_PATH: named });
   expect(found).toMatchObject({ source: 'TEMPORAL_CLI_PATH', cliPath: named, serverVersion: '1.32.0' });
   expect(lines).toEqual(['TEMPORAL_ADDRESS: not set', `TEMPORAL_CLI_PATH: using "${named}" (server 1.32.0)`]);
 });
 
 test('a TEMPORAL_CLI_PATH that names no executable is passed over with a line', async () => {
-  const index = await sandbox();
-  const installed = await index.program('temporal', fakeCli());
-  const { found, lines } = await find(index, { TEMPORAL_CLI_PATH: '/nowhere/temporal' });
+  const place = await sandbox();
+  const installed = await place.program('temporal', fakeCli());
+  const { found, lines } = await find(place, { TEMPORAL_CLI_PATH: '/nowhere/temporal' });
   expect(found).toMatchObject({ source: 'temporal on the PATH', cliPath: installed });
   expect(lines).toContain('TEMPORAL_CLI_PATH: "/nowhere/temporal" is not an executable file');
 });
@@ -56,60 +56,60 @@ const UNUSABLE = [
 ];
 
 test.each(UNUSABLE)('a temporal on the PATH that $what is passed over with a line', async ({ cli, says }) => {
-  const index = await sandbox();
-  const unusable = await index.program('temporal', cli);
-  await index.program('go', fakeGo(fakeCli()));
-  const { found, lines } = await find(index);
+  const place = await sandbox();
+  const unusable = await place.program('temporal', cli);
+  await place.program('go', fakeGo(fakeCli()));
+  const { found, lines } = await find(place);
   expect(found).toMatchObject({ source: 'go install' });
   expect(lines).toContain(`temporal on the PATH: "${unusable}" ${says}`);
 });
 
 test('a CLI built by Go is kept, and the second search finds it in the cache without building', async () => {
-  const index = await sandbox();
-  await index.program('go', fakeGo(fakeCli()));
-  const first = await find(index);
-  const { cliPath } = cliCache(index.env);
+  const place = await sandbox();
+  await place.program('go', fakeGo(fakeCli()));
+  const first = await find(place);
+  const { cliPath } = cliCache(place.env);
   expect(first.found).toMatchObject({ source: 'go install', cliPath, serverVersion: '1.29.1' });
   expect(first.found.type === 'cli' && first.found.provisionMs).toBeGreaterThan(0);
   expect(first.lines.some((line) => line.includes('a first build takes 2 to 4 minutes'))).toBe(true);
 
-  await index.program('go', 'exit 1');
-  const second = await find(index);
+  await place.program('go', 'exit 1');
+  const second = await find(place);
   expect(second.found).toMatchObject({ source: 'the cache', cliPath, provisionMs: 0 });
-  expect(await readdir(index.cache)).toHaveLength(1);
+  expect(await readdir(place.cache)).toHaveLength(1);
 });
 
 test('a damaged file in the cache is replaced', async () => {
-  const index = await sandbox();
-  await index.program('go', fakeGo(fakeCli()));
-  await find(index);
-  await writeFile(cliCache(index.env).cliPath, 'half a file');
-  const { found, lines } = await find(index);
+  const place = await sandbox();
+  await place.program('go', fakeGo(fakeCli()));
+  await find(place);
+  await writeFile(cliCache(place.env).cliPath, 'half a file');
+  const { found, lines } = await find(place);
   expect(found).toMatchObject({ source: 'go install' });
   expect(lines.some((line) => line.startsWith('the cache: ') && line.includes('does not run'))).toBe(true);
 });
 
 test('a CLI that the SDK has downloaded earlier is used', async () => {
-  const index = await sandbox();
-  const earlier = await writeProgram(join(index.directory, 'temporal-sdk-typescript-1.24.0'), fakeCli());
-  const { found } = await find(index);
+  const place = await sandbox();
+  const earlier = await writeProgram(join(place.directory, 'temporal-sdk-typescript-1.24.0'), fakeCli());
+  const { found } = await find(place);
   expect(found).toMatchObject({ source: 'the download by the SDK', cliPath: earlier });
 });
 
 test('two searches that build at once both succeed and leave one whole file', async () => {
-  const index = await sandbox();
-  await index.program('go', fakeGo(fakeCli()));
-  const both = await Promise.all([find(index), find(index)]);
+  const place = await sandbox();
+  await place.program('go', fakeGo(fakeCli()));
+  const both = await Promise.all([find(place), find(place)]);
   expect(both.map(({ found }) => found.source)).toEqual(['go install', 'go install']);
-  expect(await readdir(index.cache)).toHaveLength(1);
-  expect((await find(index)).found).toMatchObject({ source: 'the cache' });
+  expect(await readdir(place.cache)).toHaveLength(1);
+  expect((await find(place)).found).toMatchObject({ source: 'the cache' });
 });
 
 test('a build that makes an unusable CLI does not reach the cache', async () => {
-  const index = await sandbox();
-  await index.program('go', fakeGo(fakeCli({ version: '1.20.0' })));
-  await expect(find(index)).rejects.toThrow('contains server 1.20.0');
-  expect(await readdir(index.cache)).toEqual([]);
+  const place = await sandbox();
+  await place.program('go', fakeGo(fakeCli({ version: '1.20.0' })));
+  await expect(find(place)).rejects.toThrow('contains server 1.20.0');
+  expect(await readdir(place.cache)).toEqual([]);
 });
 
 test('when all fails, one error lists what was tried and the three ways out', async () => {

@@ -5,22 +5,22 @@ import { downloadWithSdk } from '../../src/dev-server/sdk-download.ts';
 import { isRunning, notedPids, notePids, sandbox } from './fake-programs.ts';
 
 test('the executable is taken as soon as it is whole, and what the SDK starts with it is ended', async () => {
-  const index = await sandbox();
-  await mkdir(index.cache);
-  const downloader = await index.program(
+  const place = await sandbox();
+  await mkdir(place.cache);
+  const downloader = await place.program(
     'downloader',
-    `echo whole > "$1/temporal-sdk.downloading"; ${notePids(index)}
+    `echo whole > "$1/temporal-sdk.downloading"; ${notePids(place)}
      /bin/mv "$1/temporal-sdk.downloading" "$1/temporal-sdk"; exec /bin/sleep 600`,
   );
-  const executable = await downloadWithSdk(index.cache, { env: index.env, say: () => undefined }, [downloader]);
-  expect(executable).toBe(join(index.cache, 'temporal-sdk'));
+  const executable = await downloadWithSdk(place.cache, { env: place.env, say: () => undefined }, [downloader]);
+  expect(executable).toBe(join(place.cache, 'temporal-sdk'));
   expect(await readFile(executable, 'utf8')).toBe('whole\n');
-  expect(await Promise.all((await notedPids(index)).map(isRunning))).toEqual([false]);
+  expect(await Promise.all((await notedPids(place)).map(isRunning))).toEqual([false]);
 });
 
 test('a download that ends without a file gives the innermost reason', async () => {
-  const index = await sandbox();
-  await mkdir(index.cache);
-  const download = downloadWithSdk(index.cache, { env: index.env, say: () => undefined });
+  const place = await sandbox();
+  await mkdir(place.cache);
+  const download = downloadWithSdk(place.cache, { env: place.env, say: () => undefined });
   await expect(download).rejects.toThrow(/^tunnel error: .*Connection refused/);
 });

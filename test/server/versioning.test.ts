@@ -15,11 +15,11 @@ let patchedBundle: Bundle;
 let strandingBundle: Bundle;
 
 beforeAll(async () => {
-  const index = { file: 'workflows/run/temporal-ports.ts', find: 'callModel: (call) =>' };
+  const place = { file: 'workflows/run/temporal-ports.ts', find: 'callModel: (call) =>' };
   const waiting = (condition: string): string => `callModel: async (call) => (await (${condition} ? sleep(1) : undefined)) ??`;
   const needs = "import { sleep } from '@temporalio/workflow';";
-  patchedBundle = await bundleMutated({ ...index, replace: waiting("call.step === 2 && patched('wait-before-step-2')"), needs });
-  strandingBundle = await bundleMutated({ ...index, replace: waiting('call.step === 2'), needs });
+  patchedBundle = await bundleMutated({ ...place, replace: waiting("call.step === 2 && patched('wait-before-step-2')"), needs });
+  strandingBundle = await bundleMutated({ ...place, replace: waiting('call.step === 2'), needs });
 });
 
 /** A deployment on a testbed, and a tool that holds a run in its first step until the test lets it go on. */

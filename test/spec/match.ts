@@ -56,9 +56,9 @@ function compareObjects(expected: JsonObject, actual: Record<string, unknown>, p
   const listed = Object.entries(fields).filter(([key]) => !INFORMATIONAL_KEYS.has(key));
   const mismatches = listed.flatMap(([key, value]) => {
     const own = Object.hasOwn(actual, key) ? actual[key] : undefined;
-    const index = path === '' ? key : `${path}.${key}`;
-    if (typeof tail === 'number' && Array.isArray(value)) return compareUnorderedTail(value, own, index, { tail, memory });
-    return compare(value, own, index, { exact: EXACT_KEYS.has(key), memory });
+    const place = path === '' ? key : `${path}.${key}`;
+    if (typeof tail === 'number' && Array.isArray(value)) return compareUnorderedTail(value, own, place, { tail, memory });
+    return compare(value, own, place, { exact: EXACT_KEYS.has(key), memory });
   });
   const surplus = exact && Object.keys(actual).some((key) => !Object.hasOwn(expected, key));
   return surplus ? [...mismatches, { path, expected, actual }] : mismatches;

@@ -45,9 +45,9 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
   try {
     const server = await provideServer(io, flags, codecServer);
     try {
-      const index: Place = { server, codecServer };
-      if (agents !== undefined) return await work(io, { ...index, flags: { ...flags, agents } });
-      await announce(io, { ...index, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [] });
+      const place: Place = { server, codecServer };
+      if (agents !== undefined) return await work(io, { ...place, flags: { ...flags, agents } });
+      await announce(io, { ...place, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [] });
       await untilAborted(io.terminal.signal);
       return EXIT_CODES.ok.code;
     } finally {

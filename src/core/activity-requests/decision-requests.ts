@@ -144,7 +144,7 @@ function contentOf({ arguments: edited, content }: Decision): Pick<AuthorizeDeci
 
 /** Where the arguments of the call are; a limit has none. */
 function placeOf({ state }: RequestingRun, { kind, key }: PendingApproval): Pick<NotifyWaitingInput, 'at' | 'eventId'> {
-  const [eventId = '', index = ''] = key.split('/');
+  const [eventId = '', place = ''] = key.split('/');
   const event = kind === 'limit' ? undefined : state?.window.events.findLast(({ id }) => id === eventId);
-  return event === undefined ? {} : { at: [event.offset, Number(index)], eventId };
+  return event === undefined ? {} : { at: [event.offset, Number(place)], eventId };
 }

@@ -10,9 +10,9 @@ export const send: RequestKind<SendInput, MessageReceipt> = {
   refusal,
   take(run, { id, content, mode }, { now }) {
     const message: QueuedMessage = { id, content, ...(mode === undefined || mode === 'queue' ? {} : { mode }), timestamp: now / 1000 };
-    const index = placeOf(run.state, message);
+    const place = placeOf(run.state, message);
     const isNew = run.inbox.add(message);
-    return { version: 1, id, status: isNew ? 'queued' : 'duplicate', queued: run.inbox.queued, ...(isNew ? index : {}) };
+    return { version: 1, id, status: isNew ? 'queued' : 'duplicate', queued: run.inbox.queued, ...(isNew ? place : {}) };
   },
 };
 

@@ -42,17 +42,17 @@ export class TaskDoubt {
   }
 
   /** Notes an activation that is no query. */
-  activated(index: ActivationPlace): void {
+  activated(place: ActivationPlace): void {
     const last = this.#last;
-    this.#last = index;
-    if (index.isReplaying) {
+    this.#last = place;
+    if (place.isReplaying) {
       this.#isReplayed = true;
       return;
     }
-    const certain = index.taskTime === last?.taskTime;
+    const certain = place.taskTime === last?.taskTime;
     // A workflow task may come in several activations. The length alone does not tell: that of a task whose only Update was
     // refused is counted again, by the next two events.
-    if (certain && index.historyLength === last?.historyLength && !index.hasNews) return;
+    if (certain && place.historyLength === last?.historyLength && !place.hasNews) return;
     this.#doubt = certain || this.#isReplayed ? { certain, since: this.#now(), activityIds: new Set() } : undefined;
     this.#isReplayed = false;
   }

@@ -34,7 +34,7 @@ const events: Folded[] = [
   { id: 'e2', author: 'user', content: [] },
 ];
 
-const index = { at: [1, 1] as [number, number], eventId: 'e1' };
+const place = { at: [1, 1] as [number, number], eventId: 'e1' };
 const answers = { [QUERIES.data]: { deps: { user: 'u1' }, state: {} } };
 
 /** What a hook makes of a decision, and what it was called with. */
@@ -50,7 +50,7 @@ async function authorize(answer: () => AuthorizeAnswer, input: Partial<Authorize
       return answer();
     },
   });
-  const output = await world.run(authorizeDecisionActivity(world.runtime), { agentName: 'clerk', decision, ...index, ...input });
+  const output = await world.run(authorizeDecisionActivity(world.runtime), { agentName: 'clerk', decision, ...place, ...input });
   return { output, world, ...calls[0] };
 }
 
@@ -101,7 +101,7 @@ test.each<[string, () => AuthorizeAnswer, RegExp]>([
 });
 
 test('what keeps the hook from being asked is tried again: on another worker where this one has none, or where the run does not answer', async () => {
-  const input: AuthorizeDecisionInput = { agentName: 'clerk', decision, ...index };
+  const input: AuthorizeDecisionInput = { agentName: 'clerk', decision, ...place };
   const without = activityWorld({ events, answers });
   const silent = activityWorld({ events, authorize: () => ({ as: 'ann' }) });
   await expect(without.run(authorizeDecisionActivity(without.runtime), input)).rejects.toMatchObject({
@@ -122,7 +122,7 @@ test('a hook that waits is aborted with the run, which is no refusal', async () 
       return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('given up'))));
     },
   });
-  const output = world.run(authorizeDecisionActivity(world.runtime), { agentName: 'clerk', decision, ...index });
+  const output = world.run(authorizeDecisionActivity(world.runtime), { agentName: 'clerk', decision, ...place });
   await begun.promise;
   world.runtime.aborts.abort(EXECUTION);
   await expect(output).rejects.toMatchObject({ name: 'AbortError' });
@@ -141,7 +141,7 @@ const waiting: PendingApproval = {
   reason: 'much',
 };
 
-const notice: NotifyWaitingInput = { agentName: 'clerk', notificationId: 'run-1/e1/1', waiting, ...index };
+const notice: NotifyWaitingInput = { agentName: 'clerk', notificationId: 'run-1/e1/1', waiting, ...place };
 
 test('who is told that something waits gets a stable id, the arguments, and what a decision has to say', async () => {
   const told: WaitingNotice[] = [];

@@ -67,8 +67,8 @@ describe('the inbox of a run', () => {
     expect(inbox.isBusy('messages')).toBe(false);
     inbox.countUpdate();
     expect(inbox.isBusy('messages')).toBe(true);
-    expect(inbox).toMatchObject({ updates: 1_600, arrivals: 1_600 });
-    expect(carriedOver(inbox)).toMatchObject({ updates: 0, arrivals: 0 });
+    expect(inbox).toMatchObject({ updates: 1_600, received: 1_600 });
+    expect(carriedOver(inbox)).toMatchObject({ updates: 0, received: 0 });
     expect(carriedOver(inbox).isBusy('messages')).toBe(false);
   });
 

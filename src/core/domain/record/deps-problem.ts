@@ -22,18 +22,18 @@ export function depsProblem(value: unknown, path = 'deps'): string | undefined {
   return problemIn(value, { path, around: [], isCredential: false });
 }
 
-function problemIn(value: unknown, index: Place): string | undefined {
+function problemIn(value: unknown, place: Place): string | undefined {
   switch (typeof value) {
     case 'string':
-      return index.isCredential && value !== '' ? credentialProblem(index.path) : undefined;
+      return place.isCredential && value !== '' ? credentialProblem(place.path) : undefined;
     case 'boolean':
       return undefined;
     case 'number':
-      return Number.isFinite(value) ? undefined : `${index.path} is ${value}, which is no number in JSON: write null, or a text`;
+      return Number.isFinite(value) ? undefined : `${place.path} is ${value}, which is no number in JSON: write null, or a text`;
     case 'object':
-      return value === null ? undefined : objectProblem(value, index);
+      return value === null ? undefined : objectProblem(value, place);
     default:
-      return `${index.path} is ${kindOf(value)}: deps are JSON, stored in the history of the run. ${INSTEAD}`;
+      return `${place.path} is ${kindOf(value)}: deps are JSON, stored in the history of the run. ${INSTEAD}`;
   }
 }
 
