@@ -9,6 +9,8 @@ import { watchStrays } from '../activities/attempts/stray-rejections.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import type { EncryptionCodec } from '../src/codec/encryption-codec.ts';
 import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
+import type { AnyAgent } from '../src/define/agent-definition.ts';
+import type { ResourcesOfAgents, ResourcesOption } from '../src/define/options/needed-resources.ts';
 import { requireKnown } from '../src/define/options/option-checks.ts';
 import { UsageError } from '../src/core/domain/errors/error.ts';
 import type { LonghaulSinks } from '../workflows/interceptors/cancel-sink.ts';
@@ -57,7 +59,7 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
  * spills without a payload store, tools that need a resource which is missing, tools named like an activity that exists,
  * and versioning that the server lacks (where the worker is run).
  */
-export class LonghaulPlugin extends SimplePlugin {
+export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly AnyAgent[]> extends SimplePlugin {
   readonly #runtime: ActivityRuntime;
   readonly #encrypts: boolean;
   readonly #encryption: EncryptionCodec;
@@ -67,7 +69,7 @@ export class LonghaulPlugin extends SimplePlugin {
   #connection: SystemInfoAccess | undefined;
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
 
-  constructor(options: LonghaulPluginOptions) {
+  constructor(options: LonghaulPluginOptions & { agents: Agents } & ResourcesOption<ResourcesOfAgents<Agents>>) {
     // Options that cannot be used are refused here, not when a worker is made.
     requireKnown('the plugin', options, Object.keys(PLUGIN_OPTIONS));
     checkParts('the plugin', options);

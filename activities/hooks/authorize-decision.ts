@@ -15,6 +15,7 @@ import { failingAs } from '../failures/failure.ts';
 import { MissingHere } from '../attempts/missing-here.ts';
 import { queryRun, runIdOf } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
+import { logThrown } from '../tool-calls/thrown-by-tool.ts';
 
 /** Bytes of JSON of a name and of a reason: both are recorded, and names are carried on with what was decided. */
 const NAME_BYTES = 300;
@@ -37,7 +38,8 @@ export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: Aut
       const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
       const runId = runIdOf(input);
       const resources = await runtime.resourcePool.use();
-      const answer = await ask(authorize, decision, { deps: Object.freeze(deps), resources, signal, runId, agent: input.agentName });
+      const context = { deps: Object.freeze(deps), resources, signal, runId, agent: input.agentName };
+      const answer = await ask(runtime, authorize, decision, context);
       return runtime.secrets.redactJson(answer) as AuthorizeDecisionOutput;
     });
   });
@@ -65,6 +67,7 @@ async function readDecision(runtime: ActivityRuntime, input: AuthorizeDecisionIn
 }
 
 async function ask(
+  runtime: ActivityRuntime,
   authorize: AuthorizeDecision,
   decision: DecisionToAuthorize,
   context: AuthorizeContext,
@@ -73,6 +76,8 @@ async function ask(
     return verdict(await authorize(decision, context));
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason;
+    // The approver reads the message; its author needs its stack.
+    logThrown(runtime, { what: '"authorize"', agent: context.agent, callId: decision.callId }, error, 'error');
     return refused(errorMessage(error) || '"authorize" failed without a message');
   }
 }

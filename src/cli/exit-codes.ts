@@ -44,6 +44,7 @@ const EXITS: Partial<Record<ErrorCode, ExitName>> = {
   run_open: 'usage',
   run_not_found: 'not_found',
   not_a_run: 'not_found',
+  namespace_not_found: 'not_found',
   history_removed: 'not_found',
   run_terminated: 'run_error',
   run_timed_out: 'run_error',

@@ -24,6 +24,11 @@ export async function* failEachIfUnreachable<Value>(client: Client, values: Asyn
 function explained(client: Client, error: unknown): unknown {
   if (error instanceof LonghaulError) return error;
   if (isOfClosedClient(error)) return new UsageError('The client is closed: connect() makes another one', { cause: error });
+  const namespace = missingNamespace(error);
+  if (namespace !== undefined) {
+    const message = `The Temporal server${addressOf(client)} has no namespace "${namespace}": pass another "namespace", or set TEMPORAL_NAMESPACE`;
+    return new LonghaulError('namespace_not_found', message, { cause: error });
+  }
   const failed = grpcErrorIn(error);
   switch (failed?.code) {
     case GRPC.unavailable:
@@ -59,6 +64,12 @@ function addressOf({ connection }: Client): string {
 }
 
 const MOST_CAUSES = 5;
+
+/** The name of the namespace that the server does not have, if the error says so: the SDK wraps its own error for it. */
+function missingNamespace(error: unknown): string | undefined {
+  const cause = [error, memberOf(error, 'cause')].find((one) => memberOf(one, 'name') === 'NamespaceNotFoundError');
+  return cause === undefined ? undefined : String(memberOf(cause, 'namespace'));
+}
 
 /** The SDK wraps what gRPC says. */
 function grpcErrorIn(error: unknown): { code: number; details: string } | undefined {

@@ -6,7 +6,7 @@ import type { LonghaulClient, RunHandle, RunResult } from '../../src/client/inde
 import { defineAgent, defineTool, resource, type RunContext } from '../../src/index.ts';
 import type { durableTest, testAgent } from '../../src/testing/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
-import type { createWorker } from '../../worker/index.ts';
+import type { createWorker, LonghaulPlugin } from '../../worker/index.ts';
 import type { runAgent } from '../../workflows/index.ts';
 
 /** What the compiler checks calls of: nothing here is called. */
@@ -15,6 +15,7 @@ interface Api {
   testAgent: typeof testAgent;
   durableTest: typeof durableTest;
   createWorker: typeof createWorker;
+  LonghaulPlugin: typeof LonghaulPlugin;
   runAgent: typeof runAgent;
 }
 
@@ -163,13 +164,17 @@ describe('a result', () => {
 
 describe('resources', () => {
   test('are those that tools name in the type of their context', () => {
-    expect(async ({ createWorker: create, testAgent: inMemory, durableTest: durable }: Api) => {
+    expect(async ({ createWorker: create, LonghaulPlugin: Plugin, testAgent: inMemory, durableTest: durable }: Api) => {
       const parts = { agents: [plain, seller], providers: { scripted: model } } as const;
       await create({ ...parts, resources: { shop, bank } });
       await create({ ...parts, resources: { shop: resource({ open: () => shop }), bank, other: 1 } });
       await create({ agents: [plain, greeter], providers: {} });
       await inMemory(seller, { input: 'Q', model, deps: { user: 'ada' }, resources: { shop, bank } });
       await durable(seller, { input: 'Q', model, deps: { user: 'ada' }, resources: { shop, bank } });
+      expectTypeOf(new Plugin({ ...parts, resources: { shop, bank } })).toExtend<LonghaulPlugin>();
+      expectTypeOf(new Plugin({ agents: [plain, greeter], providers: {} })).toExtend<LonghaulPlugin>();
+      // @ts-expect-error The bank is missing.
+      expectTypeOf(new Plugin({ ...parts, resources: { shop } })).toExtend<LonghaulPlugin>();
       // @ts-expect-error The bank is missing.
       await create({ ...parts, resources: { shop } });
       // @ts-expect-error All are missing.

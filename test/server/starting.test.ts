@@ -5,6 +5,21 @@ import { failWith, hang, say, scriptedModel } from '../../src/testing/index.ts';
 import { assistant } from './agents.ts';
 import { executionStatus, Testbed, until } from './testbed.ts';
 
+test('a namespace that the server does not have is named, whatever is asked of it', async () => {
+  await using testbed = await Testbed.open();
+  const client = new LonghaulClient(new Client({ connection: testbed.client.temporal.connection, namespace: 'nowhere' }));
+  const refused = { code: 'namespace_not_found', message: expect.stringContaining('has no namespace "nowhere"') as string };
+  const run = client.handle('run-1');
+  const asked = [
+    () => client.start('clerk', { input: 'Q' }),
+    () => run.result(),
+    () => run.status(),
+    () => run.approvals(),
+    () => run.send('Hello'),
+  ];
+  for (const ask of asked) await expect(ask()).rejects.toMatchObject(refused);
+});
+
 test('the same run id started twice is refused, or is the run that exists, as the caller chooses', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('once')]) } });

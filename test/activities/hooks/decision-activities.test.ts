@@ -5,6 +5,7 @@ import type { AuthorizeAnswer, DecisionToAuthorize, WaitingNotice } from '../../
 import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals/approval.ts';
 import type { Folded } from '../../../src/core/domain/record/window.ts';
 import { type AuthorizeDecisionInput, type NotifyWaitingInput, QUERIES } from '../../../src/core/protocol.ts';
+import { logLine } from '../../../src/log/log-line.ts';
 import { activityWorld, EXECUTION } from '../activity-world.ts';
 
 afterEach(() => vi.useRealTimers());
@@ -98,6 +99,11 @@ test.each<[string, () => AuthorizeAnswer, RegExp]>([
   ['an identity without a name', () => ({ as: '' }), /neither/],
 ])('%s of the hook refuses, with the reason', async (_, answer, reason) => {
   expect((await authorize(answer)).output).toEqual({ type: 'refused', reason: expect.stringMatching(reason) as string });
+});
+
+test('an error of the hook is logged with its stack: the approver reads the message alone', async () => {
+  const { world } = await authorize(throws);
+  expect(world.logged.map((entry) => logLine(entry)).join('\n')).toMatch(/"authorize" threw.*not you[^]*decision-activities\.test\.ts/);
 });
 
 test('what keeps the hook from being asked is tried again: on another worker where this one has none, or where the run does not answer', async () => {

@@ -43,6 +43,7 @@ export const ERROR_CODES = {
   history_unreadable: { retryable: false, description: 'The loop of this release does not come to what the history of the run holds.' },
   run_terminated: { retryable: false, description: 'An operator terminated the run: it has no result.' },
   run_timed_out: { retryable: false, description: 'The server ended the run at a time-out of the workflow: it has no result.' },
+  namespace_not_found: { retryable: false, description: 'The Temporal server has no namespace of that name.' },
   server_unreachable: { retryable: true, description: 'No Temporal server answers at that address, or it does not answer any more.' },
   archive_failed: { retryable: true, description: 'The archive could not keep or read what a run has recorded.' },
   spilled_unavailable: { retryable: false, description: 'The payload store does not have what was spilled to it.' },
