@@ -2,6 +2,7 @@ import proto from '@temporalio/proto';
 import { describe, expect, test } from 'vitest';
 import { runHistory } from '../../src/history/run-history.ts';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
+import { type AnyAgent, defineAgent } from '../../src/index.ts';
 import { failWith, hang, say, scriptedModel, type ScriptedModel, type ScriptEntry } from '../../src/testing/index.ts';
 import { SIGNALS } from '../../src/core/protocol.ts';
 import { callCli } from '../cli/call-cli.ts';
@@ -17,10 +18,10 @@ interface EncryptedBed extends AsyncDisposable {
 }
 
 /** A testbed with a worker and a client that encrypt; its own client does not. */
-async function open(script: readonly ScriptEntry[]): Promise<EncryptedBed> {
+async function open(script: readonly ScriptEntry[], agents: readonly AnyAgent[] = [keeper]): Promise<EncryptedBed> {
   const testbed = await Testbed.open();
   const scripted = scriptedModel(script);
-  await testbed.work({ agents: [keeper], providers: { scripted }, codec });
+  await testbed.work({ agents, providers: { scripted }, codec });
   const client = await connect({ address: testbed.address, taskQueue: testbed.taskQueue, codec });
   return {
     testbed,
@@ -64,6 +65,23 @@ describe('with encryption on worker and client', () => {
     expect(JSON.stringify(steps)).toContain(SECRETS.toolResult);
     expect(JSON.stringify(steps)).toContain(SECRETS.toolFailure);
     expectNoSecret(await storedHistory(bed.client, handle.runId));
+  });
+
+  test('what a workflow asks its agents is encrypted too, in its history and in the summaries of its children', async () => {
+    const agents = [defineAgent({ name: 'researcher', model: 'scripted/m' }), defineAgent({ name: 'writer', model: 'scripted/m' })];
+    await using bed = await open([say(SECRETS.toolResult), say(SECRETS.answer)], agents);
+    const { client, testbed } = bed;
+    const start = { args: [SECRETS.prompt], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue };
+    expect(await client.temporal.workflow.execute('report', start)).toMatchObject({ text: SECRETS.answer });
+    const summaries: (string | undefined)[] = [];
+    for await (const { startChildWorkflowExecutionInitiatedEventAttributes: started, userMetadata } of runHistory(
+      client.temporal,
+      testbed.taskQueue,
+    )) {
+      if (started) summaries.push(Buffer.from(userMetadata?.summary?.metadata?.['encoding'] ?? []).toString());
+    }
+    expect(summaries).toEqual(['binary/aes-256-gcm', 'binary/aes-256-gcm']);
+    expectNoSecret(await storedHistory(client, testbed.taskQueue));
   });
 
   test('the message of a failed run reaches the caller, and only its type is in clear text', async () => {
