@@ -1,12 +1,12 @@
 import { CommanderError } from 'commander';
-import { errorMessage } from '../core/domain/errors/error.ts';
+import { errorCode, errorMessage } from '../core/domain/errors/error.ts';
 import { EXIT_CODES, type ExitName, exitOfError } from './exit-codes.ts';
 import { Interruption } from './interruption.ts';
 import { printable } from '../core/domain/content/printable.ts';
 import { type ServerProblem, serverProblem } from './server-problem.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Says on stderr what went wrong, and returns the exit code. Only what nobody expected comes with a stack. */
+/** Says on stderr what went wrong, and returns the exit code. Only a defect comes with a stack. */
 export function reportError(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
   if (error instanceof Interruption) return error.exitCode;
   // Commander has written its own line already; help that was asked for is not an error.
@@ -21,6 +21,8 @@ function explained(error: unknown): ServerProblem {
   if (exit !== 'unexpected') return { exit, line: errorMessage(error) };
   const problem = serverProblem(error);
   if (problem !== undefined) return problem;
+  const code = errorCode(error);
+  if (code !== undefined && code !== 'internal') return { exit, line: errorMessage(error) };
   const stack = error instanceof Error ? error.stack : undefined;
   return { exit, line: `unexpected error: ${stack ?? errorMessage(error)}` };
 }

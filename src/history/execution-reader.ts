@@ -3,6 +3,7 @@ import { CancelledFailure, type LoadedDataConverter } from '@temporalio/common';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { markingConverter } from '../codec/marking-converter.ts';
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
+import { LonghaulError } from '../core/domain/errors/error.ts';
 import { isJsonObject } from '../core/domain/json/json.ts';
 import { ACTIVITIES, type NotifyEndedInput, type RunInput, type RunToolOutput } from '../core/protocol.ts';
 import { checkContinueAsNewState } from '../core/wire-schemas/continue-as-new-state-schema.ts';
@@ -86,8 +87,12 @@ export class ExecutionReader {
       execution.input = input as RunInput;
       return;
     }
-    // The workflow refuses the same.
+    // The workflow refuses the same: forged state, and state that does not fit. A state of another release fits there.
     const checked = before === undefined ? undefined : checkContinueAsNewState(input['carry']);
+    if (checked?.ok === false && checked.isUnknownVersion) {
+      const { executionId } = execution;
+      throw new LonghaulError('history_unreadable', `Execution "${executionId}" cannot be read by this release: ${checked.problem}`);
+    }
     if (!checked?.ok) return;
     execution.carry = checked.carry;
     execution.resolved = { snapshot: checked.carry.snapshot, task: 1 };
