@@ -1,11 +1,19 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { LonghaulClient } from 'longhaul/client';
-import { expect, test } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { connect, LonghaulClient } from 'longhaul/client';
+import { expect, test, vi } from 'vitest';
 import { decideRefunds, desk } from '../../examples/approvals/refunds.ts';
 import { agents } from '../../examples/first-agent/agents.ts';
 import { clerk, type Shop } from '../../examples/tools/shop.ts';
+import { triage } from '../../examples/options/agents.ts';
 import { createService } from '../../examples/service/service.ts';
-import { callTool, hang, say, scriptedModel, together } from '../../src/testing/index.ts';
+import { narrow } from '../../examples/steering/steer.ts';
+import { productionWorker } from '../../examples/worker/worker.ts';
+import { agents as team } from '../../examples/workflow/agents.ts';
+import { callTool, hang, say, scriptedModel, structured, together } from '../../src/testing/index.ts';
 import { Testbed, until } from './testbed.ts';
 
 test('the service of the README starts a run once, tells how it stands, gives the answer, and cancels', async () => {
@@ -92,4 +100,47 @@ test('the shop of the README keeps a cart that its tools share, and takes the mo
   ]);
   expect((await testbed.client.handle(runId).context()).deps).toEqual({ userId: 'u1', cart: ['table', 'chair'] });
   expect(shop.payments.size).toBe(1);
+});
+
+test('the workflow of the README runs two agents, one on the result of the other', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([say('It is far away.'), say('A report: it is far away.')]);
+  const workflowsPath = fileURLToPath(new URL('../../examples/workflow/report.ts', import.meta.url));
+  await testbed.work({ agents: team, providers: { openai: scripted }, workflowsPath });
+  const start = { args: ['the Moon'], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue };
+  expect(await testbed.client.temporal.workflow.execute('report', start)).toBe('A report: it is far away.');
+  expect(JSON.stringify(scripted.requests[1]?.conversation)).toContain('Write about: It is far away.');
+});
+
+test('the run of the README is steered, interrupted, paused and resumed, and reads each message once', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([hang(), say('2026 it is.')]);
+  await testbed.work({ agents: team, providers: { openai: scripted } });
+  const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue });
+  const run = await client.start('researcher', { input: 'All years', limits: { totalTokens: 50_000 } });
+  await until(() => scripted.requests.length === 1, 'the model call');
+  expect(await narrow(client, run.runId)).toContain('[completed] researcher');
+  const said = JSON.stringify(scripted.requests[1]?.conversation);
+  for (const message of ['Only this year, please', 'Skip the appendix', 'Stop: start over with 2026'])
+    expect(said.split(message)).toHaveLength(2);
+});
+
+test('the worker of the README encrypts what it stores, and archives what it records', async () => {
+  await using testbed = await Testbed.open();
+  const directory = await mkdtemp(join(tmpdir(), 'longhaul-example-'));
+  vi.stubEnv('LONGHAUL_ENCRYPTION_KEYS', `k1:${Buffer.alloc(32, 1).toString('base64')}`);
+  vi.stubEnv('OPENAI_API_KEY', 'unused');
+  const { address, taskQueue } = testbed;
+  const answer = structured({ urgency: 'low', summary: 'A drop of oil.' });
+  const worker = await productionWorker(directory, { address, taskQueue, providers: { openai: scriptedModel([answer]) } });
+  const running = worker.run();
+  const client = await connect({ address, taskQueue, codec: { encryption: 'environment' } });
+  const result = await client.run(triage, { input: 'It leaks' });
+  expect(result).toMatchObject({ success: true, output: { urgency: 'low' } });
+  await until(async () => (await readdir(directory, { recursive: true })).some((file) => file.startsWith('archive/')), 'the archive');
+  worker.shutdown();
+  await running;
+  await client.close();
+  vi.unstubAllEnvs();
+  await rm(directory, { recursive: true });
 });
