@@ -1,18 +1,46 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
 test.each([
-  'examples/first-agent/agents.ts',
-  'examples/service/service.ts',
-  'examples/approvals/refunds.ts',
-  'examples/tools/shop.ts',
-  'examples/testing/shop.test.ts',
-])('the README shows %s as it is run', (path) => {
-  expect(read('README.md')).toContain(`<!-- ${path} -->\n\`\`\`ts\n${read(path)}\`\`\``);
+  ['README.md', 'examples/first-agent/agents.ts'],
+  ['docs/service.md', 'examples/service/service.ts'],
+  ['docs/talking.md', 'examples/approvals/refunds.ts'],
+  ['docs/tools.md', 'examples/tools/shop.ts'],
+  ['docs/testing.md', 'examples/testing/shop.test.ts'],
+  ['docs/workflows.md', 'examples/workflow/report.ts'],
+])('%s shows %s as it is run', (page, path) => {
+  expect(read(page)).toContain(`<!-- ${path} -->\n\`\`\`ts\n${read(path)}\`\`\``);
+});
+
+test('every piece of TypeScript in the README is a part of an example that is run', () => {
+  const examples = readdirSync(new URL('../../examples', import.meta.url), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => unindented(read(`examples/${path}`)));
+  const pieces = [...read('README.md').matchAll(/```ts\n([^]*?)```/g)].map(([, piece = '']) => piece);
+  expect(pieces.length).toBeGreaterThan(8);
+  expect(pieces.filter((piece) => !examples.some((example) => example.includes(unindented(piece))))).toEqual([]);
+});
+
+test('the README leads a newcomer and leaves the rest to the docs: at most 250 lines', () => {
+  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(250);
+});
+
+test('the index of the docs names every page', () => {
+  const index = read('docs/README.md');
+  const pages = readdirSync(new URL('../../docs', import.meta.url)).filter((path) => path.endsWith('.md') && path !== 'README.md');
+  expect(pages.filter((page) => !index.includes(`(${page})`))).toEqual([]);
 });
 
 test('a first agent takes less than forty lines', () => {
   expect(read('examples/first-agent/agents.ts').split('\n').length).toBeLessThan(40);
 });
+
+/** The lines of a text without what they begin with: a piece of a function is shown without its indentation. */
+function unindented(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .join('\n');
+}
