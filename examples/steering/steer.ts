@@ -5,10 +5,10 @@ export async function narrow(client: LonghaulClient, runId: string): Promise<str
   const handle = client.handle(runId);
   await handle.send('Only this year, please'); // the model reads it after the current step
   await handle.send('Skip the appendix', { mode: 'steer' }); // before its next call: calls that wait are given up
-  await handle.send('Stop: start over with 2026', { mode: 'interrupt' }); // now: the model call in flight is aborted
-  await handle.pause(); // after the current step; waiting costs nothing
+  await handle.pause(); // nothing new begins after the current step; a paused run costs nothing
   await handle.resume();
   await handle.raise({ totalTokens: 100_000 });
+  await handle.send('Stop: start over with 2026', { mode: 'interrupt' }); // now: the model call in flight is aborted
   const result = await handle.result();
   return result.summary();
 }
