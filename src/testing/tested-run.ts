@@ -30,6 +30,8 @@ export type TestOptions<Agent = unknown> = TestCircumstances &
 /** What a test says about a run, whatever its agent needs. */
 export interface TestCircumstances {
   input: string | ContentPart[];
+  /** The id of the run. Default: the name of the agent and a UUID, as of `client.start`. */
+  runId?: string;
   /** Answers every call of the agent's models: a `scriptedModel`, whose script has to be used up, or any other client. */
   model: ModelClient;
   /** The values of secrets by name, or where a worker would read them. Default: the environment. */
@@ -68,16 +70,22 @@ export interface TestCircumstances {
 /** What came of a run of the agent in a test. */
 export type TestedRunOf<Agent> = TestedRun<OutputOf<Agent>, UnfinishedOf<Agent>>;
 
-/** What came of a run in a test. */
-export interface TestedRun<Output = DefaultOutput, Unfinished = Output | string> {
-  /** As a client is given it, with its steps. */
-  readonly result: RunResult<Output, Unfinished>;
+/** The record of a run in a test. */
+export interface TestedRecord {
   /** The whole record. */
   readonly events: readonly Event[];
   readonly steps: readonly StepResult[];
   /** As the run has left them. */
   readonly deps: JsonObject;
+  /** The state that tools have set, as the run has left it. */
+  readonly state: JsonObject;
   /** Every request to the model, in its order: each attempt is one. */
   readonly requests: readonly ModelRequest[];
+}
+
+/** What came of a run in a test. */
+export interface TestedRun<Output = DefaultOutput, Unfinished = Output | string> extends TestedRecord {
+  /** As a client is given it, with its steps. */
+  readonly result: RunResult<Output, Unfinished>;
   readonly ledger: EffectsLedger;
 }

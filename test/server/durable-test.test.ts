@@ -9,6 +9,7 @@ import {
   durableTest,
   type DurableTestOptions,
   hang,
+  isUndecidedRun,
   killWorker,
   raiseLimits,
   say,
@@ -81,6 +82,16 @@ describe.concurrent('a run on the server of a test', () => {
     expect(result.success && result.output.n + Number(deps['n'])).toBe(9);
     expect(result.steps).toHaveLength(1);
   });
+});
+
+test('a run that waits for a decision that the test does not give is in the error as it stands', async () => {
+  const waiting = defineAgent({ name: `waiting-${crypto.randomUUID()}`, model: 'scripted/m', tools: [refund] });
+  const model = scriptedModel([callTool('refund', {}, 'c1')]);
+  const error = await durableTest(waiting, { input: 'Go', ...onServer, model }).catch((thrown: unknown) => thrown);
+  if (!isUndecidedRun(error)) throw error;
+  expect(error.waiting).toMatchObject([{ toolName: 'refund', callId: 'c1' }]);
+  expect(error.record).toMatchObject({ steps: [], deps: {}, state: {}, requests: [{}] });
+  expect(error.record.events.map(({ content }) => content.map(({ type }) => type))).toEqual([['message'], ['tool_call']]);
 });
 
 describe.concurrent('a test on a server fails, and leaves no run behind,', () => {

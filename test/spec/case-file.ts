@@ -3,19 +3,30 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
 
-const specCaseSchema = z.object({
-  id: z.string(),
-  title: z.string().default(''),
-  op: z.string(),
-  level: z.string().default('must'),
-  input: z.json().default({}),
-  expect: z.json(),
-});
+/** Keys of a case that inform the reader. */
+const INFORMATION = ['basis', 'upstream', 'upstream_behaviour'];
 
-const caseFileSchema = z.object({
+const specCaseSchema = z
+  .looseObject({
+    id: z.string(),
+    title: z.string().default(''),
+    op: z.string(),
+    level: z.string().default('must'),
+    input: z.json().default({}),
+    expect: z.json(),
+  })
+  .transform(({ id, title, op, level, input, expect, ...others }) => {
+    const unknownKeys = Object.keys(others).filter((key) => !INFORMATION.includes(key));
+    return { id, title, op, level, input, expect, unknownKeys };
+  });
+
+const caseFileSchema = z.strictObject({
   suite: z.string(),
+  title: z.string().default(''),
   format: z.literal(1),
+  source: z.json().optional(),
   operations: z.record(z.string(), z.string()).default({}),
+  count: z.int().optional(),
   cases: z.array(specCaseSchema),
 });
 
@@ -27,6 +38,8 @@ export interface SpecCase {
   level: string;
   input: JsonValue;
   expect: JsonValue;
+  /** Keys of the case that the format does not know: such a case fails. */
+  unknownKeys: string[];
 }
 
 /** A file of cases, or what is wrong with it. */

@@ -63,6 +63,52 @@ describe('a list with a tail in any order', () => {
   });
 });
 
+describe('a tail whose elements match each other', () => {
+  const fitsTail = (expected: JsonValue[], actual: unknown[], tail = expected.length): boolean =>
+    fits({ list: expected, $unordered_tail: tail }, { list: actual });
+
+  it('matches if there is an order in which all do', () => {
+    expect(fitsTail([{ a: 1 }, { a: 1, b: 2 }], [{ a: 1, b: 2 }, { a: 1 }])).toBe(true);
+    expect(
+      fitsTail(
+        [
+          { a: 1, b: 2 },
+          { a: 1, b: 2 },
+        ],
+        [{ a: 1, b: 2 }, { a: 1 }],
+      ),
+    ).toBe(false);
+    expect(fitsTail([{ $generated: true }, 'x'], ['x', 'id-1'])).toBe(true);
+    expect(fitsTail([{ $generated: true }, { $generated: true }], ['x', 'x'])).toBe(false);
+  });
+
+  it('of no elements leaves every order as it is', () => {
+    expect(fitsTail([1, 2], [1, 2], 0)).toBe(true);
+    expect(fitsTail([1, 2], [2, 1], 0)).toBe(false);
+  });
+
+  it('is an error if it is longer than the list, no number, or beside no list', () => {
+    expect(() => fitsTail([1], [1], 2)).toThrow('"$unordered_tail" is 2');
+    expect(() => fits({ list: [1], $unordered_tail: true }, { list: [1] })).toThrow('"$unordered_tail" is true');
+    expect(() => fits({ list: 1, $unordered_tail: 1 }, { list: 1 })).toThrow('"$unordered_tail" is 1');
+  });
+});
+
+describe('an expected number of messages or tools', () => {
+  it('is the length of the list', () => {
+    expect(fits({ messages: 2, tools: 0 }, { messages: ['a', 'b'], tools: [] })).toBe(true);
+    expect(fits({ calls: [{ messages: 1 }] }, { calls: [{ messages: [{ role: 'user' }] }] })).toBe(true);
+    expect(match({ messages: 2 }, { messages: ['a'] })).toEqual([{ path: 'messages.length', expected: 2, actual: 1 }]);
+    expect(fits({ tools: 1 }, { tools: null })).toBe(false);
+    expect(fits({ tools: 1 }, {})).toBe(false);
+  });
+
+  it('is a number like any other elsewhere', () => {
+    expect(fits({ messages: 2 }, { messages: 2 })).toBe(true);
+    expect(fits({ steps: 2 }, { steps: ['a', 'b'] })).toBe(false);
+  });
+});
+
 describe('numbers and texts', () => {
   it('compare by value and exactly', () => {
     expect(fits(1, 1.0)).toBe(true);

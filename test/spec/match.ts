@@ -18,10 +18,13 @@ export interface MatchMemory {
 const EXACT_KEYS = new Set(['deps', 'messages', 'events', 'feedback', 'contexts', 'prompts', 'attempts', 'results']);
 
 /** Beside a list: so many of its last elements may come in any order. */
-const UNORDERED_TAIL = '$unordered_tail';
+export const UNORDERED_TAIL = '$unordered_tail';
 
 /** These carry another language's formatting: they inform the reader and are never compared. */
-const INFORMATIONAL_KEYS = new Set(['messages_upstream', 'error_upstream']);
+export const INFORMATIONAL_KEYS = ['messages_upstream', 'error_upstream'];
+
+/** Of these lists, a case may expect only the number of their elements. */
+const COUNTED_KEYS = ['messages', 'tools'];
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/;
@@ -53,18 +56,29 @@ function compareLists(expected: JsonValue[], actual: unknown[], path: string, me
 
 function compareObjects(expected: JsonObject, actual: Record<string, unknown>, path: string, { exact, memory }: Comparison): Mismatch[] {
   const { [UNORDERED_TAIL]: tail, ...fields } = expected;
-  const listed = Object.entries(fields).filter(([key]) => !INFORMATIONAL_KEYS.has(key));
+  const listed = Object.entries(fields).filter(([key]) => !INFORMATIONAL_KEYS.includes(key));
+  if (tail !== undefined) requireTail(tail, Object.values(fields));
   const mismatches = listed.flatMap(([key, value]) => {
     const own = Object.hasOwn(actual, key) ? actual[key] : undefined;
     const place = path === '' ? key : `${path}.${key}`;
     if (typeof tail === 'number' && Array.isArray(value)) return compareUnorderedTail(value, own, place, { tail, memory });
+    if (typeof value === 'number' && Array.isArray(own) && COUNTED_KEYS.includes(key)) {
+      return own.length === value ? [] : [{ path: `${place}.length`, expected: value, actual: own.length }];
+    }
     return compare(value, own, place, { exact: EXACT_KEYS.has(key), memory });
   });
   const surplus = exact && Object.keys(actual).some((key) => !Object.hasOwn(expected, key));
   return surplus ? [...mismatches, { path, expected, actual }] : mismatches;
 }
 
-/** Each of the last elements may be in the place of any other of them. */
+function requireTail(tail: JsonValue, values: JsonValue[]): void {
+  const lists = values.filter((value) => Array.isArray(value));
+  if (typeof tail === 'number' && Number.isInteger(tail) && tail >= 0 && lists.length > 0 && lists.every(({ length }) => tail <= length))
+    return;
+  throw new Error(`"${UNORDERED_TAIL}" is ${JSON.stringify(tail)}: it takes a number of entries that the list beside it has`);
+}
+
+/** Each of the last elements may be in the position of any other of them. */
 function compareUnorderedTail(
   expected: JsonValue[],
   actual: unknown,
@@ -72,16 +86,26 @@ function compareUnorderedTail(
   { tail, memory }: { tail: number; memory: MatchMemory },
 ): Mismatch[] {
   if (!Array.isArray(actual) || actual.length !== expected.length) return [{ path, expected, actual }];
-  const left = actual.slice(-tail);
-  const found = expected.slice(-tail).map((element) => {
-    const index = left.findIndex((one) => match(element, one, memory).length === 0);
-    return index < 0 ? undefined : left.splice(index, 1)[0];
-  });
-  return compareLists(expected, [...actual.slice(0, -tail), ...found], path, memory);
+  const start = expected.length - tail;
+  const left = actual.slice(start);
+  const arranged = arrangement(expected.slice(start), left, memory) ?? left;
+  return compareLists(expected, [...actual.slice(0, start), ...arranged], path, memory);
+}
+
+/** Returns the elements in the order in which they match what is expected; undefined if there is no such order. */
+function arrangement([expected, ...others]: JsonValue[], left: unknown[], memory: MatchMemory): unknown[] | undefined {
+  if (expected === undefined) return [];
+  for (const [index, element] of left.entries()) {
+    // An attempt to match must not count as having seen a generated text.
+    if (match(expected, element, { generated: new Set(memory.generated) }).length > 0) continue;
+    const rest = arrangement(others, left.toSpliced(index, 1), memory);
+    if (rest !== undefined) return [element, ...rest];
+  }
+  return undefined;
 }
 
 /** An object with one key that begins with a dollar sign is a matcher. */
-function matcherOf(expected: JsonObject): { name: string; argument: JsonValue } | undefined {
+export function matcherOf(expected: JsonObject): { name: string; argument: JsonValue } | undefined {
   const [entry, ...others] = Object.entries(expected);
   if (entry === undefined || others.length > 0 || !entry[0].startsWith('$')) return undefined;
   return { name: entry[0], argument: entry[1] };

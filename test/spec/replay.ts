@@ -2,7 +2,8 @@ import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { Operation, SuiteAdapter } from './adapters/adapter.ts';
 import type { CaseFile, SpecCase } from './case-file.ts';
-import { match, type MatchMemory, type Mismatch } from './match.ts';
+import { CaseProblem, only, WithoutCounterpart } from './adapters/fields.ts';
+import { INFORMATIONAL_KEYS, match, matcherOf, type MatchMemory, type Mismatch, UNORDERED_TAIL } from './match.ts';
 
 /** What became of a case. */
 export type Verdict =
@@ -17,43 +18,54 @@ export interface Replayed {
   verdict: Verdict;
 }
 
-/** What an operation came to. */
-export type Outcome = { type: 'returned'; value: unknown } | { type: 'threw'; message: string } | { type: 'stuck' };
+/** What an operation came to. `unreadable`: its adapter cannot translate the case. `what` is a key of its table. */
+export type Outcome =
+  | { type: 'returned'; value: unknown }
+  | { type: 'threw'; message: string }
+  | { type: 'unreadable'; problem: string }
+  | { type: 'without_counterpart'; what: string }
+  | { type: 'stuck' };
 
 /** A case that takes longer is stuck, and would keep the others from being replayed. */
 const CASE_TIMEOUT_MS = 10_000;
 
-/** How a suite is replayed: by an adapter, or not at all because its feature is not built. Undefined: nobody knows the suite. */
-export type FoundSuite = { type: 'adapter'; adapter: SuiteAdapter } | { type: 'not_built'; reason: string } | undefined;
+/** Keys that any expectation may have. */
+const COMMON_KEYS = ['raises_or_error', UNORDERED_TAIL, ...INFORMATIONAL_KEYS];
 
 /** Replays the cases of one file, one after the other. */
-export async function replayFile(file: CaseFile & { type: 'cases' }, findSuite: (suite: string) => FoundSuite): Promise<Replayed[]> {
-  const found = findSuite(file.suite);
+export async function replayFile(
+  file: CaseFile & { type: 'cases' },
+  findSuite: (suite: string) => SuiteAdapter | undefined,
+): Promise<Replayed[]> {
+  const adapter = findSuite(file.suite);
   const memory: MatchMemory = { generated: new Set() };
   const replayed: Replayed[] = [];
   for (const specCase of file.cases) {
-    replayed.push({ suite: file.suite, specCase, verdict: await replayCase(specCase, found, memory) });
+    const verdict = adapter === undefined ? failure('No adapter knows this suite.') : await replayCase(adapter, specCase, memory);
+    replayed.push({ suite: file.suite, specCase, verdict });
   }
   return replayed;
 }
 
-async function replayCase(specCase: SpecCase, found: FoundSuite, memory: MatchMemory): Promise<Verdict> {
-  if (found === undefined) return failure('No adapter knows this suite.');
-  return found.type === 'not_built' ? { type: 'skipped', reason: found.reason } : replayWith(found.adapter, specCase, memory);
-}
-
-async function replayWith(adapter: SuiteAdapter, specCase: SpecCase, memory: MatchMemory): Promise<Verdict> {
-  const notBuilt = own(adapter.notBuilt, specCase.op) ?? adapter.skipReason?.(specCase);
-  if (notBuilt !== undefined) return { type: 'skipped', reason: notBuilt };
+async function replayCase(adapter: SuiteAdapter, specCase: SpecCase, memory: MatchMemory): Promise<Verdict> {
+  const [unknownKey] = specCase.unknownKeys;
+  if (unknownKey !== undefined) return failure(`The case has a key "${unknownKey}" that the format does not know.`);
+  if (own(adapter.withoutCounterpart, specCase.op) !== undefined) return skipped(adapter, specCase.op);
   const operation = own(adapter.operations, specCase.op);
   if (operation === undefined) return failure(`No adapter knows the operation "${specCase.op}".`);
   const expect = adapter.normalise?.(specCase.expect, specCase.op) ?? specCase.expect;
   const outcome = await perform(operation, specCase.input, expect);
+  if (outcome.type === 'without_counterpart') return skipped(adapter, outcome.what);
   try {
     return judge(expect, outcome, memory);
   } catch (error) {
     return failure(errorMessage(error));
   }
+}
+
+function skipped({ withoutCounterpart }: SuiteAdapter, what: string): Verdict {
+  const reason = own(withoutCounterpart, what);
+  return reason === undefined ? failure(`"${what}" is not in the table of what has no counterpart.`) : { type: 'skipped', reason };
 }
 
 /** Names of operations come from files: only own properties count. */
@@ -68,8 +80,10 @@ async function perform(operation: Operation, input: JsonValue, expect: JsonValue
   });
   const done = async (): Promise<Outcome> => {
     try {
-      return { type: 'returned', value: await operation(input, expect) };
+      return { type: 'returned', value: await operation.perform(readable(operation, input, expect), expect) };
     } catch (error) {
+      if (error instanceof WithoutCounterpart) return { type: 'without_counterpart', what: error.message };
+      if (error instanceof CaseProblem) return { type: 'unreadable', problem: error.message };
       return { type: 'threw', message: errorMessage(error) };
     }
   };
@@ -80,8 +94,15 @@ async function perform(operation: Operation, input: JsonValue, expect: JsonValue
   }
 }
 
+/** Returns the input of a case if the adapter knows every key of it, and of what the case expects. */
+function readable(operation: Operation, input: JsonValue, expect: JsonValue): JsonObject {
+  if (isJsonObject(expect) && matcherOf(expect) === undefined) only('The expectation', expect, [...operation.expect, ...COMMON_KEYS]);
+  return only('The input', input, operation.input);
+}
+
 /** Holds an outcome against an expectation. `raises_or_error` accepts a thrown error or a result with status `error`. */
-export function judge(expect: JsonValue, outcome: Outcome, memory: MatchMemory): Verdict {
+export function judge(expect: JsonValue, outcome: Exclude<Outcome, { type: 'without_counterpart' }>, memory: MatchMemory): Verdict {
+  if (outcome.type === 'unreadable') return failure(outcome.problem);
   if (outcome.type === 'stuck') return failure(`There was no outcome within ${CASE_TIMEOUT_MS} ms.`);
   if (isJsonObject(expect) && Object.hasOwn(expect, 'raises_or_error')) return judgeError(expect, outcome, memory);
   if (outcome.type === 'threw') return failure(`It threw: ${outcome.message}`);
@@ -90,7 +111,7 @@ export function judge(expect: JsonValue, outcome: Outcome, memory: MatchMemory):
 
 function judgeError(
   { raises_or_error: error = null, ...others }: JsonObject,
-  outcome: Exclude<Outcome, { type: 'stuck' }>,
+  outcome: Extract<Outcome, { type: 'returned' | 'threw' }>,
   memory: MatchMemory,
 ): Verdict {
   if (outcome.type === 'threw') return verdictOf(matchError(error, outcome.message, memory));

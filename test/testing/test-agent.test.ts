@@ -10,6 +10,7 @@ import {
   effectsLedger,
   failWith,
   hang,
+  isUndecidedRun,
   killWorker,
   raiseLimits,
   rateLimit,
@@ -17,6 +18,7 @@ import {
   scriptedModel,
   sendMessage,
   testAgent,
+  together,
 } from '../../src/testing/index.ts';
 import { act, agentWith, toolThat } from './scenarios/scenario.ts';
 
@@ -102,7 +104,43 @@ describe('a test of an agent fails', () => {
   });
 });
 
+describe('a run that waits for a decision that the test does not give', () => {
+  test('is in the error as it stands, with what waits', async () => {
+    const model = scriptedModel([together(callTool('refund', { amount: 1 }, 'c1'), callTool('look', {}, 'c2')), say('Never.')]);
+    const error = await testAgent(agent, { input: 'Go', model }).catch((thrown: unknown) => thrown);
+    if (!isUndecidedRun(error)) throw error;
+    expect(error.waiting).toMatchObject([{ toolName: 'refund', callId: 'c1', arguments: { amount: 1 } }]);
+    const { events, steps, requests, deps, state } = error.record;
+    expect(events.map(({ content }) => content.map(({ type }) => type))).toEqual([
+      ['message'],
+      ['tool_call', 'tool_call'],
+      ['tool_result'],
+    ]);
+    expect(steps).toEqual([]);
+    expect(requests).toHaveLength(1);
+    expect({ deps, state }).toEqual({ deps: {}, state: {} });
+  });
+
+  test('is told from every other error', async () => {
+    const error = await testAgent(agent, { input: 'Go', model: scriptedModel([]) }).catch((thrown: unknown) => thrown);
+    expect(isUndecidedRun(error)).toBe(false);
+    expect(isUndecidedRun(undefined)).toBe(false);
+  });
+});
+
 describe('a run in memory', () => {
+  test('has the state that tools have set, and the id that the test gives', async () => {
+    const count = toolThat('count', (_, context) => {
+      context.setState('calls', Number(context.state['calls'] ?? 0) + 1);
+      return context.runId;
+    });
+    const model = scriptedModel([callTool('count'), callTool('count'), say('Done.')]);
+    const { result, state, steps } = await testAgent(agentWith([count]), { input: 'Go', model, runId: 'run-7' });
+    expect(state).toEqual({ calls: 2 });
+    expect([result.runId, steps[0]?.toolCalls[0]?.result]).toEqual(['run-7', 'run-7']);
+    await expect(testAgent(agentWith([count]), { input: 'Go', model, runId: '' })).rejects.toThrow('run id');
+  });
+
   test('waits for days in no time', async () => {
     const patient = defineTool({ ...toolOptions('patient'), approval: { deadline: '3d' } });
     const model = scriptedModel([failWith('model_rate_limited', 'later', { retryAfter: 3_600_000 }), callTool('patient'), say('Done.')]);

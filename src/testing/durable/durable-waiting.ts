@@ -3,17 +3,21 @@ import type { RunHandle } from '../../client/run-handle.ts';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import { isToolCall } from '../../core/domain/content/content.ts';
 import type { Event } from '../../core/domain/record/event.ts';
-import { type ApprovalDriver, waitsForNoDecision } from '../harness/approval-driver.ts';
+import type { ApprovalDriver } from '../harness/approval-driver.ts';
 
 /** How often a run is looked at, in milliseconds: at once where something happens, seldom where nothing does. */
 const SHORTEST_PAUSE_MS = 15;
 const LONGEST_PAUSE_MS = 250;
 
-/**
- * Lets the people of a test deal with what waits in a run on a server, until the signal is aborted. Rejects where the run
- * waits for what will not come.
- */
-export async function attendRun(run: RunHandle<unknown>, attendant: ApprovalDriver, signal: AbortSignal): Promise<void> {
+/** When attending a run is over. */
+export interface Attendance {
+  signal: AbortSignal;
+  /** Called if the run waits for what will not come. Always rejects. */
+  stuck: (pending: readonly ApprovalView[]) => Promise<never>;
+}
+
+/** Lets the people of a test deal with what waits in a run on a server, until the signal is aborted. */
+export async function attendRun(run: RunHandle<unknown>, attendant: ApprovalDriver, { signal, stuck }: Attendance): Promise<void> {
   const events: Event[] = [];
   let pauseMs = SHORTEST_PAUSE_MS;
   while (!signal.aborted) {
@@ -22,7 +26,7 @@ export async function attendRun(run: RunHandle<unknown>, attendant: ApprovalDriv
     const { pending } = await run.approvals();
     const waitsIdly = isIdle(events, pending);
     if (waitsIdly && (await attendant.attend(pending))) pauseMs = SHORTEST_PAUSE_MS;
-    else if (waitsIdly && pending.every(({ deadlineAt }) => deadlineAt === undefined)) await requireDeadline(run, pending);
+    else if (waitsIdly && pending.every(({ deadlineAt }) => deadlineAt === undefined)) await requireDeadline(run, () => stuck(pending));
     await sleep(pauseMs);
     pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
   }
@@ -39,8 +43,7 @@ function isIdle(events: readonly Event[], pending: readonly ApprovalView[]): boo
 }
 
 /** The deadline of the run ends the wait as well. */
-async function requireDeadline(run: RunHandle<unknown>, pending: readonly ApprovalView[]): Promise<void> {
+async function requireDeadline(run: RunHandle<unknown>, stuck: () => Promise<never>): Promise<void> {
   const { limits, status } = await run.status();
-  if (status === 'pending_confirmation' && (limits?.deadlineMs === undefined || limits.onLimit === 'ask'))
-    throw waitsForNoDecision(pending);
+  if (status === 'pending_confirmation' && (limits?.deadlineMs === undefined || limits.onLimit === 'ask')) await stuck();
 }

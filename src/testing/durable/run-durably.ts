@@ -5,10 +5,9 @@ import type { RunHandle } from '../../client/run-handle.ts';
 import { queryRun } from '../../client/read/query-run.ts';
 import type { StartOptions } from '../../client/start/start-run.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
+import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import { RunResult, type RunResultFields } from '../../core/domain/run/run-result.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
-import type { StepResult } from '../../core/domain/record/step.ts';
 import { type DataView, QUERIES } from '../../core/protocol.ts';
 import { type DevServer, startDevServer } from '../../dev-server/index.ts';
 import { installLog } from '../../../worker/install-log.ts';
@@ -19,7 +18,8 @@ import { ApprovalDriver } from '../harness/approval-driver.ts';
 import { Harness } from '../harness/harness.ts';
 import { withinTime } from '../harness/within-time.ts';
 import { workerParts } from '../harness/worker-parts.ts';
-import type { TestedRun } from '../tested-run.ts';
+import type { TestedRecord, TestedRun } from '../tested-run.ts';
+import { UndecidedRun } from '../undecided-run.ts';
 import { durableAccess } from './durable-access.ts';
 import { attendRun } from './durable-waiting.ts';
 import { CleanUp } from './clean-up.ts';
@@ -31,7 +31,7 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
   // Failing attempts are what many tests are about. A process that has chosen what the SDK says keeps it.
   installLog({}, { level: 'ERROR', format: 'text' });
   const ledger = options.ledger ?? effectsLedger();
-  const stage = new Harness(`${agent.name}-${randomUUID()}`, agent, options);
+  const stage = new Harness(agent, options);
   const parts = workerParts(stage, agent, options, ledger);
   const cleanUp = new CleanUp();
   try {
@@ -47,11 +47,11 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
     stage.worker = workers;
     const run = await client.start(agent, startOptions(stage, options));
     cleanUp.add(() => terminate(client, run));
-    const result = await withinTime(options.timeout ?? '60s', [attended(stage, run, options), workers.failure, stage.failure]);
-    const record = await recordOf(client, run);
+    const result = await withinTime(options.timeout ?? '60s', [attended(stage, client, run, options), workers.failure, stage.failure]);
+    const record = await recordOf(stage, client, run);
     assertPlayed(stage, options.model, result);
-    const fields: RunResultFields<unknown> = { ...result.toJSON(), steps: record.steps };
-    return { ...record, result: new RunResult(fields), requests: stage.requests, ledger };
+    const fields: RunResultFields<unknown> = { ...result.toJSON(), steps: [...record.steps] };
+    return { ...record, result: new RunResult(fields), ledger };
   } finally {
     await cleanUp.run();
   }
@@ -72,11 +72,19 @@ function startOptions({ runId }: Harness, options: DurableTestOptions): StartOpt
 }
 
 /** The result of the run, with people around it until then. */
-async function attended(stage: Harness, run: RunHandle<unknown>, { decide }: DurableTestOptions): Promise<RunResult<unknown>> {
+async function attended(
+  stage: Harness,
+  client: LonghaulClient,
+  run: RunHandle<unknown>,
+  { decide }: DurableTestOptions,
+): Promise<RunResult<unknown>> {
   const access = durableAccess(run);
   stage.run = access;
   const over = new AbortController();
-  const attending = attendRun(run, new ApprovalDriver(stage, access, decide), over.signal);
+  const stuck = async (pending: readonly ApprovalView[]): Promise<never> => {
+    throw new UndecidedRun(pending, await recordOf(stage, client, run));
+  };
+  const attending = attendRun(run, new ApprovalDriver(stage, access, decide), { signal: over.signal, stuck });
   attending.catch((error: unknown) => stage.fail(error));
   try {
     return await run.result();
@@ -87,20 +95,13 @@ async function attended(stage: Harness, run: RunHandle<unknown>, { decide }: Dur
   }
 }
 
-/** What a run has recorded. */
-interface RunRecord {
-  events: Event[];
-  steps: StepResult[];
-  deps: JsonObject;
-}
-
 /** From the run itself, as long as its worker is there. */
-async function recordOf(client: LonghaulClient, run: RunHandle<unknown>): Promise<RunRecord> {
+async function recordOf({ requests }: Harness, client: LonghaulClient, run: RunHandle<unknown>): Promise<TestedRecord> {
   const events: Event[] = [];
   for await (const event of run.events()) events.push(event);
   const data = await queryRun<DataView>(client.temporal, run.runId, QUERIES.data);
-  if (data === undefined) throw new Error(`No worker answered for run "${run.runId}" once it had ended`);
-  return { events, steps: await run.steps(), deps: data.deps };
+  if (data === undefined) throw new Error(`No worker answered for run "${run.runId}"`);
+  return { events, steps: await run.steps(), ...data, requests };
 }
 
 /** A run that has ended is beyond that. */

@@ -51,10 +51,3 @@ export class ApprovalDriver {
     return true;
   }
 }
-
-/** What is wrong with a run that waits for what will not come. */
-export function waitsForNoDecision(pending: readonly Pick<ApprovalView, 'toolName' | 'callId'>[]): Error {
-  const [first] = pending;
-  const what = first === undefined ? 'something to be said to it' : `a decision on "${first.toolName}" (call "${first.callId}")`;
-  return new Error(`The run waits for ${what}, nobody decides, and there is no deadline: write "decide"`);
-}

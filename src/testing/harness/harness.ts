@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { ModelRequest } from '../../core/domain/model/model.ts';
 import type { Occurrence } from '../meanwhile.ts';
@@ -24,8 +25,8 @@ export class Harness {
   #fail: (error: unknown) => void = () => undefined;
   #messages = 0;
 
-  constructor(runId: string, agent: AnyAgent, { faults, meanwhile }: Pick<TestOptions, 'faults' | 'meanwhile'>) {
-    this.runId = runId;
+  constructor(agent: AnyAgent, { runId, faults, meanwhile }: Pick<TestOptions, 'runId' | 'faults' | 'meanwhile'>) {
+    this.runId = runId ?? `${agent.name}-${randomUUID()}`;
     this.plan = new Plan(agent, faults, meanwhile);
     this.failure = new Promise((_, reject) => (this.#fail = reject));
     // Whoever waits for the run hears of it; nobody may wait any more.

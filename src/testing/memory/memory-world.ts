@@ -4,7 +4,9 @@ import type { RunResultFields } from '../../core/domain/run/run-result.ts';
 import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
 import type { RunInput } from '../../core/protocol.ts';
 import type { Decide } from '../decisions.ts';
-import { ApprovalDriver, waitsForNoDecision } from '../harness/approval-driver.ts';
+import type { TestedRecord } from '../tested-run.ts';
+import { UndecidedRun } from '../undecided-run.ts';
+import { ApprovalDriver } from '../harness/approval-driver.ts';
 import type { Harness } from '../harness/harness.ts';
 import { harnessActivities } from '../harness/harness-activity.ts';
 import { memoryAccess } from './memory-access.ts';
@@ -41,7 +43,10 @@ export class MemoryWorld {
     this.#stage = stage;
     this.#parts = parts;
     this.#worker = worker;
-    this.#time = new VirtualTime({ act: () => this.#attend(), stuck: () => stage.fail(waitsForNoDecision(this.#pending())) });
+    this.#time = new VirtualTime({
+      act: () => this.#attend(),
+      stuck: () => stage.fail(new UndecidedRun(this.#pending(), structuredClone(this.record()))),
+    });
     this.#activities = new MemoryActivities(this.#surroundings());
     this.run = new MemoryRun(stage.runId, parts.input, { time: this.#time, activities: this.#activities });
     const access = memoryAccess(this.run, this.#time);
@@ -63,6 +68,14 @@ export class MemoryWorld {
     this.#stage.end();
     await this.#activities.settled();
     return result;
+  }
+
+  /** The record of the run until now. */
+  record(): TestedRecord {
+    const { state, deps } = this.run;
+    const { requests } = this.#stage;
+    if (state === undefined) return { events: [], steps: [], deps, state: {}, requests };
+    return { events: state.context.events, steps: state.steps, deps: state.deps, state: state.context.state, requests };
   }
 
   /** Ends all that goes on, and closes what is open. */

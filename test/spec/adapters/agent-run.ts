@@ -4,41 +4,46 @@ import { defineTool } from '../../../src/define/define-tool.ts';
 import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { RunState } from '../../../src/core/loop/state/run-state.ts';
-import { Confirmer } from './confirmer.ts';
+import type { Operation } from './adapter.ts';
+import { Confirmations } from './confirmations.ts';
 import { toTheirItem } from './content-notation.ts';
-import { list, number, object, text } from './fields.ts';
-import { runInProcess, type FinishedRun } from './in-process-run.ts';
+import { CaseProblem, list, number, text } from './fields.ts';
+import { type PlayedRun, runWithKit } from './kit-run.ts';
 import { toReply } from './scripted-answers.ts';
 
-/** The operation `agent.run` of the suite `execution_context`: a whole run of the agent "a" with the tools of the suite. */
-export async function runAgentCase(input: JsonValue, expect: JsonValue): Promise<JsonObject> {
-  const { replies, input: question, max_steps, output_type, confirmations } = object(input);
-  const people = new Confirmer(confirmations);
+/** A whole run of the agent "a" with the tools of the suite. */
+export const agentRun: Operation = {
+  input: ['replies', 'input', 'max_steps', 'output_type', 'confirmations'],
+  expect: ['output', 'status', 'error', 'current_step', 'state', 'model_calls', 'events', 'execution_ids'],
+  perform: runAgentCase,
+};
+
+async function runAgentCase(input: JsonObject, expect: JsonValue): Promise<JsonObject> {
+  const { replies, input: question, max_steps, output_type, confirmations } = input;
+  const confirmed = new Confirmations(confirmations);
   const maxIterations = number(max_steps, 10);
-  let record: RunState | undefined;
+  let events = 0;
   const agent = defineAgent({
     name: 'a',
     model: 'scripted/model',
     instructions: [],
-    tools: suiteTools(() => record?.context.events.length ?? 0),
+    tools: suiteTools(() => events),
     // The book runs the calls of a response one after the other, and sends a bad answer back until the steps are used up.
     parallel: false,
     ...(output_type === undefined || output_type === null
       ? {}
       : { output: toZod(output_type), outputMode: 'final_answer' as const, outputRetries: maxIterations }),
   });
-  const finished = await runInProcess({
+  const played = await runWithKit({
     agent,
-    instructions: [],
     script: list(replies).map(toReply),
     input: text(question, 'Q'),
     maxIterations,
-    structuredOutput: false,
-    begun: (state) => (record = state),
-    people: (waiting, givenIds) => people.confirm(waiting, givenIds),
+    decide: confirmed.decide,
+    // A tool of the product does not see the record. It holds what the model was sent, and the response.
+    answering: (conversationLength) => (events = conversationLength + 1),
   });
-  return toTheirRun(finished, { suspended: people.steps, expectedStatus: isJsonObject(expect) ? expect['status'] : undefined });
+  return toTheirRun(played, { suspended: confirmed.steps, expectedStatus: isJsonObject(expect) ? expect['status'] : undefined });
 }
 
 /** `search`, `boom`, `peek`, and `danger`, whose calls need a confirmation. */
@@ -54,6 +59,8 @@ function suiteTools(countEvents: () => number): ToolDefinition<never, JsonObject
       name: 'boom',
       description: 'Fails.',
       parameters: z.object({ x: z.unknown() }),
+      // The book does not try a call again.
+      maxAttempts: 1,
       execute: () => {
         throw new Error('bad input');
       },
@@ -82,7 +89,7 @@ function toZod(type: JsonValue): z.ZodType {
   if (Array.isArray(type)) return z.array(toZod(type[0] ?? null));
   if (isJsonObject(type)) return z.object(Object.fromEntries(Object.entries(type).map(([key, member]) => [key, toZod(member)])));
   const known = TYPES.get(type);
-  if (known === undefined) throw new TypeError(`The case uses an output type that the adapter does not know: ${JSON.stringify(type)}`);
+  if (known === undefined) throw new CaseProblem(`The case uses an output type that the adapter does not know: ${JSON.stringify(type)}`);
   return known;
 }
 
@@ -99,19 +106,20 @@ const BOOK_STATUS: Record<string, string> = { completed: 'complete', max_iterati
 
 /** In the words of the book, a step that was suspended is not counted, not even once it is complete. */
 function toTheirRun(
-  { result, state, requests, givenIds }: FinishedRun,
+  { result, events, steps, state, requests, givenIds }: PlayedRun,
   { suspended, expectedStatus }: { suspended: ReadonlySet<number>; expectedStatus: JsonValue | undefined },
 ): JsonObject {
-  const { context } = state;
-  const status = result?.status ?? state.status;
+  const status = result?.status ?? 'pending_confirmation';
   return {
-    output: context.finalResult,
+    // What the book calls its output is the final result, which only a completed run has.
+    output: result?.success ? (result.output as JsonValue) : null,
     status: expectedStatus === 'complete' ? (BOOK_STATUS[status] ?? status) : status,
-    error: result?.error ?? null,
-    current_step: context.currentStep - [...suspended].filter((step) => step <= context.currentStep).length,
-    state: context.state,
+    error: result === undefined ? null : toTheirError(result),
+    current_step: steps.filter(({ step }) => !suspended.has(step)).length,
+    state,
     model_calls: requests.length,
-    events: context.events.filter(isInTheBook).map(({ author, content }) => ({
+    execution_ids: new Set(events.map(({ executionId }) => executionId)).size,
+    events: events.filter(isInTheBook).map(({ author, content }) => ({
       author,
       items: content.map(toTheirItem).map(({ tool_call_id: id, ...item }) => ({
         ...item,
@@ -119,6 +127,11 @@ function toTheirRun(
       })),
     })),
   };
+}
+
+/** The book puts its own words before what the model client says. */
+function toTheirError({ error, errorCode }: { error: string | null; errorCode: string | undefined }): string | null {
+  return errorCode === 'model_error' ? `LLM request failed: ${error}` : error;
 }
 
 /** The book does not record who decided what. */

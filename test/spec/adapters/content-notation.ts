@@ -2,7 +2,7 @@ import type { ContentItem, ContentPart } from '../../../src/core/domain/content/
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 import { outputText } from '../../../src/core/domain/content/output-text.ts';
-import { number, text } from './fields.ts';
+import { CaseProblem, list, number, only, text } from './fields.ts';
 
 /** A content item of a case with its keys renamed and nothing else changed. */
 export function toOurItem({ tool_call_id: toolCallId, ...item }: JsonObject): JsonObject {
@@ -28,12 +28,15 @@ export function toTheirEvent({ id, executionId, timestamp, author, content }: Ev
   return { id, execution_id: executionId, timestamp, author, content: content.map(toTheirItem) };
 }
 
-/** A part of an output in a case: a text, or media with its type and what describes it. */
+const PART = ['type', 'text', 'format', 'width', 'height', 'size'];
+
+/** Translates a part of an output in a case: a text, or media with its type and what describes it. */
 export function toOurPart(part: JsonValue): ContentPart {
   if (!isJsonObject(part)) return { type: 'text', text: text(part) };
-  const { type, format, width, height, size } = part;
-  const [sizeWidth = 0, sizeHeight = 0] = Array.isArray(size) ? size : [];
+  const { type, text: said, format, width, height, size } = only('A part of an output', part, PART);
+  const [sizeWidth = 0, sizeHeight = 0] = list(size);
+  if (type === 'text') return { type, text: text(said) };
   if (type === 'image') return { type, url: '', width: number(width ?? sizeWidth, 0), height: number(height ?? sizeHeight, 0) };
   if (type === 'audio' || type === 'video') return { type, url: '', format: text(format) };
-  return { type: 'text', text: text(part['text']) };
+  throw new CaseProblem(`An output has a part of type ${JSON.stringify(type)}, which the adapter does not know`);
 }

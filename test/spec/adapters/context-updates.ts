@@ -7,20 +7,17 @@ import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
 import { applyOperations, touchedKeys } from '../../../src/core/domain/record/context-update.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 import { callTool, say, type ScriptEntry, type ScriptedReply, together } from '../../../src/testing/index.ts';
-import type { SuiteAdapter } from './adapter.ts';
-import { list, number, object, text } from './fields.ts';
-import { runInProcess } from './in-process-run.ts';
+import type { Operation } from './adapter.ts';
+import { CaseProblem, list, number, object, only, text } from './fields.ts';
+import { runWithKit } from './kit-run.ts';
 
 /** Suite `nous.context_update`: changes of the deps by tools. */
-export const contextUpdateSuite: SuiteAdapter = {
-  operations: {
-    'context_update.apply': (input) => apply(object(input)),
-    'context_update.inspect': (input) => inspect(object(input)),
-    'context_update.keys': (input) => keys(object(input)),
-    'runner.deps_after_turns': (input) => depsAfterTurns(object(input)),
-    'runner.legacy_update': (input) => legacyUpdate(object(input)),
-  },
-  notBuilt: {},
+export const contextUpdateOperations: Readonly<Record<string, Operation>> = {
+  'context_update.apply': { input: ['deps', 'operations'], expect: ['deps', 'error'], perform: apply },
+  'context_update.inspect': { input: ['operations'], expect: ['empty', 'length'], perform: inspect },
+  'context_update.keys': { input: ['operations'], expect: ['keys', 'keys_updated'], perform: keys },
+  'runner.deps_after_turns': { input: ['deps', 'turns'], expect: ['deps', 'seen'], perform: depsAfterTurns },
+  'runner.legacy_update': { input: ['deps', 'tool_return'], expect: ['deps', 'model_sees'], perform: legacyUpdate },
 };
 
 function apply({ deps, operations }: JsonObject): JsonObject {
@@ -40,15 +37,22 @@ function keys({ operations }: JsonObject): JsonObject {
   return { keys: touched, keys_updated: touched.length };
 }
 
+const OPERATION = ['op', 'key', 'value', 'repeat'];
+
 /** The update with the operations of a case, in their order. */
 function toUpdate(operations: JsonValue | undefined): ContextUpdate {
-  return list(operations).map(object).flatMap(repeated).reduce(withOperation, contextUpdate());
+  return list(operations)
+    .map((operation) => only('An operation', operation, OPERATION))
+    .flatMap(repeated)
+    .reduce(withOperation, contextUpdate());
 }
 
 /** `repeat` is one operation for every integer of a range, which is its value. */
 function repeated({ repeat, ...operation }: JsonObject): JsonObject[] {
   if (repeat === undefined) return [operation];
-  const range = isJsonObject(repeat) ? repeat : { from: list(repeat)[0] ?? null, to: list(repeat)[1] ?? null };
+  const range = isJsonObject(repeat)
+    ? only('A "repeat"', repeat, ['from', 'to'])
+    : { from: list(repeat)[0] ?? null, to: list(repeat)[1] ?? null };
   const from = number(range['from'], 0);
   return Array.from({ length: number(range['to'], 0) - from + 1 }, (_, index) => ({ ...operation, value: from + index }));
 }
@@ -64,13 +68,13 @@ function withOperation(update: ContextUpdate, { op, key, value = null }: JsonObj
     case 'delete':
       return update.delete(text(key));
     default:
-      throw new TypeError(`The case uses an operation that the adapter does not know: ${JSON.stringify(op)}`);
+      throw unknownOperation(op ?? null);
   }
 }
 
 /** Each turn is one response; its calls run one after the other, as Nous runs them. */
 async function depsAfterTurns({ deps, turns }: JsonObject): Promise<JsonObject> {
-  const updates = list(turns).map((turn) => list(turn).map(operationsOf));
+  const updates = list(turns).map((turn) => list(turn).map((call) => requireKnown(operationsOf(call))));
   const seen: JsonValue[][] = updates.map(() => []);
   const note = defineTool({
     name: 'note',
@@ -91,10 +95,23 @@ function inOneResponse([first = say('nothing'), ...others]: ScriptedReply[]): Sc
   return together(first, ...others);
 }
 
+/** A call gives a list of operations, or one alone. */
 function operationsOf(call: JsonValue): JsonValue[] {
   if (Array.isArray(call)) return call;
-  const { operations, update, op } = object(call);
-  return op === undefined ? list(operations ?? update) : [call];
+  return 'op' in object(call) ? [call] : list(only('A call', call, ['operations'])['operations']);
+}
+
+/** Throws for an operation that the adapter does not know: a tool that threw would be a result of the run. */
+function requireKnown(operations: JsonValue[]): JsonValue[] {
+  for (const operation of operations) {
+    const { op = null } = only('An operation', operation, OPERATION);
+    if (!['set', 'merge', 'append', 'delete'].includes(text(op))) throw unknownOperation(op);
+  }
+  return operations;
+}
+
+function unknownOperation(op: JsonValue): CaseProblem {
+  return new CaseProblem(`The case uses an operation that the adapter does not know: ${JSON.stringify(op)}`);
 }
 
 async function legacyUpdate({ deps, tool_return }: JsonObject): Promise<JsonObject> {
@@ -117,8 +134,7 @@ async function depsAfter(
   look: (content: JsonValue[]) => void = () => undefined,
 ): Promise<JsonObject> {
   const agent = defineAgent({ name: 'a', model: 'scripted/model', instructions: [], tools: [tool], parallel: false });
-  const run = { agent, instructions: [], script, input: 'Q', deps, maxIterations: 100, structuredOutput: true };
-  const { state } = await runInProcess(run);
-  for (const { content } of state.context.events) for (const item of content) if (item.type === 'tool_result') look(item.content);
-  return state.deps;
+  const played = await runWithKit({ agent, script, input: 'Q', deps, maxIterations: script.length });
+  for (const { content } of played.events) for (const item of content) if (item.type === 'tool_result') look(item.content);
+  return played.deps;
 }

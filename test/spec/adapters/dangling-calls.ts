@@ -3,27 +3,27 @@ import { patchDangling } from '../../../src/core/domain/record/dangling.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
 import { parseToolCall } from '../../../src/model/parse-tool-call.ts';
-import type { SuiteAdapter } from './adapter.ts';
-import { list, object, text } from './fields.ts';
+import type { Operation } from './adapter.ts';
+import { CaseProblem, list, only, text } from './fields.ts';
 
-/** Suite `nous.patch_dangling_tool_calls`: results for calls that nobody has answered. */
-export const danglingCallsSuite: SuiteAdapter = {
-  operations: {
-    'context.patch_dangling': (input) => patch(input, 1),
-    'context.patch_twice': (input) => patch(input, 2),
-  },
-  notBuilt: {},
+/** Suite `nous.patch_dangling_tool_calls`: results for calls that have none. */
+export const danglingCallOperations: Readonly<Record<string, Operation>> = {
+  'context.patch_dangling': { input: ['messages'], expect: ['messages', 'unchanged'], perform: (input) => patch(input, 1) },
+  'context.patch_twice': { input: ['messages'], expect: ['messages', 'unchanged'], perform: (input) => patch(input, 2) },
 };
 
-function patch(input: JsonValue, times: number): JsonObject {
-  const given = list(object(input)['messages']).map((message) => toEvent(object(message)));
+function patch({ messages }: JsonObject, times: number): JsonObject {
+  const given = list(messages).map(toEvent);
   let patched = given;
   for (let count = 0; count < times; count += 1) patched = patchDangling(patched);
   return { messages: patched.flatMap(toMessages), unchanged: JSON.stringify(patched) === JSON.stringify(given) };
 }
 
+const MESSAGE = ['role', 'content', 'tool_calls', 'tool_call_id', 'name'];
+
 /** A message of the case as the event that would hold it. */
-function toEvent({ role, content, tool_calls, tool_call_id, name }: JsonObject): ConversationEvent {
+function toEvent(message: JsonValue): ConversationEvent {
+  const { role, content, tool_calls, tool_call_id, name } = only('A message', message, MESSAGE);
   const author = text(role);
   if (isTool(author)) {
     const values = content === undefined || content === null ? [] : [content];
@@ -32,13 +32,16 @@ function toEvent({ role, content, tool_calls, tool_call_id, name }: JsonObject):
       content: [{ type: 'tool_result', toolCallId: text(tool_call_id), name: text(name), status: 'success', content: values }],
     };
   }
-  const said: ContentItem[] = typeof content === 'string' ? [{ type: 'message', role: author as Role, content }] : [];
+  const said: ContentItem[] =
+    content === undefined || content === null ? [] : [{ type: 'message', role: roleOf(author), content: text(content) }];
   return { author, content: [...said, ...list(tool_calls).map(toCall)] };
 }
 
+const CALL = ['id', 'type', 'name', 'function', 'arguments'];
+
 /** A call that has no id keeps none. */
 function toCall(call: JsonValue): ContentItem {
-  const { toolCallId, name, arguments: args } = parseToolCall(call, { uuid: () => '' });
+  const { toolCallId, name, arguments: args } = parseToolCall(only('A tool call', call, CALL), { uuid: () => '' });
   return { type: 'tool_call', toolCallId, name, arguments: args };
 }
 
@@ -67,4 +70,9 @@ function toToolMessage({ toolCallId, name, content: [value = null] }: ToolResult
 
 function isTool(role: string): boolean {
   return role === 'tool' || role === 'tool_response';
+}
+
+function roleOf(role: string): Role {
+  if (role === 'system' || role === 'user' || role === 'assistant') return role;
+  throw new CaseProblem(`A message has a role that the adapter does not know: "${role}"`);
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { buildChatMessages } from '../../../activities/models/openai/chat-messages.ts';
+import type { ContentItem } from '../../../src/core/domain/content/content.ts';
 import { newEvent } from '../../../src/core/domain/record/event.ts';
 import {
   addEvent,
@@ -11,35 +12,40 @@ import {
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 import { contentItemSchema } from '../../../src/schema/content-schema.ts';
 import type { SuiteAdapter } from './adapter.ts';
-import { runAgentCase } from './agent-run.ts';
+import { agentRun } from './agent-run.ts';
 import { toOurItem, toTheirEvent, toTheirItem } from './content-notation.ts';
-import { list, object, text } from './fields.ts';
+import { list, only, text } from './fields.ts';
 import { keptWording, mapTexts, parsedJsonText } from './wording.ts';
 
+const CONTEXT = ['execution_id', 'events', 'authors', 'current_step', 'state', 'final_result'];
+
 /** Suite `execution_context`: content, events, contexts, messages, and the agent built on them. */
-export const executionContextSuite: SuiteAdapter = {
+export const executionContextSuite: Omit<SuiteAdapter, 'withoutCounterpart'> = {
   operations: {
-    'content.validate': validateContent,
-    'event.new': makeEvent,
-    'context.new': () => toTheirContext(newExecutionContext(randomUUID())),
-    'context.ops': useContext,
-    'context.isolation': isolateContexts,
-    'agent.run': runAgentCase,
-    'llm.build_messages': buildMessages,
+    'content.validate': { input: ['item'], expect: ['ok', 'item', 'error'], perform: validateContent },
+    'event.new': { input: ['execution_id', 'author', 'content'], expect: ['event'], perform: makeEvent },
+    'context.new': { input: [], expect: CONTEXT, perform: () => toTheirContext(newExecutionContext(randomUUID())) },
+    'context.ops': { input: ['do'], expect: CONTEXT, perform: useContext },
+    'context.isolation': { input: ['do'], expect: ['first', 'second'], perform: isolateContexts },
+    'agent.run': agentRun,
+    'llm.build_messages': { input: ['instructions', 'contents'], expect: ['messages'], perform: buildMessages },
   },
-  notBuilt: { 'workflow.run': 'agents of agents (sequential, parallel, loop) are not built' },
   normalise: (expect, op) => mapTexts(expect, op === 'llm.build_messages' ? parsedJsonText : keptWording),
 };
 
-function validateContent(input: JsonValue): JsonObject {
-  const { item } = object(input);
+function validateContent({ item }: JsonObject): JsonObject {
   const parsed = contentItemSchema.safeParse(isJsonObject(item) ? toOurItem(item) : item);
   return parsed.success ? { ok: true, item: toTheirItem(parsed.data) } : { error: true };
 }
 
-function makeEvent(input: JsonValue): JsonObject {
-  const { execution_id, author, content } = object(input);
-  const items = list(content).map((item) => contentItemSchema.parse(toOurItem(object(item))));
+const ITEM = ['type', 'role', 'content', 'tool_call_id', 'name', 'arguments', 'status'];
+
+function toItem(item: JsonValue): ContentItem {
+  return contentItemSchema.parse(toOurItem(only('A content item', item, ITEM)));
+}
+
+function makeEvent({ execution_id, author, content }: JsonObject): JsonObject {
+  const items = list(content).map((item) => toItem(item));
   return { event: toTheirEvent(newEvent(stamp(), text(execution_id), text(author), items)) };
 }
 
@@ -47,25 +53,25 @@ function stamp(): { id: string; now: number } {
   return { id: randomUUID(), now: Date.now() };
 }
 
-function useContext(input: JsonValue): JsonObject {
+function useContext({ do: actions }: JsonObject): JsonObject {
   const context = newExecutionContext(randomUUID());
-  apply(context, object(input)['do']);
+  apply(context, actions);
   return toTheirContext(context);
 }
 
-function isolateContexts(input: JsonValue): JsonObject {
+function isolateContexts({ do: actions }: JsonObject): JsonObject {
   const [first, second] = [newExecutionContext(randomUUID()), newExecutionContext(randomUUID())];
-  apply(first, object(input)['do']);
+  apply(first, actions);
   return { first: toTheirContext(first), second: toTheirContext(second) };
 }
 
 function apply(context: ExecutionContext, actions: JsonValue | undefined): void {
-  for (const action of list(actions).map(object)) {
-    const { add_event, increment_step, set_state } = action;
+  for (const action of list(actions)) {
+    const { add_event, increment_step, set_state } = only('An action', action, ['add_event', 'increment_step', 'set_state']);
     if (add_event !== undefined) addEvent(context, newEvent(stamp(), context.executionId, text(add_event)));
     if (increment_step !== undefined) incrementStep(context);
     if (set_state !== undefined) {
-      const { key, value = null } = object(set_state);
+      const { key, value = null } = only('A "set_state"', set_state, ['key', 'value']);
       setState(context, text(key), value);
     }
   }
@@ -82,9 +88,8 @@ function toTheirContext(context: ExecutionContext): JsonObject {
   };
 }
 
-function buildMessages(input: JsonValue): JsonObject {
-  const { instructions, contents } = object(input);
-  const items = list(contents).map((item) => contentItemSchema.parse(toOurItem(object(item))));
+function buildMessages({ instructions, contents }: JsonObject): JsonObject {
+  const items = list(contents).map((item) => toItem(item));
   const messages = buildChatMessages(
     list(instructions).map((instruction) => text(instruction)),
     items,

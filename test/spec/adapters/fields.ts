@@ -1,24 +1,59 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 
-/** The value as an object; an input that is none is a mistake in the case. */
-export function object(value: JsonValue | undefined): JsonObject {
-  if (isJsonObject(value)) return value;
-  throw new TypeError(`The case should give an object, not ${JSON.stringify(value)}`);
+/** The case says what its adapter cannot translate. It has failed then, even if it expects an error. */
+export class CaseProblem extends Error {
+  override readonly name = 'CaseProblem';
 }
 
-/** The value as a list; a missing one is empty. */
+/** A part of an operation has no counterpart in the product. The message is its key in the table, where the reason is. */
+export class WithoutCounterpart extends Error {
+  override readonly name = 'WithoutCounterpart';
+}
+
+/** Returns the value as an object that has no other keys than `keys`. */
+export function only(what: string, value: JsonValue | undefined, keys: readonly string[]): JsonObject {
+  const fields = object(value);
+  const unknown = Object.keys(fields).find((key) => !keys.includes(key));
+  if (unknown === undefined) return fields;
+  const known = keys.length === 0 ? 'none' : keys.join(', ');
+  throw new CaseProblem(`${what} has a key "${unknown}" that the adapter does not know (it knows: ${known})`);
+}
+
+/** Returns the value as an object with any keys. */
+export function object(value: JsonValue | undefined): JsonObject {
+  if (isJsonObject(value)) return value;
+  throw new CaseProblem(`The case should give an object, not ${JSON.stringify(value)}`);
+}
+
+/** Returns the value as a list; a missing one is empty. */
 export function list(value: JsonValue | undefined): JsonValue[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value;
-  throw new TypeError(`The case should give a list, not ${JSON.stringify(value)}`);
+  throw new CaseProblem(`The case should give a list, not ${JSON.stringify(value)}`);
 }
 
-/** The value as text, or `otherwise` where it is none. */
+/** Returns the value as text, or `otherwise` if it is missing. */
 export function text(value: JsonValue | undefined, otherwise = ''): string {
-  return typeof value === 'string' ? value : otherwise;
+  if (value === undefined || value === null) return otherwise;
+  if (typeof value === 'string') return value;
+  throw new CaseProblem(`The case should give a text, not ${JSON.stringify(value)}`);
 }
 
-/** The value as a number, or `otherwise` where it is none. */
+/** Returns the value as a number, or `otherwise` if it is missing. */
 export function number(value: JsonValue | undefined, otherwise: number): number {
-  return typeof value === 'number' ? value : otherwise;
+  if (value === undefined || value === null) return otherwise;
+  if (typeof value === 'number') return value;
+  throw new CaseProblem(`The case should give a number, not ${JSON.stringify(value)}`);
+}
+
+/** Returns the value as a truth value; a missing one is false. */
+export function flag(value: JsonValue | undefined): boolean {
+  if (value === undefined || value === null) return false;
+  if (typeof value === 'boolean') return value;
+  throw new CaseProblem(`The case should give true or false, not ${JSON.stringify(value)}`);
+}
+
+/** Returns a text as it is, and any other value as JSON. */
+export function said(value: JsonValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { buildChatMessages } from '../../../activities/models/openai/chat-messages.ts';
 import { defineAgent } from '../../../src/define/define-agent.ts';
@@ -6,17 +7,15 @@ import { toolOutput } from '../../../src/define/tool-output.ts';
 import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
-import { RunResult } from '../../../src/core/domain/run/run-result.ts';
-import { list, number, object, text } from './fields.ts';
-import { runInProcess, type FinishedRun } from './in-process-run.ts';
+import { newRunResult } from '../../../src/core/domain/run/new-run-result.ts';
+import type { Operation } from './adapter.ts';
+import { CaseProblem, list, number, object, text, WithoutCounterpart } from './fields.ts';
+import { endOf, type PlayedRun, runWithKit } from './kit-run.ts';
 import { toTheirResult } from './result-notation.ts';
 import { toAnswer } from './scripted-answers.ts';
 
 /** The only instruction that the ReAct agent of the seed has unless told otherwise. */
 const INSTRUCTIONS = ["You are a helpful AI assistant. Use the provided tools to solve the user's request. Think step-by-step."];
-
-/** A tool whose schema the model sees and that nobody can run. */
-const WITHOUT_IMPLEMENTATION = 'raw';
 
 const TOOLS: readonly ToolDefinition<never, JsonObject>[] = [
   defineTool({
@@ -29,6 +28,8 @@ const TOOLS: readonly ToolDefinition<never, JsonObject>[] = [
     name: 'bad',
     description: 'Fails.',
     parameters: z.looseObject({}),
+    // The seed does not try a call again.
+    maxAttempts: 1,
     execute: () => {
       throw new Error('boom');
     },
@@ -41,46 +42,52 @@ const TOOLS: readonly ToolDefinition<never, JsonObject>[] = [
   }),
   defineTool({ name: 'two', description: 'Gives two texts.', parameters: z.looseObject({}), execute: () => toolOutput(['a', 'b']) }),
   defineTool({ name: 'nothing', description: 'Gives nothing.', parameters: z.looseObject({}), execute: () => toolOutput([]) }),
-  defineTool({ name: WITHOUT_IMPLEMENTATION, description: 'A schema.', parameters: z.looseObject({}), execute: () => undefined }),
 ];
 
-/** The operation `react.run`: a whole run of the agent "agent", as the dictionary of its result. */
-export async function runReactCase(input: JsonValue, expect: JsonValue): Promise<JsonObject> {
-  const { model, tools, max_iterations } = object(input);
-  const names = list(tools).map((name) => text(name));
+/** The keys of a result in the notation of the cases. */
+export const RESULT_KEYS = Object.keys(toTheirResult(newRunResult({ agentName: 'agent', runId: 'run' })));
+
+/** A whole run of the agent "agent", as the dictionary of its result. */
+export const reactRun: Operation = {
+  input: ['model', 'tools', 'max_iterations'],
+  expect: [...RESULT_KEYS, 'memory_roles', 'calls'],
+  perform: runReactCase,
+};
+
+async function runReactCase({ model, tools, max_iterations }: JsonObject, expect: JsonValue): Promise<JsonObject> {
+  const defined = list(tools).map((name) => toolNamed(text(name)));
   const agent = defineAgent({
     name: 'agent',
     model: 'scripted/model',
     instructions: INSTRUCTIONS,
-    tools: names.map(toolNamed),
+    tools: defined,
     // The seed runs the calls of a response one after the other.
     parallel: false,
   });
-  const finished = await runInProcess({
+  const played = await runWithKit({
     agent,
-    instructions: INSTRUCTIONS,
+    // The ids of the seed's runs are UUIDs; the product leaves them to the caller.
+    runId: randomUUID(),
     script: list(model).map(toAnswer),
     input: 'Q',
     maxIterations: number(max_iterations, 10),
-    structuredOutput: true,
-    unimplemented: [WITHOUT_IMPLEMENTATION],
   });
-  if (finished.result === undefined) throw new Error('The run waits for somebody');
   const expectedCalls = isJsonObject(expect) ? list(expect['calls']) : [];
   return {
-    ...withGivenIds(toTheirResult(new RunResult(finished.result)), finished.givenIds),
-    memory_roles: memoryRoles(finished),
-    calls: finished.requests.map((request, index) => toTheirCall(request, expectedCalls[index])),
+    ...withGivenIds(toTheirResult(endOf(played)), played.givenIds),
+    memory_roles: memoryRoles(played),
+    calls: played.requests.map((request, index) => toTheirCall(request, expectedCalls[index])),
   };
 }
 
 function toolNamed(name: string): ToolDefinition<never, JsonObject> {
+  if (name === 'raw') throw new WithoutCounterpart('react.run with the tool raw');
   const tool = TOOLS.find((one) => one.name === name);
-  if (tool === undefined) throw new TypeError(`The case uses a tool that the adapter does not know: "${name}"`);
+  if (tool === undefined) throw new CaseProblem(`The case uses a tool that the adapter does not know: "${name}"`);
   return tool;
 }
 
-function withGivenIds(result: JsonObject, givenIds: FinishedRun['givenIds']): JsonObject {
+function withGivenIds(result: JsonObject, givenIds: PlayedRun['givenIds']): JsonObject {
   const steps = list(result['steps']).map((step) => ({ ...object(step), tool_calls: list(object(step)['tool_calls']).map(object) }));
   const named = steps.map((step) => ({
     ...step,
@@ -93,10 +100,10 @@ function withGivenIds(result: JsonObject, givenIds: FinishedRun['givenIds']): Js
 }
 
 /** The conversation after the run, as the model would see it. */
-function memoryRoles({ state }: FinishedRun): string[] {
+function memoryRoles({ requests, events }: PlayedRun): string[] {
   return buildChatMessages(
-    state.snapshot.instructions,
-    state.context.events.flatMap(({ content }) => content),
+    requests[0]?.instructions ?? INSTRUCTIONS,
+    events.flatMap(({ content }) => content),
   ).map(({ role }) => role);
 }
 
@@ -116,7 +123,8 @@ function toTheirCall({ instructions, conversation, tools, settings }: ModelReque
   }));
   return {
     messages: inRoles ? messages.map(({ role }) => role) : (JSON.parse(JSON.stringify(messages)) as JsonValue),
-    tools: tools.length === 0 ? null : inNames ? tools.map(({ name }) => name) : schemas,
+    // Of a call without tools, the seed says that it has none; of their number, that it is 0.
+    tools: tools.length === 0 && typeof expectedTools !== 'number' ? null : inNames ? tools.map(({ name }) => name) : schemas,
     tool_choice: typeof settings.toolChoice === 'string' ? settings.toolChoice : null,
   };
 }

@@ -7,12 +7,31 @@ import { TERMINAL_STATUSES, type TerminalStatus } from '../../../src/core/domain
 import { hasToolCalls, newStep, newToolCallRecord, type StepResult, type ToolCallRecord } from '../../../src/core/domain/record/step.ts';
 import { type AggregatedUsage, noUsage, type UsageStats } from '../../../src/core/domain/model/usage.ts';
 import { toOurPart } from './content-notation.ts';
-import { list, number, object, text } from './fields.ts';
+import { CaseProblem, flag, list, number, object, only, text } from './fields.ts';
 
-/** A result built from the fields that a case gives; `steps` may be only their number. */
+/** The fields of a result that a case may give. */
+export const RESULT_FIELDS = [
+  'agent_name',
+  'run_id',
+  'status',
+  'steps',
+  'output',
+  'usage',
+  'total_tokens',
+  'duration_seconds',
+  'max_iterations',
+  'tool_calls_total',
+  'tool_calls_by_name',
+  'error',
+];
+
+/** Builds a result from the fields that a case gives; `steps` may be only their number. */
 export function toOurResult(fields: JsonObject): RunResult {
-  const { agent_name, run_id, steps, output, usage, duration_seconds, max_iterations, tool_calls_total, tool_calls_by_name, error } =
-    fields;
+  const { agent_name, run_id, steps, output, usage, duration_seconds, max_iterations, tool_calls_total, tool_calls_by_name, error } = only(
+    'A result',
+    fields,
+    RESULT_FIELDS,
+  );
   const counts = Object.entries(object(tool_calls_by_name ?? {})).map(([name, count]) => [name, number(count, 0)] as const);
   return newRunResult({
     runId: text(run_id) || randomUUID(),
@@ -20,22 +39,30 @@ export function toOurResult(fields: JsonObject): RunResult {
     ...status(fields['status']),
     output: Array.isArray(output) ? output.map(toOurPart) : text(output),
     steps: typeof steps === 'number' ? Array.from({ length: steps }, (_, index) => newStep(index + 1)) : list(steps).map(toOurStep),
-    usage: { ...toOurTotals(object(usage ?? {})), ...('total_tokens' in fields ? { totalTokens: number(fields['total_tokens'], 0) } : {}) },
+    usage: { ...toOurTotals(usage ?? {}), ...('total_tokens' in fields ? { totalTokens: number(fields['total_tokens'], 0) } : {}) },
     toolCallsTotal: number(tool_calls_total, 0),
     toolCallsByName: Object.fromEntries(counts),
-    durationSeconds: typeof duration_seconds === 'number' ? duration_seconds : null,
-    error: typeof error === 'string' ? error : null,
+    durationSeconds: orNull(duration_seconds, (value) => number(value, 0)),
+    error: orNull(error, text),
     maxIterations: number(max_iterations, 0),
   });
 }
 
-function status(value: JsonValue | undefined): { status?: TerminalStatus } {
-  const known = TERMINAL_STATUSES.find((one) => one === value);
-  return known === undefined ? {} : { status: known };
+function orNull<Ours>(value: JsonValue | undefined, translate: (value: JsonValue) => Ours): Ours | null {
+  return value === undefined || value === null ? null : translate(value);
 }
 
-function toOurTotals(usage: JsonObject): AggregatedUsage {
-  const { prompt_tokens, completion_tokens, total_tokens, llm_calls } = usage;
+function status(value: JsonValue | undefined): { status?: TerminalStatus } {
+  if (value === undefined) return {};
+  const known = TERMINAL_STATUSES.find((one) => one === value);
+  if (known === undefined) throw new CaseProblem(`The case gives a status that no result has: ${JSON.stringify(value)}`);
+  return { status: known };
+}
+
+const CALL_COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
+
+function toOurTotals(usage: JsonValue): AggregatedUsage {
+  const { prompt_tokens, completion_tokens, total_tokens, llm_calls } = only('The usage of a result', usage, [...CALL_COUNTS, 'llm_calls']);
   return {
     ...noUsage(),
     promptTokens: number(prompt_tokens, 0),
@@ -45,16 +72,22 @@ function toOurTotals(usage: JsonObject): AggregatedUsage {
   };
 }
 
-/** A step of a case: its number alone, or its fields. */
+/** Translates a step of a case: its number alone, or its fields. */
 export function toOurStep(value: JsonValue): StepResult {
   if (typeof value === 'number') return newStep(value);
-  const { step, thought, tool_calls, usage, finish_reason } = object(value);
+  const { step, thought, tool_calls, usage, finish_reason } = only('A step', value, [
+    'step',
+    'thought',
+    'tool_calls',
+    'usage',
+    'finish_reason',
+  ]);
   return {
     ...newStep(number(step, 1)),
     ...(thought === undefined || thought === null ? {} : { thought: thoughtText(thought) }),
-    ...(tool_calls === undefined ? {} : { toolCalls: list(tool_calls).map((call) => toOurRecord(object(call))) }),
+    ...(tool_calls === undefined ? {} : { toolCalls: list(tool_calls).map(toOurRecord) }),
     ...(usage === undefined || usage === null ? {} : { usage: toOurUsage(usage) }),
-    ...(typeof finish_reason === 'string' ? { finishReason: finish_reason } : {}),
+    ...(finish_reason === undefined ? {} : { finishReason: text(finish_reason) }),
   };
 }
 
@@ -62,25 +95,29 @@ function thoughtText(thought: JsonValue): string {
   return Array.isArray(thought) ? outputText(thought.map(toOurPart)) : text(thought);
 }
 
-function toOurRecord({ tool_name, call_id, arguments: args, result, is_error, duration_ms, timestamp }: JsonObject): ToolCallRecord {
+const RECORD = ['tool_name', 'call_id', 'arguments', 'result', 'is_error', 'duration_ms', 'timestamp'];
+
+function toOurRecord(record: JsonValue): ToolCallRecord {
+  const { tool_name, call_id, arguments: args, result, is_error, duration_ms, timestamp } = only('A tool call record', record, RECORD);
   return {
     ...newToolCallRecord(text(tool_name), text(call_id), text(timestamp, new Date().toISOString())),
     ...(args === undefined ? {} : { arguments: object(args) }),
-    ...(typeof result === 'string' ? { result } : {}),
-    ...(typeof is_error === 'boolean' ? { isError: is_error } : {}),
-    ...(typeof duration_ms === 'number' ? { durationMs: duration_ms } : {}),
+    ...(result === undefined ? {} : { result: text(result) }),
+    ...(is_error === undefined ? {} : { isError: flag(is_error) }),
+    ...(duration_ms === undefined ? {} : { durationMs: orNull(duration_ms, (value) => number(value, 0)) }),
   };
 }
 
-/** The usage of one call in a case: `[prompt, completion]`, or its fields. */
+/** Translates the usage of one call in a case: `[prompt, completion]`, whose total is their sum, or its fields. */
 export function toOurUsage(value: JsonValue): UsageStats {
-  const [prompt, completion, total] = Array.isArray(value) ? value : theirCounts(object(value));
+  const [prompt, completion, total] = Array.isArray(value) ? value : theirCounts(value);
   const promptTokens = number(prompt, 0);
   const completionTokens = number(completion, 0);
   return { promptTokens, completionTokens, totalTokens: number(total, promptTokens + completionTokens) };
 }
 
-function theirCounts({ prompt_tokens = 0, completion_tokens = 0, total_tokens }: JsonObject): JsonValue[] {
+function theirCounts(usage: JsonValue): JsonValue[] {
+  const { prompt_tokens = 0, completion_tokens = 0, total_tokens } = only('A usage', usage, CALL_COUNTS);
   return [prompt_tokens, completion_tokens, ...(total_tokens === undefined ? [] : [total_tokens])];
 }
 

@@ -1,40 +1,59 @@
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model/model.ts';
 import { failWith, malformed, type ScriptEntry } from '../../../src/testing/index.ts';
-import { list, object, text } from './fields.ts';
+import { CaseProblem, list, object, only, said, text } from './fields.ts';
 import { toOurUsage } from './result-notation.ts';
 
-/** An entry of `replies`: content items, or an error. The model layer of the book puts its own words before the error. */
+/** Translates an entry of `replies`: content items, or an error. */
 export function toReply(reply: JsonValue): ScriptEntry {
-  if (!Array.isArray(reply)) return failWith('model_error', `LLM request failed: ${text(object(reply)['error_message'])}`);
-  const items = reply.map(object);
-  const texts = items.filter(({ type }) => type === 'message').map(({ content }) => text(content));
-  const calls = items
-    .filter(({ type }) => type === 'tool_call')
-    .map(({ tool_call_id: id, name, arguments: args }) => rawCall(id, name, args));
+  if (!Array.isArray(reply)) return failWith('model_error', text(only('A reply', reply, ['error_message'])['error_message']));
+  const texts: string[] = [];
+  const calls: RawToolCall[] = [];
+  for (const item of reply.map(object)) {
+    if (item['type'] === 'message') texts.push(text(only('A message', item, ['type', 'role', 'content'])['content']));
+    else if (item['type'] === 'tool_call') calls.push(toCallOfReply(item));
+    else throw new CaseProblem(`A reply has an item of type ${JSON.stringify(item['type'])}, which the adapter does not know`);
+  }
   return exactly({ content: texts.join('\n'), toolCalls: calls, usage: null, finishReason: calls.length > 0 ? 'tool_calls' : 'stop' });
 }
 
-/** An entry of `model`: text, tool calls, usage and finish reason, or an error. */
+function toCallOfReply(item: JsonObject): RawToolCall {
+  const { tool_call_id: id, name, ...given } = only('A tool call', item, ['type', 'tool_call_id', 'name', ...ARGUMENTS]);
+  return rawCall(id, name, argumentsOf(given));
+}
+
+const ANSWER = ['text', 'tool_calls', 'usage', 'finish_reason', 'error'];
+
+/** Translates an entry of `model`: text, tool calls, usage and finish reason, or an error. */
 export function toAnswer(entry: JsonValue): ScriptEntry {
-  const { text: said, tool_calls, usage, finish_reason, error } = object(entry);
-  if (error !== undefined) return failWith('model_error', text(error, JSON.stringify(error)));
+  const { text: content, tool_calls, usage, finish_reason, error } = only('An entry of "model"', entry, ANSWER);
+  if (error !== undefined) return failWith('model_error', said(error));
   const calls = list(tool_calls).map((call) => toRawCall(object(call)));
   return exactly({
-    content: text(said),
+    content: text(content),
     toolCalls: calls,
     usage: usage === undefined || usage === null ? null : toOurUsage(usage),
     finishReason: text(finish_reason, calls.length > 0 ? 'tool_calls' : 'stop'),
   });
 }
 
-function toRawCall({ id, name, arguments: args, function: nested }: JsonObject): RawToolCall {
-  if (nested === undefined) return rawCall(id, name, args);
-  const inner = object(nested);
-  return rawCall(id, inner['name'], inner['arguments']);
+/** `invalid_arguments` is the raw text that the model gives for the arguments. */
+const ARGUMENTS = ['arguments', 'invalid_arguments'];
+
+function toRawCall(call: JsonObject): RawToolCall {
+  const { id, name, function: nested, ...given } = only('A tool call', call, ['id', 'type', 'name', 'function', ...ARGUMENTS]);
+  if (nested === undefined) return rawCall(id, name, argumentsOf(given));
+  const inner = only('The function of a tool call', nested, ['name', ...ARGUMENTS]);
+  return rawCall(id, inner['name'], argumentsOf(inner));
 }
 
-/** What a case leaves out stays out: the code under test has to cope with it. */
+function argumentsOf({ arguments: args, invalid_arguments: raw }: JsonObject): JsonValue | undefined {
+  if (raw === undefined) return args;
+  if (args !== undefined) throw new CaseProblem('A tool call has both "arguments" and "invalid_arguments"');
+  return text(raw);
+}
+
+/** Leaves out what a case leaves out: the product has to cope with it. */
 function rawCall(id: JsonValue | undefined, name: JsonValue | undefined, args: JsonValue | undefined): RawToolCall {
   return {
     ...(id === undefined ? {} : { id }),

@@ -1,0 +1,80 @@
+const PROGRAMS = 'the product has no declarative programs, and so no anchors, validators, refinement or traces of them';
+const EXECUTORS = 'the product runs no code that a model writes: it has no code executor and no code agent';
+const SERIALIZED = 'the product does not write a conversation to a document of its own: the history of the workflow is the checkpoint';
+const NO_MEMORY = 'agents keep no conversation between runs: there is nothing to save, load or reset';
+const STREAMS = 'the product records whole answers and streams none to a caller';
+const HOOKS = 'agents have no hooks';
+const PERMISSIONS = 'agents have no permission policy: each tool says whether its calls need approval';
+const SESSIONS = 'a run ends with its answer: there are no sessions of several turns';
+const SKILLS = 'agents have no skills';
+
+/**
+ * The operations of the case files that have no counterpart in the product, by suite, each with the reason. Their cases
+ * are skipped. An operation of which only a part has none is named with that part.
+ */
+export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  execution_context: {
+    'workflow.run': 'the product does not compose agents into sequential, parallel or loop workflows',
+  },
+  'react.run_result': {
+    'react.run with the tool raw':
+      'the product has no tool that is a schema alone: `defineTool` refuses one, and a run ends whose workers have all lost a tool',
+    'react.stream': STREAMS,
+    'agent.save_state': NO_MEMORY,
+    'agent.load_state': NO_MEMORY,
+    'agent.reset': NO_MEMORY,
+  },
+  'nous.runtime': {
+    'context.new': 'a run begins with its input: no context exists before it, and none with messages that a caller put there',
+    'context.add_messages': 'no caller adds messages to a record, and the loop keeps no flag that says that a response is needed',
+    'usage.add':
+      'the product adds what model calls report, one by one; requests and tool calls are counted by the run, not added from reports',
+    'hooks.run': HOOKS,
+    'permissions.check': PERMISSIONS,
+    'permissions.build': PERMISSIONS,
+    'session.limits': SESSIONS,
+    'session.should_compact': SESSIONS,
+    'session.remaining': SESSIONS,
+    'skill.parse': SKILLS,
+    'skill.registry': SKILLS,
+    'skill.match': SKILLS,
+    'skill.system_prompt': SKILLS,
+    'stream.complete': STREAMS,
+  },
+  'nous.serialization': {
+    'context.serialize': SERIALIZED,
+    'context.deserialize': SERIALIZED,
+    'context.round_trip': SERIALIZED,
+  },
+  'axon.anchors': { 'anchor.check': PROGRAMS, 'anchor.list': PROGRAMS, 'anchor.meta': PROGRAMS },
+  'axon.executor': { 'executor.run': PROGRAMS, interpolate: PROGRAMS },
+  'axon.retry_engine': { 'retry.delay': PROGRAMS, 'retry.config': PROGRAMS, 'retry.execute': PROGRAMS },
+  'axon.support': {
+    'memory.run': PROGRAMS,
+    'ctxmgr.run': PROGRAMS,
+    'tracer.event_types': PROGRAMS,
+    'tracer.spans': PROGRAMS,
+    'errors.levels': PROGRAMS,
+    'errors.context_dict': PROGRAMS,
+    'errors.format': PROGRAMS,
+    'dispatch.run': PROGRAMS,
+  },
+  'axon.semantic_validator': { 'validator.validate': PROGRAMS, 'validator.validate_and_raise': PROGRAMS },
+  'tinyagent.agents': {
+    'finalizer.run': EXECUTORS,
+    'code_agent.extract': EXECUTORS,
+    'code_agent.run': EXECUTORS,
+    'react_agent.run': EXECUTORS,
+    'agent.construct': EXECUTORS,
+    'memory.to_messages': EXECUTORS,
+    'memory.prune': EXECUTORS,
+    'scratchpad.context': EXECUTORS,
+  },
+  'tinyagent.executor': {
+    'exec.session': EXECUTORS,
+    'exec.protocol': EXECUTORS,
+    'exec.limits': EXECUTORS,
+    'exec.truncate': EXECUTORS,
+    'exec.result_defaults': EXECUTORS,
+  },
+};
