@@ -17,16 +17,16 @@ import { summariseActivity } from './model-calls/summarise.ts';
 import { verifyCallActivity } from './tool-calls/verify-call.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
-/** The name under which the SDK looks for an activity that it does not find. */
+/** The name of the activity that the SDK runs for a type that is not registered. */
 export const DEFAULT = 'default';
 
 /** Activities by name, as a Temporal worker takes them. */
 export type Activities = Record<string, (input: never) => Promise<unknown>>;
 
 /**
- * All activities of a worker: Longhaul's own, and one for each tool under the tool's name. The `default` one gets what has no
- * activity of its name: calls of tools of MCP servers, and of tools that this worker lacks. What is no call of a tool it
- * leaves to `existing`; where that is to be `kept` as it is, the worker has none of Longhaul's.
+ * Returns all activities of a worker: Longhaul's own, and one for each tool under the tool's name. The `default`
+ * activity runs calls of types that are not registered, such as tools of MCP servers, and passes any other call to
+ * `existing`. With `existing` set to 'kept', Longhaul registers no `default` activity.
  */
 export function createActivities(runtime: ActivityRuntime, existing?: DefaultActivity | 'kept'): Activities {
   const checked = <Input, Output>(activity: (input: Input) => Promise<Output>) =>
@@ -46,7 +46,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     [ACTIVITIES.askTerms]: checked(askRequirementActivity(runtime)),
   };
   for (const name of runtime.registry.toolNames) {
-    if (Object.hasOwn(own, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: give it another one`);
+    if (Object.hasOwn(own, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: rename the tool`);
     own[name] = runTool;
   }
   if (existing === 'kept') return own;

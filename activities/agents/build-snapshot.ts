@@ -10,42 +10,43 @@ import { requireNamedTools } from './require-named-tools.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
 import { windowPolicy } from './window-policy.ts';
 
-/** What a snapshot needs beside the agent's definition. */
+/** Everything that a snapshot needs besides the agent's definition. */
 export interface SnapshotCircumstances extends LimitOverrides {
   /** The agent's instructions, resolved for the deps of this run. */
   instructions: string[];
   capabilities: ModelCapabilities;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
-  /** The namespace has Longhaul's search attributes for agent and status. */
+  /** True if the namespace has Longhaul's search attributes for agent and status. */
   searchAttributes: boolean;
-  /** The namespace has the search attribute for what a run waits for. */
+  /** True if the namespace has the search attribute for what a run waits for. */
   waitingForAttribute?: boolean;
-  /** The words that the run was started with. */
+  /** The tags that the run was started with. */
   tags?: readonly string[] | undefined;
-  /** The namespace has the search attribute for them. */
+  /** True if the namespace has the search attribute for tags. */
   tagAttribute?: boolean;
-  /** Where the worker sets its own. */
+  /** Thresholds for continue-as-new, if the worker sets its own. */
   continueAsNew?: ContinueAsNewThresholds | undefined;
-  /** The run moves to the current build of its worker where it continues as new. */
+  /** True if the run moves to the current build of its worker when it continues as new. */
   upgradeOnContinueAsNew?: boolean;
   /** The tools of the agent's MCP servers. */
   mcpTools?: readonly ToolSnapshot[];
-  /** The worker has an archive. */
+  /** True if the worker has an archive. */
   archive?: boolean;
-  /** The worker checks who decides. */
+  /** True if the worker checks the author of each decision. */
   authorize?: boolean;
-  /** The worker tells somebody when something waits. */
+  /** True if the worker sends a notice when a call waits for a decision. */
   notify?: boolean;
-  /** The worker tells somebody when a run has ended. */
+  /** True if the worker sends a notice when a run has ended. */
   notifyEnded?: boolean;
-  /** Prices that the worker knows better than the list. */
+  /** Prices of the worker, which take precedence over the list. */
   prices?: PriceTable | undefined;
 }
 
 /**
- * The agent as plain JSON, pinned for one run. Its digest names the same content wherever it is computed. Throws
- * `invalid_input` and `invalid_agent` for limits that could not hold, and for tools that the agent names and does not have.
+ * Builds the snapshot of an agent: plain JSON, pinned for one run. Equal content has an equal digest on every worker.
+ * Throws `invalid_input` and `invalid_agent` for limits that cannot be enforced, and for tools that the agent names and
+ * does not have.
  */
 export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstances): AgentSnapshot {
   const { instructions, capabilities, heartbeatMs, searchAttributes, continueAsNew } = circumstances;
@@ -83,16 +84,16 @@ export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstan
   return { ...content, digest: snapshotDigest(content) };
 }
 
-/** A run without tags has none of it. */
+/** Returns the fields for tags: none for a run without tags. */
 function tagged({ tags = [], tagAttribute }: SnapshotCircumstances): Pick<AgentSnapshot, 'tags' | 'tagAttribute'> {
   if (tags.length === 0) return {};
   return { tags: [...tags], ...(tagAttribute ? { tagAttribute } : {}) };
 }
 
-/** 132 bits in base64url: every activity input names the snapshot by it, so it is kept short. */
+/** The length of a digest: 132 bits in base64url. Every activity input names the snapshot by its digest, so it is kept short. */
 const DIGEST_LENGTH = 22;
 
-/** The start of a SHA-256 over the canonical JSON of everything but the digest itself. */
+/** Returns the start of a SHA-256 over the canonical JSON of everything but the digest itself. */
 function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
   const plain = JSON.parse(JSON.stringify(content)) as JsonValue;
   return createHash('sha256').update(canonicalJson(plain)).digest('base64url').slice(0, DIGEST_LENGTH);

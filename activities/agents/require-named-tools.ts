@@ -4,8 +4,8 @@ import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
 
 /**
- * Throws `invalid_agent` where an agent names a tool that it does not have: with MCP servers that could not be told when
- * it was defined.
+ * Throws `invalid_agent` if an agent names a tool that it does not have. With MCP servers this could not be checked
+ * when the agent was defined.
  */
 export function requireNamedTools({ name, mcp, settings, limits, output }: AnyAgent, tools: readonly ToolSnapshot[]): void {
   if (mcp === undefined) return;

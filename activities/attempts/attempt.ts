@@ -6,32 +6,33 @@ import { withLacked } from '../../src/core/domain/errors/worker-wait.ts';
 import { executionKey } from '../run-queries/run-access.ts';
 import { lackedAttempts } from './waiting-attempt.ts';
 
-/** What one attempt of an activity works with. */
+/** The controls of one attempt of an activity. */
 export interface Attempt {
-  /** Aborted by a cancellation, an interruption, a time-out, a worker shutdown. */
+  /** Aborted by a cancellation, an interruption, a timeout or a worker shutdown. */
   readonly signal: AbortSignal;
-  /** Throws the reason of the signal, where it is aborted. */
+  /** Throws the reason of the signal if it is aborted. */
   throwIfAborted(): void;
-  /** Aborts the signal, unless something else has. */
+  /** Aborts the signal, unless it is aborted already. */
   abort(reason: Error): void;
-  /** True where the workflow has given the activity up, as against a worker that shuts down or an attempt that timed out. */
+  /** True if the workflow has cancelled the activity; false if the worker shuts down or the attempt timed out. */
   isGivenUp(): boolean;
-  /** Beats at once with these details, which every later beat of this attempt repeats. */
+  /** Sends a heartbeat now. Every later heartbeat of this attempt repeats its details. */
   beat(details: unknown): void;
 }
 
-/** How an attempt beats and is reached. */
+/** Options for the heartbeats and interruptions of an attempt. */
 export interface AttemptOptions {
   heartbeatMs: number;
-  /** The run whose messages interrupt the attempt: its key, empty for a run that is a workflow of its own. */
+  /** The key of the run whose messages may interrupt the attempt, empty for a run that is a workflow of its own. */
   interruptibleBy?: string;
-  /** What a beat of the timer says, until `beat` says something else. */
+  /** The details of periodic heartbeats until `beat` sets others. */
   details?: () => unknown;
 }
 
 /**
- * Runs `work` with a signal that hears of a cancellation by both ways, and beats on a timer meanwhile. The first
- * beat comes after a whole interval: a beat is a call to the server, and quick calls need none.
+ * Runs `work` with a signal that reports a cancellation from the server and from this process, and sends heartbeats on
+ * a timer. The first one is sent after a whole interval: a heartbeat is a call to the server, and quick calls need
+ * none.
  */
 export async function attempt<Result>(
   aborts: AbortRegistry,
@@ -47,9 +48,9 @@ export async function attempt<Result>(
   if (byServer.aborted) passOn();
   else byServer.addEventListener('abort', passOn, { once: true });
   let current = details;
-  // A tool may ask for more than the worker sends by itself.
+  // A tool may need heartbeats more often than the worker's default.
   const everyMs = Math.max(1, Math.min(heartbeatMs, (heartbeatTimeoutMs ?? Infinity) / MISSED_HEARTBEATS));
-  // What a timer throws would end the process.
+  // An error in the timer's callback would end the process.
   const lacked = lackedAttempts();
   const beat = (): void =>
     heartbeat(
@@ -77,7 +78,7 @@ export async function attempt<Result>(
   }
 }
 
-/** Details that can be sent: with others the SDK would cancel the activity. */
+/** Returns details that can be sent: for others the SDK would cancel the activity. */
 function detailsOf(read: () => unknown): unknown {
   try {
     return heartbeatDetails(read());
@@ -87,8 +88,8 @@ function detailsOf(read: () => unknown): unknown {
 }
 
 /**
- * A local call has no heartbeats, and its worker tells it by itself that it is cancelled. It takes milliseconds, and most
- * never look at their signal: it is made for those that do.
+ * The attempt of a local activity. It has no heartbeats, and its worker delivers the cancellation. A local call takes
+ * milliseconds and rarely uses its signal, so the signal is created on demand.
  */
 class LocalAttempt implements Attempt {
   readonly #byWorker = cancellationSignal();
@@ -113,7 +114,7 @@ class LocalAttempt implements Attempt {
   }
 
   beat(): void {
-    // Over before one would be due.
+    // A local call ends before a heartbeat would be due.
   }
 
   #reason(): unknown {

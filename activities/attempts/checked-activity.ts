@@ -6,9 +6,9 @@ import { logStray, reportingStrays } from './stray-rejections.ts';
 import type { Fitting } from '../failures/serializable-failure.ts';
 
 /**
- * An activity of which nothing leaves that its worker could not report: hooks, tools and models may throw what they
- * like, and leave promises unhandled. Its failures are made of sound parts, have nothing of the secrets that the vault has read, and fit; what it
- * returns is JSON.
+ * Wraps an activity so that its worker can report everything that leaves it, although hooks, tools and models may throw
+ * any value and leave promises unhandled. Its failures are serializable, limited in size and free of the secrets that
+ * the vault has read; its result is JSON.
  */
 export function checkedActivity<Input, Output>(
   vault: SecretVault,
@@ -25,16 +25,19 @@ export function checkedActivity<Input, Output>(
   };
 }
 
-/** Takes out of a failure what the vault has read, and cuts what does not fit. */
+/** Returns a fitting that redacts secrets from a failure and cuts long texts. */
 export function withoutSecrets(vault: SecretVault): Fitting {
   return {
-    // Without secrets before it is cut: a part of one would not be found.
+    // Secrets are redacted before the text is cut: a part of one would not be found.
     text: (text, maxBytes) => cutText(vault.redact(text), maxBytes),
     json: (value) => vault.redactJson(value),
   };
 }
 
-/** No code of the table: a run would take that for a tool that has not begun. */
+/**
+ * Throws if the output is not JSON. The failure's type is not an error code of Longhaul: a run would take such a code
+ * to mean that the tool has not begun.
+ */
 function requireJson<Output>(output: Output): Output {
   try {
     JSON.stringify(output);

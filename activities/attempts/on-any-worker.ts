@@ -20,13 +20,13 @@ import {
   withWorkerWait,
 } from './waiting-attempt.ts';
 
-/** What a failure says of the worker that it is from. */
+/** The facts about this worker that a failure carries. */
 type WorkerFacts = Pick<ActivityRuntime, 'identity' | 'missingTimeoutMs'>;
 
 /**
- * An activity that another worker of the task queue may have to do. Where this one lacks something, the failure says what,
- * and the run has the activity scheduled again, to be tried on one worker after the other. From then on the server knows
- * no number of attempts: those that are made are counted here.
+ * Wraps an activity that another worker of the task queue may have to execute. If this worker lacks something, the
+ * failure says what, and the workflow schedules the activity again, to be tried on one worker after another. The server
+ * then has no limit of attempts, so they are counted here.
  */
 export function onAnyWorker<Input, Output>(
   worker: WorkerFacts,
@@ -48,12 +48,15 @@ export function onAnyWorker<Input, Output>(
   };
 }
 
-/** What the worker lacked, by the failure. */
+/** Returns the thing that the worker lacked, if the failure names one. */
 function lackOf(failure: SerializableFailure): MissingThing | undefined {
   return failure instanceof ApplicationFailure ? missingIn(failure.details?.[0]) : undefined;
 }
 
-/** The first one goes to the run, which then knows; the others to the next worker, as long as one is waited for. */
+/**
+ * Returns the failure of a worker that lacks something. The first such failure goes to the workflow, which then
+ * schedules the activity for other workers; later ones are retried on the next worker until the wait is over.
+ */
 function lackHere(
   { identity, missingTimeoutMs }: WorkerFacts,
   { message, type }: ApplicationFailure,
@@ -68,7 +71,7 @@ function lackHere(
     const details = { ...told, forMs: missingTimeoutMs, attempt: attemptNumber(), ...gaveUp, ...lastHeartbeat() };
     return ApplicationFailure.create({ ...parts, nonRetryable: true, details: [missingDetails(details)] });
   }
-  // Goes to the server with the failure.
+  // Reaches the server together with the failure.
   heartbeat(withLacked(lackedAttempts() + 1, lastDetails()));
   return ApplicationFailure.create({ ...parts, nonRetryable: false, nextRetryDelay: next, details: [missingDetails(told)] });
 }
@@ -78,7 +81,10 @@ function lastHeartbeat(): Pick<MissingDetails, 'details'> {
   return details === undefined || details === null ? {} : { details };
 }
 
-/** The server would try again for ever, and wait as if every attempt had been made. */
+/**
+ * Applies the tool's own limit of attempts and its backoff to a failure: the rescheduled activity has no limit, and its
+ * backoff would count attempts that no worker could make.
+ */
 function counted(failure: SerializableFailure): SerializableFailure {
   if (!(failure instanceof ApplicationFailure) || failure.nonRetryable) return failure;
   const isLast = attemptNumber() >= (attemptsAllowed() ?? Infinity);
@@ -89,7 +95,7 @@ function counted(failure: SerializableFailure): SerializableFailure {
   return made;
 }
 
-/** What the retry policy says, in milliseconds; undefined where it does not. */
+/** Returns the backoff of the retry policy in milliseconds; undefined if the policy sets none. */
 function backoffAfter(attempt: number): number | undefined {
   const { initialInterval, backoffCoefficient = 2, maximumInterval } = activityInfo().retryPolicy ?? {};
   if (typeof initialInterval !== 'number') return undefined;
@@ -97,7 +103,7 @@ function backoffAfter(attempt: number): number | undefined {
   return Math.min(longest, initialInterval * backoffCoefficient ** (attempt - 1));
 }
 
-/** The attempts before were lost with their workers, or took too long. */
+/** Returns the failure of an activity whose earlier attempts were lost with their workers, or timed out. */
 function usedUp(attempts: number): ApplicationFailure {
   return ApplicationFailure.nonRetryable(`Its worker was lost, or gave no answer in time (${attemptsText(attempts)})`, ATTEMPTS_USED_UP);
 }

@@ -2,31 +2,31 @@ import { activityInfo, log } from '@temporalio/activity';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 
-/** Says what was rejected by code of an activity, in the name of that activity. */
+/** Reports the reason of a rejection in the context of the activity that caused it. */
 export type ReportStray = (reason: unknown) => void;
 
-/** What the code that runs belongs to: promises and timers of an activity carry it, even after the activity has ended. */
+/** The activity that the current code belongs to: its promises and timers carry it, even after the activity has ended. */
 const origin = new AsyncLocalStorage<ReportStray>();
 
-/** Runs an activity so that the promises which it forgets are reported by `report`. */
+/** Runs an activity. `report` receives the rejections that it leaves unhandled. */
 export function reportingStrays<Output>(report: ReportStray, work: () => Promise<Output>): Promise<Output> {
   return origin.run(report, work);
 }
 
-/** Logs a rejection that nobody handles, with the activity and the run; the activity itself goes on. */
+/** Returns a function that logs an unhandled rejection with its activity and run; the activity itself continues. */
 export function logStray(fitted: (reason: unknown) => Error): ReportStray {
   return (reason) => {
     const { activityType } = activityInfo();
-    log.error(`A promise of "${activityType}" was rejected, and nobody handled that: await it, or add a catch`, { error: fitted(reason) });
+    log.error(`A promise of "${activityType}" was rejected and not handled: await it, or add a catch`, { error: fitted(reason) });
   };
 }
 
 let watching = 0;
 
 /**
- * From now on a rejection that code of an activity leaves unhandled is reported instead of ending the process, and with it
- * the calls of all other runs. Any other keeps its effect: the process ends, unless it has a listener of its own. Nothing
- * changes where Node was told what to do (`--unhandled-rejections`). Returns what ends it.
+ * Starts reporting rejections that code of activities leaves unhandled: otherwise they would end the process, and with
+ * it the calls of all other runs. Any other unhandled rejection ends the process as before, unless the process has its
+ * own listener. Does nothing if Node was started with `--unhandled-rejections`. Returns a function that stops it.
  */
 export function watchStrays(): () => void {
   if (isChosen()) return () => undefined;
@@ -44,9 +44,9 @@ export function watchStrays(): () => void {
 function onRejection(reason: unknown): void {
   const report = origin.getStore();
   if (report !== undefined) return report(reason);
-  // As Node does where nobody listens.
+  // The default of Node for a process without a listener.
   if (process.listenerCount('unhandledRejection') === 1) {
-    throw reason instanceof Error ? reason : new Error(`A promise was rejected with ${errorMessage(reason)}, and nobody handled that`);
+    throw reason instanceof Error ? reason : new Error(`A promise was rejected with ${errorMessage(reason)} and not handled`);
   }
 }
 

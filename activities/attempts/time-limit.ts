@@ -1,16 +1,16 @@
-/** How long something may take, and what else ends it. */
+/** The time limit of an operation, and what else ends it. */
 export interface TimeLimit<Value> {
   /** Milliseconds. */
   ms: number;
-  /** Ends it before its time, with the signal's reason. */
+  /** Ends the operation early, with the signal's reason. */
   stop?: AbortSignal | undefined;
-  /** Receives a value that came when nobody waited for it any more. */
+  /** Receives a value that arrives after the operation was abandoned. */
   late?: (value: Value) => void;
 }
 
 /**
- * What `work` gives, if it does so in time. Its signal is aborted when it is given up, and this rejects then, whether
- * `work` minds the signal or not.
+ * Resolves with the result of `work` if that comes in time. Otherwise aborts the signal of `work` and rejects at once,
+ * even if `work` ignores the signal.
  */
 export async function inTime<Value>(
   work: (signal: AbortSignal) => Value | Promise<Value>,

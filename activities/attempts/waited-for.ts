@@ -1,7 +1,7 @@
-/** So many are remembered; those of runs that have ended are forgotten with the rest. */
+/** The most entries that are kept. Then all are dropped, with those of runs that have ended. */
 const MOST = 10_000;
 
-/** What runs have waited for in vain on this worker: waiting for it again would hold up each of their steps. */
+/** Names that runs have waited for in vain on this worker: waiting again would delay each of their steps. */
 export class MissingNames {
   readonly #places = new Set<string>();
 

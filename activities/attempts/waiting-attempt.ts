@@ -2,30 +2,30 @@ import { activityInfo } from '@temporalio/activity';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { lackedIn, meantDetails, type WorkerWait } from '../../src/core/domain/errors/worker-wait.ts';
 
-/** What the activity at hand was told of workers that lacked something. */
+/** The wait of the current activity for a worker that has what others lacked. */
 const waits = new AsyncLocalStorage<WorkerWait>();
 
-/** Runs an attempt of an activity that may have come here from workers that lacked something. */
+/** Runs an attempt of an activity that may have been rescheduled because other workers lacked something. */
 export function withWorkerWait<Result>(wait: WorkerWait | undefined, work: () => Promise<Result>): Promise<Result> {
   return wait === undefined ? work() : waits.run(wait, work);
 }
 
-/** How many attempts of this activity workers could not make because they lacked something. */
+/** Returns the number of attempts that workers could not make because they lacked something. */
 export function lackedAttempts(): number {
   return waits.getStore() === undefined ? 0 : lackedIn(activityInfo().heartbeatDetails);
 }
 
-/** The attempt at hand, 1-based, not counting those that workers could not make. */
+/** Returns the number of the current attempt, 1-based, not counting those that workers could not make. */
 export function attemptNumber(): number {
   return activityInfo().attempt - lackedAttempts();
 }
 
-/** How often the activity may be attempted; undefined where nobody says. */
+/** Returns the limit of attempts; undefined if there is none. */
 export function attemptsAllowed(): number | undefined {
   return waits.getStore()?.attempts ?? activityInfo().retryPolicy?.maximumAttempts;
 }
 
-/** The details of the last heartbeat of the attempts before. */
+/** Returns the details of the last heartbeat of earlier attempts. */
 export function lastDetails(): unknown {
   const wait = waits.getStore();
   const details: unknown = activityInfo().heartbeatDetails;
@@ -33,21 +33,27 @@ export function lastDetails(): unknown {
   return meantDetails(details) ?? wait.details;
 }
 
-/** Waits between attempts that workers could not make, in milliseconds: soon, since most of a queue's workers may have what is missing. */
+/**
+ * Delays between attempts that workers could not make, in milliseconds: short, since most workers of a queue may have
+ * what is missing.
+ */
 const WAIT_MS = { first: 250, longest: 5_000 };
 
-/** When the activity is tried on the next worker, in milliseconds; undefined where it is not, because others were waited for long enough. */
+/**
+ * Returns the delay before the activity is tried on the next worker, in milliseconds; undefined if the wait is over, or
+ * there is none.
+ */
 export function nextWorkerAfterMs(): number | undefined {
   const wait = waits.getStore();
   if (wait === undefined) return undefined;
   const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
-  // Both by the clock of the server.
+  // Both timestamps are of the server's clock.
   const elapsed = currentAttemptScheduledTimestampMs - scheduledTimestampMs;
   const next = Math.min(WAIT_MS.longest, WAIT_MS.first * 2 ** Math.min(lackedAttempts(), 10));
   return elapsed + next > wait.forMs ? undefined : next;
 }
 
-/** When the waiting for another worker began and ends; undefined where nobody waits. ISO 8601. */
+/** Returns the start and the end of the wait for another worker, ISO 8601; undefined if there is none. */
 export function waitTimes(): { since: string; until: string } | undefined {
   const wait = waits.getStore();
   if (wait === undefined) return undefined;
@@ -55,7 +61,7 @@ export function waitTimes(): { since: string; until: string } | undefined {
   return { since: new Date(scheduledTimestampMs).toISOString(), until: new Date(scheduledTimestampMs + wait.forMs).toISOString() };
 }
 
-/** True where nobody waits for another worker any more: what can be done without the missing thing is to be done now. */
+/** True if the wait for another worker is over: the activity then does what it can without the missing thing. */
 export function isWaitOver(): boolean {
   return waits.getStore() !== undefined && nextWorkerAfterMs() === undefined;
 }

@@ -8,36 +8,36 @@ import { cleanJson } from '../../src/model/clean-json.ts';
 import { retryDelay } from './retry-delay.ts';
 
 /**
- * Failures that can be reported. The SDK encodes the failure of an activity where nothing catches what that throws: a
- * failure with a BigInt in its details, a wait of NaN, or a stack that is no text would end the worker. So none is
- * passed on as it was thrown: each is made anew, of parts that are known to be sound.
+ * Failures that can be reported. The SDK encodes the failure of an activity in code that catches no errors: a failure
+ * with a BigInt in its details, a delay of NaN, or a stack that is not a string would end the worker. Therefore no
+ * failure is passed on as it was thrown: each one is rebuilt from parts that can be serialized.
  */
 
-/** A failure as an activity may throw it. */
+/** A failure that an activity may throw. */
 export type SerializableFailure = ApplicationFailure | CancelledFailure | AbortError;
 
-/** Changes the texts and the details of a failure on their way. */
+/** Rewrites the texts and the details of a failure. */
 export interface Fitting {
   text: (text: string, maxBytes: number) => string;
   json: (value: JsonValue) => JsonValue;
 }
 
-/** Everything as it is. */
+/** Leaves texts and details unchanged. */
 export const AS_IT_IS: Fitting = { text: (text) => text, json: (value) => value };
 
-/** Bytes of a type: it is a name. */
+/** The most bytes of a type, which is a name. */
 const TYPE_BYTES = 200;
 const MOST_CAUSES = 4;
 const MOST_DETAILS = 100;
-/** Bytes of JSON of all details together. */
+/** The most bytes of JSON of all details together. */
 const DETAILS_BYTES = 64_000;
 
-/** A cancellation, which Temporal knows by its name. */
+/** A cancellation, which Temporal recognises by its name. */
 class AbortError extends Error {
   override readonly name = 'AbortError';
 }
 
-/** The cancellation that was thrown; undefined for anything else. */
+/** Returns the thrown cancellation; undefined for any other value. */
 export function serializableCancellation(error: unknown, fitting: Fitting): CancelledFailure | AbortError | undefined {
   if (isInstance(error, CancelledFailure)) {
     const cancelled = new CancelledFailure(messageOf(error, fitting), detailsOf(error, fitting) ?? [], causeOf(error, fitting));
@@ -47,7 +47,10 @@ export function serializableCancellation(error: unknown, fitting: Fitting): Canc
   return withStack(new AbortError(messageOf(error, fitting)), error, fitting);
 }
 
-/** The failure that the user's code has chosen, with what of it is sound; one without a type is `otherwise`. */
+/**
+ * Returns the failure that the user's code has thrown, with its serializable parts. A failure without a type gets
+ * `otherwise`.
+ */
 export function serializableApplicationFailure(error: ApplicationFailure, otherwise: ErrorCode, fitting: Fitting): ApplicationFailure {
   return applicationFailure(error, otherwise, fitting, []);
 }
@@ -74,7 +77,7 @@ function applicationFailure(
   return withStack(failure, error, fitting);
 }
 
-/** Says in words what was thrown. */
+/** Returns a message for any thrown value. */
 export function messageOf(error: unknown, fitting: Fitting): string {
   const message = errorMessage(error) || `[${nameOf(error)} without a message]`;
   return fitting.text(message.toWellFormed(), BYTE_BUDGETS.errorMessage);
@@ -85,14 +88,14 @@ function nameOf(error: unknown): string {
   return typeof name === 'string' && name !== '' ? name : 'An error';
 }
 
-/** The stack of what was thrown in the place of our own, which says nothing. */
+/** Gives a failure the stack of the original error: its own would only show the conversion. */
 export function withStack<Failure extends Error>(failure: Failure, error: unknown, fitting: Fitting): Failure {
   const stack = memberOf(error, 'stack');
   failure.stack = typeof stack === 'string' ? fitting.text(stack.toWellFormed(), BYTE_BUDGETS.errorMessage) : '';
   return failure;
 }
 
-/** What caused it, and what caused that, made of sound parts; undefined where nothing is named. */
+/** Returns the chain of causes, rebuilt from serializable parts; undefined if the error has no cause. */
 export function causeOf(error: unknown, fitting: Fitting, above: readonly unknown[] = []): Error | undefined {
   const cause = memberOf(error, 'cause');
   const path = [...above, error];
@@ -103,7 +106,10 @@ export function causeOf(error: unknown, fitting: Fitting, above: readonly unknow
   return withStack(new Error(messageOf(cause, fitting), below === undefined ? {} : { cause: below }), cause, fitting);
 }
 
-/** The details as JSON: in the place of each that is none stands a text that says so, and of all where they are too large. */
+/**
+ * Returns the details as JSON. A detail that is not JSON is replaced by a text that says so, and so are all of them if
+ * they are too large.
+ */
 function detailsOf(error: unknown, { json }: Fitting): JsonValue[] | undefined {
   const details = memberOf(error, 'details');
   if (details === undefined || details === null) return undefined;

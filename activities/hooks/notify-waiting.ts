@@ -10,10 +10,16 @@ import { queryRun, runIdOf } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { inTime } from '../attempts/time-limit.ts';
 
-/** One attempt may take so long: less than the minute that the server gives it, so that one that hangs leaves the worker free. */
+/**
+ * The longest time of one attempt, in milliseconds: less than the minute that the server allows, so that a hook that
+ * hangs does not block a slot of the worker.
+ */
 const NOTIFY_MS = 50_000;
 
-/** Tells the worker's `notify` that something waits for a decision. What it throws is tried again, under the same id. */
+/**
+ * Creates the activity that tells the worker's `notify` that a call waits for a decision. A failed attempt is retried
+ * with the same id.
+ */
 export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyWaitingInput) => Promise<void> {
   return failingAs('notification_failed', async (input) => {
     const { notify, aborts, heartbeatMs, resourcePool } = runtime;
@@ -35,7 +41,10 @@ export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyW
   });
 }
 
-/** An attempt after the first may come much later: what was decided meanwhile is not told any more. */
+/**
+ * Returns true if the call still waits for a decision. A retry may come much later, and a call that has been decided by
+ * then needs no notice.
+ */
 async function stillWaits(input: NotifyWaitingInput): Promise<boolean> {
   for (let from = 0; ;) {
     const { pending, total } = await queryRun<ApprovalsPage>(input, QUERIES.approvals, { from });

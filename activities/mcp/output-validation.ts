@@ -4,7 +4,10 @@ import { isJsonObject } from '../../src/core/domain/json/json.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import { checkableSchema } from './checkable-schema.ts';
 
-/** How structured results are checked against what their tool promises: by interpretation, since a server's schema is not to become code. */
+/**
+ * Checks structured results against the schema of their tool, by interpretation: a server's schema must not be compiled
+ * to code.
+ */
 export const outputValidation: jsonSchemaValidator = {
   getValidator<Value>(schema: unknown) {
     const plain = cleanJson(schema);

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 
-/** A tool of a server, to be named for an agent. */
+/** A tool of a server that needs a name for an agent. */
 export interface Unnamed {
   server: string;
   tool: string;
-  /** Stands before the name in any case. */
+  /** A prefix that the name always gets. */
   prefix?: string | undefined;
 }
 
-/** What providers take. */
+/** The longest name that providers accept. */
 const MAX_LENGTH = 64;
 const HASH_LENGTH = 8;
 
 /**
- * The names that the tools get, in their order: the server's own name, in the letters that providers take; where that is
- * taken, or two tools would have it, `server_tool`; and with a few digits of a hash behind it where that is no name
- * either. Which tools there are decides, not the order in which they come. Names in `taken` are not given.
+ * Returns the names of the tools, in the same order: the server's own name, in the characters that providers accept; if
+ * that is taken, or two tools would have it, `server_tool`; if that is not unique either, the same with a few digits of
+ * a hash. The names depend on the set of tools, not on their order. Names in `taken` are not used.
  */
 export function nameTools(tools: readonly Unnamed[], taken: ReadonlySet<string>): string[] {
   const shortest = tools.map(({ tool, prefix }) => clean(prefix === undefined ? tool : `${prefix}_${tool}`));
@@ -29,7 +29,7 @@ export function nameTools(tools: readonly Unnamed[], taken: ReadonlySet<string>)
   return tools.map((tool, index) => first[index] ?? second[index] ?? hashed(tool));
 }
 
-/** The candidates that are no longer than allowed, not taken, and wanted by one tool alone. */
+/** Returns the candidates that are short enough, not taken, and unique. */
 function settled(candidates: readonly (string | undefined)[], taken: ReadonlySet<string>): (string | undefined)[] {
   return candidates.map((name) => {
     if (name === undefined || name === '' || name.length > MAX_LENGTH || taken.has(name) || name.startsWith('__')) return undefined;

@@ -19,13 +19,13 @@ import { isWaitOver } from '../attempts/waiting-attempt.ts';
 /** 132 bits in base64url, as in the digest of a snapshot. */
 const DIGEST_LENGTH = 22;
 
-/** A predicate that takes longer than this (milliseconds) is not waited for: what waits is a model call that has been paid for. */
+/** The time limit of a predicate, in milliseconds: a model call that has been paid for waits for it. */
 const PREDICATE_MS = 30_000;
 
-/** Bytes of JSON of a reason: it is shown wherever the call is, and carried while it waits. */
+/** The most bytes of JSON of a reason: it is shown with the call, and carried over while the call waits. */
 const REASON_BYTES = 500;
 
-/** A response whose calls are to be looked at, and where it comes from. */
+/** The run and the snapshot that a response's calls belong to. */
 export interface Deciding {
   runtime: ActivityRuntime;
   run: OfRun;
@@ -33,12 +33,12 @@ export interface Deciding {
   signal: AbortSignal;
 }
 
-/** What a predicate says, without what a decision is bound to. */
+/** The answer of a predicate, without the digest that a decision is bound to. */
 type Terms = Omit<ApprovalRequirement, 'digest'>;
 
 /**
- * The terms of the calls that need a decision, by call id; undefined where none does. A predicate that cannot be asked,
- * that throws, or that this worker does not have, has not said that its call may run: the call needs a decision then.
+ * Returns the approval requirements of the calls that need a decision, by call id; undefined if none does. A call also
+ * needs a decision if its predicate throws, does not answer in time, or is missing from this worker.
  */
 export async function approvalRequirements(
   deciding: Deciding,
@@ -55,11 +55,11 @@ export async function approvalRequirements(
     return terms === undefined ? [] : [[call.toolCallId, { digest: callDigest(call), ...terms }]];
   });
   const terms = (await Promise.all(entries)).flat();
-  // Call ids come from models and may be `__proto__`: fromEntries makes every key a plain own one.
+  // Call ids come from models and may be `__proto__`: fromEntries makes every key an own property.
   return terms.length === 0 ? undefined : Object.fromEntries(terms);
 }
 
-/** What a decision about a call is bound to: equal for equal calls, whoever computes it. */
+/** Returns the digest that binds a decision to a call: equal calls have equal digests. */
 export function callDigest({ name, arguments: args }: ToolCall): string {
   return createHash('sha256')
     .update(canonicalJson({ name, arguments: args }))
@@ -68,9 +68,9 @@ export function callDigest({ name, arguments: args }: ToolCall): string {
 }
 
 /**
- * Throws `MissingHere` where this worker lacks a tool whose predicate the run has, and another worker may have it: before
- * anything is paid for. Once others have been waited for, the calls of that tool need a decision, here and for the rest of
- * the run; and so they do where the tool has no predicate any more.
+ * Throws `MissingHere` if this worker lacks a tool that has a predicate in the snapshot, and another worker may have
+ * it: before the model call is paid for. Once the wait for another worker is over, calls of that tool need a decision
+ * for the rest of the run. The same holds if the tool no longer has a predicate.
  */
 export function requirePredicate(
   runtime: ActivityRuntime,
@@ -85,7 +85,7 @@ export function requirePredicate(
   if (!runtime.waitedFor.has(place)) throw runtime.registry.missingTool(agentName, name, mcp?.server);
 }
 
-/** What the predicate of a call says, with the deps and the state that `data` gives. */
+/** Asks the predicate of a call, with the deps and the state that `data` returns. */
 export async function askPredicate(deciding: Deciding, call: ToolCall, data: () => Promise<DataView>): Promise<Terms | undefined> {
   const { runtime, snapshot, signal } = deciding;
   const mcp = snapshot.tools.find(({ name }) => name === call.name)?.mcp;
@@ -109,7 +109,7 @@ export async function askPredicate(deciding: Deciding, call: ToolCall, data: () 
   }
 }
 
-/** What a predicate is asked with. */
+/** The input of a predicate. */
 interface Predicate {
   call: ToolCall;
   tool: AnyTool;
@@ -120,7 +120,7 @@ interface Predicate {
 
 async function ask({ runtime, run, snapshot }: Deciding, { call, tool, when, data, signal }: Predicate): Promise<Terms | undefined> {
   const parsed = await tool.parameters.safeParseAsync(call.arguments);
-  // The tool would refuse them, too; but a person can correct them.
+  // The tool would refuse them too, but an approver can correct them.
   if (!parsed.success) return { reason: 'The arguments do not fit the tool' };
   const { deps, state } = await data();
   const context: ApprovalContext<unknown> = {
@@ -136,7 +136,7 @@ async function ask({ runtime, run, snapshot }: Deciding, { call, tool, when, dat
   return terms?.reason === undefined ? terms : { ...terms, reason: briefly(runtime, terms.reason) };
 }
 
-/** Without secrets, before it is cut: a part of one would not be found. */
+/** Secrets are redacted before the text is cut: a part of one would not be found. */
 function briefly({ secrets }: ActivityRuntime, reason: string): string {
   return cutText(secrets.redact(reason).toWellFormed(), REASON_BYTES);
 }

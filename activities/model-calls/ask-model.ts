@@ -13,7 +13,7 @@ import { AS_IT_IS, withStack } from '../failures/serializable-failure.ts';
 import { SpentAttempts } from './spent-attempts.ts';
 import { lastDetails } from '../attempts/waiting-attempt.ts';
 
-/** An activity that asks a model. Where it fails before it comes to that, its failure still says what attempts before have cost. */
+/** Wraps an activity that calls a model. If it fails before the call, its failure still carries the cost of earlier attempts. */
 export function askingActivity<Input, Output>(work: (input: Input) => Promise<Output>): (input: Input) => Promise<Output> {
   return failingAs('model_error', async (input) => {
     try {
@@ -33,21 +33,22 @@ function withSpentBefore(error: unknown): unknown {
   return withStack(new ApplicationFailure(message, type, nonRetryable, [details], cause, nextRetryDelay), failure, AS_IT_IS);
 }
 
-/** One call to a model. */
+/** One model call. */
 export interface Question extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret'> {
   client: ModelClient;
   request: ModelRequest;
 }
 
-/** How one attempt of a call to a model ended, unless it failed. */
+/** The outcome of one attempt of a model call, unless it failed. */
 export type Asked<Result> =
   | { type: 'answered'; result: Result; failedAttempts?: Spent }
-  /** Given up by the run; without a partial answer nothing had been asked. */
+  /** Cancelled or interrupted by the run. Without `partial` no request had been sent. */
   | { type: 'aborted'; partial?: RecordedResponse };
 
 /**
- * Asks a model once, and gives what `read` makes of the answer. What attempts cost that fail is never lost on the way:
- * this one tells the next, a success names what came before it, and a failure carries the whole in its details.
+ * Calls a model once, and returns what `read` makes of the answer. The cost of failed attempts is never lost: this
+ * attempt passes it to the next one, a success reports the cost of earlier attempts, and a failure carries the total in
+ * its details.
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
@@ -71,10 +72,11 @@ export async function askModel<Result>(
       // An abort by the run's own cancellation is an outcome, not an error: as an error it would race with the
       // server's cancel and be recorded as a failure.
       if (signal.aborted && own.isGivenUp()) return { type: 'aborted', ...partial(spent, isAsked) };
-      // The server has what attempts before have cost. What is new goes there with the failure: this beat costs no call of its own.
+      // The server knows the cost of earlier attempts. New cost reaches it with the failure: this heartbeat needs no
+      // call of its own.
       if (spent.current !== undefined) own.beat(spent.details);
       if (signal.aborted) throw signal.reason;
-      // An answer that cannot be read is not paid for again.
+      // An answer that cannot be interpreted is not paid for again.
       throw toFailure(error, isAnswered ? 'model_error' : thrownCode(error), { details: spent.details });
     }
   });
@@ -84,7 +86,7 @@ function failedAttempts({ before }: SpentAttempts): { failedAttempts?: Spent } {
   return before === undefined ? {} : { failedAttempts: before };
 }
 
-/** What had arrived of an answer that was given up. It counts wherever something was asked: this time, or before. */
+/** Returns the part of an aborted answer that had arrived. It counts if any attempt has sent a request. */
 function partial(spent: SpentAttempts, isAsked: boolean): { partial?: RecordedResponse } {
   if (!isAsked && spent.before === undefined) return {};
   const text = fitPartialText(spent.text);

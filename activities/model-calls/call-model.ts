@@ -14,7 +14,10 @@ import { queryRun, runKey } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { FetchTranscript } from '../run-queries/transcript.ts';
 
-/** Assembles the conversation from its reference, asks the model once, and returns the answer checked and identified. */
+/**
+ * Creates the activity that assembles the conversation from its reference, calls the model once, and returns the
+ * answer, checked and with an id.
+ */
 export function callModelActivity(runtime: ActivityRuntime): (input: CallModelInput) => Promise<CallModelOutput> {
   return askingActivity((input) => callModel(runtime, input));
 }
@@ -37,7 +40,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
       uuid: randomUUID,
     });
     const response = fitResponse(interpreted, snapshot.model);
-    // The final attempt runs no tools, whatever is called.
+    // The final attempt runs no tools, even if the model calls one.
     const approvals = input.final ? undefined : await approvalRequirements({ runtime, run: input, snapshot, signal }, response);
     return approvals === undefined ? response : fitResponse({ ...response, approvals }, snapshot.model);
   });
@@ -47,7 +50,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   return { type: 'response', response: { ...result, ...(failedAttempts === undefined ? {} : { failedAttempts }) } };
 }
 
-/** What a provider is told of the run that asks, beside the request: what it may choose its key by. */
+/** Returns the facts about the run that a provider may choose its API key by. */
 export function callerOf({ secrets }: ActivityRuntime, { tags }: AgentSnapshot): Pick<ModelCallContext, 'tags' | 'secret'> {
   return { ...(tags === undefined ? {} : { tags }), secret: (nameOrReference) => secrets.resolve(nameOrReference) };
 }
@@ -57,7 +60,7 @@ export function fetchTranscript(run: OfRun): FetchTranscript {
   return (question) => queryRun<TranscriptAnswer>(run, QUERIES.transcript, question);
 }
 
-/** Events as a model sees them: where they are in the record says nothing to it. */
+/** Returns events without their location in the record, which means nothing to a model. */
 export function conversationOf(events: WindowEvent[]): ConversationEvent[] {
   return events.map(({ author, content, providerItems }) =>
     providerItems === undefined ? { author, content } : { author, content, providerItems },
@@ -68,7 +71,7 @@ function recordedEvent(author: string, { id, content, providerItems }: RecordedR
   return { id, author, content, ...(providerItems === undefined ? {} : { providerItems }) };
 }
 
-/** Ids of the calls in the conversation: a new one must differ. */
+/** Returns the ids of the calls in the conversation: a new call must have another one. */
 function callIds({ events }: Window): Set<string> {
   return new Set(events.flatMap(({ content }) => content.filter(isToolCall).map(({ toolCallId }) => toolCallId)));
 }

@@ -10,7 +10,7 @@ import { runKey } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { summaryRequest } from './summary-request.ts';
 
-/** Summarises the older part of a conversation by one model call. */
+/** Creates the activity that summarises the older part of a conversation by one model call. */
 export function summariseActivity(runtime: ActivityRuntime): (input: SummariseInput) => Promise<SummariseOutput> {
   return askingActivity((input) => summarise(runtime, input));
 }
@@ -31,13 +31,13 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promi
       return { id: randomUUID(), text: cutText(content.toWellFormed(), input.maxBytes), usage };
     },
   );
-  // A part of a summary sums up nothing, and must not stand in the conversation.
+  // A partial summary must not enter the conversation.
   if (asked.type === 'aborted') return asked.partial === undefined ? asked : { ...asked, partial: { ...asked.partial, content: [] } };
   const { result, failedAttempts } = asked;
   return { ...result, ...(failedAttempts === undefined ? {} : { failedAttempts }) };
 }
 
-/** The events of the window between two that stay. */
+/** Returns the events of the window between two events that are kept. */
 function between({ events }: Window, { head, tail }: SummariseInput): WindowEvent[] {
   const from = events.findIndex(({ offset }) => offset === head) + 1;
   const to = tail === null ? events.length : events.findIndex(({ offset }) => offset === tail);

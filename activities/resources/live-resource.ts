@@ -3,20 +3,20 @@ import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.
 import { memberOf } from '../../src/core/domain/errors/thrown.ts';
 import { inTime } from '../attempts/time-limit.ts';
 
-/** After a failure, how long (milliseconds) those who do not need the resource by name leave it in peace. */
+/** The time after a failure, in milliseconds, in which calls that do not name the resource do not retry it. */
 const PAUSE_AFTER_FAILURE_MS = 5_000;
 
-/** How a resource of a worker stands. `failed`: it was to be open, and is not. */
+/** The health of a resource. `failed`: it should be open, and is not. */
 export interface ResourceHealth {
   readonly state: 'closed' | 'open' | 'failed';
-  /** Why, where it has failed. */
+  /** The reason for a failure. */
   readonly message?: string;
 }
 
-/** What live resources need of their worker. */
+/** Functions of the worker that live resources need. */
 export interface Surroundings {
   secret: ReadSecret;
-  /** Takes secrets out of what an opening says when it fails. */
+  /** Redacts secrets in the error of an opening. */
   redact: (text: string) => string;
   log: (line: string) => void;
 }
@@ -26,10 +26,10 @@ type Life =
   | { type: 'open'; value: unknown; checkedAt: number; turn: number }
   | { type: 'failed'; error: LonghaulError; at: number };
 
-/** How often anything was opened in this process: what was opened last is closed first. */
+/** The number of resources that were opened in this process: the last one opened is closed first. */
 let turns = 0;
 
-/** One resource of a worker, from its opening to its end. Times are of the monotonic clock. */
+/** One resource of a worker, from opening to closing. Times are of the monotonic clock. */
 export class LiveResource {
   readonly name: string;
   readonly definition: ResourceDefinition;
@@ -43,7 +43,7 @@ export class LiveResource {
     this.#surroundings = surroundings;
   }
 
-  /** The live object. Throws `resource_unavailable` where there is none. */
+  /** The live object. Throws `resource_unavailable` if there is none. */
   get value(): unknown {
     const life = this.#life;
     if (life.type === 'open') return life.value;
@@ -55,32 +55,32 @@ export class LiveResource {
     return life.type === 'failed' ? { state: 'failed', message: life.error.message } : { state: life.type };
   }
 
-  /** When it was opened, among all that were; 0 where it is not open. */
+  /** The position of its opening among those of all resources; 0 if it is not open. */
   get turn(): number {
     return this.#life.type === 'open' ? this.#life.turn : 0;
   }
 
-  /** It has to be opened or checked before somebody who needs it uses it. */
+  /** True if it has to be opened or checked before a call that names it may use it. */
   isDue(now: number): boolean {
     const life = this.#life;
     if (life.type !== 'open') return true;
     return this.definition.health !== undefined && now - life.checkedAt >= this.definition.healthEveryMs;
   }
 
-  /** The same for somebody who may not need it: what has just failed is not waited for again. */
+  /** The same for a call that may not need it: an opening that has just failed is not repeated. */
   isDueToAll(now: number): boolean {
     return this.#life.type === 'failed' ? now - this.#life.at >= PAUSE_AFTER_FAILURE_MS : this.isDue(now);
   }
 
   /**
-   * Opens or checks it. Those who come meanwhile wait for the same. Rejects with `resource_unavailable`, which the next
-   * use does not remember. `stop` ends an opening.
+   * Opens or checks the resource; concurrent calls share one attempt. Rejects with `resource_unavailable`; the next use
+   * tries again. `stop` aborts an opening.
    */
   settle(stop: AbortSignal): Promise<void> {
     return (this.#settling ??= this.#settle(stop).finally(() => (this.#settling = undefined)));
   }
 
-  /** Closes it, after what goes on with it. Never rejects: what goes wrong is logged. */
+  /** Closes the resource, after a running opening or check. Never rejects: failures are logged. */
   async close(): Promise<void> {
     await this.#settling?.catch(() => undefined);
     const life = this.#life;
@@ -92,7 +92,7 @@ export class LiveResource {
     if (this.#life.type === 'open') {
       const { value, turn } = this.#life;
       const problem = await this.#problem(value, stop);
-      // A check that the end of the worker has cut short says nothing.
+      // A check that was aborted by the end of the worker is inconclusive.
       if (problem === undefined || stop.aborted) {
         this.#life = { type: 'open', value, checkedAt: performance.now(), turn };
         return;
@@ -120,7 +120,7 @@ export class LiveResource {
     }
   }
 
-  /** What is wrong with the live object, if anything is. */
+  /** Returns what is wrong with the live object, if anything is. */
   async #problem(value: unknown, stop: AbortSignal): Promise<string | undefined> {
     const { health, timeoutMs } = this.definition;
     if (health === undefined) return undefined;
@@ -142,7 +142,7 @@ export class LiveResource {
     }
   }
 
-  /** What was thrown, without the secrets that it may repeat: addresses with passwords are in many messages. */
+  /** Returns the error without secrets: many messages contain addresses with passwords. */
   #redacted(thrown: unknown): Error {
     const { redact } = this.#surroundings;
     const error = new Error(redact(errorMessage(thrown)));

@@ -2,13 +2,16 @@ import { memberPath } from '../../src/core/domain/json/json-path.ts';
 import { isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { SecretRedactor } from './secret-redactor.ts';
 
-/** The value without any trace of a secret in its texts and keys; a number that is a secret becomes a text. The same value where there is none. */
+/**
+ * Returns the value with secrets redacted in its texts and keys; a number that is a secret becomes a text. Returns the
+ * same value if it has no secret.
+ */
 export function redactJson(traces: SecretRedactor, value: JsonValue): JsonValue {
   if (traces.isEmpty || !traces.mayBeInJson(JSON.stringify(value))) return value;
   return redactMember(traces, value);
 }
 
-/** The path to the first trace of a secret in a value, itself without one; undefined where there is none. */
+/** Returns the path to the first secret in a value, with secrets in the path redacted; undefined if the value has none. */
 export function secretPath(traces: SecretRedactor, value: JsonValue, path: string): string | undefined {
   if (traces.isEmpty || !traces.mayBeInJson(JSON.stringify(value))) return undefined;
   return pathIn(traces, value, path);
@@ -22,7 +25,7 @@ function redactMember(traces: SecretRedactor, value: JsonValue): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [traces.redact(key), redactMember(traces, one)]));
 }
 
-/** Only a number that is the secret as a whole: a few digits would be found in many numbers. */
+/** Redacts a number only if it is a secret as a whole: a few digits would be found in many numbers. */
 function redactNumber(traces: SecretRedactor, value: number): JsonValue {
   return traces.isWhole(String(value)) ? traces.redact(String(value)) : value;
 }

@@ -6,10 +6,13 @@ import { permanent } from '../failures/failure.ts';
 import { runKey } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
-/** Where a call is: offset of the event and place in its content, and the id of that event. */
+/** The location of a call: the offset of its event, its index in the content, and the id of the event. */
 export type PlaceOfCall = Pick<RunToolInput, 'at' | 'eventId'>;
 
-/** The arguments of a call as the model gave them, from the conversation. Fails for good where it has no such call. */
+/**
+ * Returns the arguments of a call as the model gave them, from the conversation. Fails without a retry if the
+ * conversation has no such call.
+ */
 export async function callArguments(runtime: ActivityRuntime, run: OfRun, { at, eventId }: PlaceOfCall): Promise<JsonObject> {
   const [offset, index] = at;
   const event = await runtime.transcripts.event(runKey(run), { offset, id: eventId }, fetchTranscript(run));

@@ -15,20 +15,21 @@ export interface UnfitResult {
   isError: boolean;
 }
 
-/** A tool result that fits its budget. */
+/** A tool result within its budget. */
 export interface FittingResult {
   content: JsonValue[];
   isError: boolean;
-  /** Where the whole is, where `content` is its preview. */
+  /** The location of the whole, if `content` is its preview. */
   spilled?: SpilledContent;
 }
 
-/** What holds for a tool that this worker does not have. */
+/** The budget of a tool that this worker does not have. */
 export const DEFAULT_BUDGET: ResultBudget = { maxResultBytes: BYTE_BUDGETS.toolResult, overflow: 'cut' };
 
 /**
- * Makes a result fit the budget of its tool, in the way the tool has chosen. `spillTo` keeps the whole; where it
- * rejects, the result is cut and says so: the tool has acted, so it must not be run again for a store that fails.
+ * Brings a result within the budget of its tool, in the way that the tool has chosen. `spillTo` stores the whole
+ * result. If it rejects, the result is cut and says so: the tool has acted, and must not run again because a store
+ * fails.
  */
 export async function fitResult(
   result: UnfitResult,
@@ -38,7 +39,7 @@ export async function fitResult(
   const { name, content, isError } = result;
   const bytes = jsonBytes(content);
   if (bytes <= maxResultBytes) return { content, isError };
-  // Half a message of an error says what went wrong, and nobody reads it back.
+  // Half an error message says what went wrong, and the whole is of no further use.
   if (isError || overflow === 'cut') return { ...cut(result, maxResultBytes, cutMarker), isError };
   if (overflow === 'error') return { content: [tooLarge(name, bytes, maxResultBytes)], isError: true };
   try {

@@ -29,15 +29,18 @@ import { failureOfTool, logThrown, type Thrower } from './thrown-by-tool.ts';
 import { timeLimit, ToolTimeout } from './tool-timeout.ts';
 import { attemptNumber, attemptsAllowed, lastDetails } from '../attempts/waiting-attempt.ts';
 
-/** A local call that takes longer than this (milliseconds) is reported: it holds up the task of its workflow. */
+/** A local call that takes longer than this (milliseconds) is logged: it delays the workflow task. */
 const SLOW_LOCAL_MS = 1_000;
 
-/** Runs one tool call. It is registered under the name of every tool, so that the Temporal UI shows that name. */
+/**
+ * Creates the activity that runs one tool call. It is registered under the name of every tool, so that the Temporal UI
+ * shows that name.
+ */
 export function runToolActivity(runtime: ActivityRuntime): (input: RunToolInput) => Promise<RunToolOutput> {
   return failingAs('internal', (input) => runTool(runtime, input));
 }
 
-/** A call as its attempt finds it. */
+/** A call with everything that an attempt needs. */
 export interface Call {
   input: RunToolInput;
   name: string;
@@ -53,8 +56,8 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   const tool = calledTool(runtime, input, name);
   if (tool === undefined) throw runtime.registry.missingTool(input.agentName, name, input.mcp?.server);
   const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (own) => {
-    // Heartbeats go on meanwhile: a run that is slow to answer, or opening again what was lost, may take longer than the
-    // server waits for one, and a call that it has given up must not begin.
+    // Heartbeats continue meanwhile: a slow answer of the run, or reopening a resource, may take longer than the
+    // heartbeat timeout, and a call that the server has timed out must not begin.
     const args = await argumentsOf(runtime, input);
     const { deps, state } = await dataFor(input);
     const resources = await runtime.resourcePool.use(tool.resources);
@@ -96,9 +99,9 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
   }
 }
 
-/** An attempt that did not come to its end although the tool was called: given up by the run, out of time, or on a worker that shuts down. */
+/** Ends an attempt that was interrupted after the tool was called: by the run, by its timeout, or by a shutdown of the worker. */
 async function endOfAttempt(runtime: ActivityRuntime, call: Call, own: Attempt, error: unknown): Promise<RunToolOutput> {
-  // Whatever ended it from outside: it may go on acting, or have acted.
+  // The tool may still be acting, or have acted.
   if (happensOnce(call) && !own.isGivenUp()) return lost(runtime, call, error);
   if (!isInstance(error, ToolTimeout)) throw error;
   if (isTriedAgain(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
@@ -114,12 +117,12 @@ function throwerOf({ name, input: { agentName: agent, step, callId } }: Call): T
   return { what: `Tool "${name}"`, agent, step, callId };
 }
 
-/** By what is pinned for the run, or by what the tool says now: whichever is stricter. */
+/** True if the call must not run twice: the stricter of the pinned policy and the tool's current one decides. */
 function happensOnce({ tool, input }: Call): boolean {
   return input.once === true || tool.policy.effect === 'once';
 }
 
-/** What is thrown is tried again as long as there are attempts left, and the tool does not say otherwise. */
+/** True if the error is retried: attempts are left, and the tool does not say otherwise. */
 function isTriedAgain(call: Call, error: unknown): boolean {
   const { tool } = call;
   const attempts = attemptsAllowed() ?? tool.policy.maxAttempts;
@@ -128,7 +131,7 @@ function isTriedAgain(call: Call, error: unknown): boolean {
   return tool.retryOn !== 'none' && saysYes(tool.retryOn, error);
 }
 
-/** What cannot say whether an error is to be tried again has not said that it is not. */
+/** Calls `retryOn`. If it throws, the error is retried. */
 function saysYes(retryOn: (error: unknown) => boolean, error: unknown): boolean {
   try {
     return retryOn(error);
@@ -137,10 +140,13 @@ function saysYes(retryOn: (error: unknown) => boolean, error: unknown): boolean 
   }
 }
 
-/** A failure that Temporal tries again, as the policy of the tool says. It is in no history, but in what the server shows of the attempt. */
+/**
+ * Returns a failure that Temporal retries, as the policy of the tool says. It is not recorded in history, but the
+ * server shows it for the pending activity.
+ */
 function retryable(runtime: ActivityRuntime, { content }: Executed, error: unknown): ApplicationFailure {
   const asked = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
-  // While a local call waits, the task of its run does.
+  // While a local call waits, so does the workflow task.
   const wait = activityInfo().isLocal ? Math.min(asked, MAX_LOCAL_TIMEOUT_MS) : asked;
   return failureOfTool(runtime, error, {
     // Without secrets before it is cut: a part of one would not be found.
@@ -149,7 +155,7 @@ function retryable(runtime: ActivityRuntime, { content }: Executed, error: unkno
   });
 }
 
-/** The result of a call as its run is told of it: without secrets, within its budget, and with what it changes. */
+/** Returns the result of a call for its run: without secrets, within its budget, and with the changes to state and deps. */
 export async function toolOutput(
   runtime: ActivityRuntime,
   call: Call,
@@ -179,7 +185,7 @@ function withAttempts(content: JsonValue[], attempts: number): JsonValue[] {
   return [`${resultText(content)} (${attemptsText(attempts)})`];
 }
 
-/** It may have acted, and nobody here knows. */
+/** Returns the outcome of a call that may have acted, although its result is unknown. */
 function lost({ secrets }: ActivityRuntime, { input }: Call, error: unknown): RunToolOutput {
   const reason = cutText(secrets.redact(errorMessage(error)), BYTE_BUDGETS.errorMessage);
   return { id: '', content: [], durationMs: 0, lost: true, reason, ...(activityInfo().isLocal ? { at: input.at } : {}) };
@@ -187,7 +193,7 @@ function lost({ secrets }: ActivityRuntime, { input }: Call, error: unknown): Ru
 
 function reportSlow({ name, input }: Call, durationMs: number): void {
   const took = Math.round(durationMs);
-  log.warn(`The local tool "${name}" took ${took} ms, and held up the task of its run for that long: write "tier": "remote"`, {
+  log.warn(`The local tool "${name}" took ${took} ms, and delayed the workflow task of its run for that long: set "tier": "remote"`, {
     agent: input.agentName,
     step: input.step,
     callId: input.callId,
@@ -207,14 +213,14 @@ function toolResult(name: string, { callId }: RunToolInput, { content, isError, 
 
 /** Stores content for the run that the current activity belongs to, with the codecs of this worker. */
 async function spillContent({ payloadStore }: ActivityRuntime, content: JsonValue[]): Promise<SpilledContent> {
-  // A worker with such a tool is not made without a store.
+  // `createRuntime` refuses such a tool without a store.
   if (payloadStore === undefined) throw new LonghaulError('internal', 'This worker has no payload store');
   const { workflowExecution, workflowNamespace } = activityInfo();
   const run = { namespace: workflowNamespace ?? '', runId: workflowExecution?.workflowId ?? '' };
   return spill(payloadStore, getClient().options.loadedDataConverter, run, content);
 }
 
-/** The arguments as they were decided, where that is something else than the model's. */
+/** Returns the arguments as they were decided, if they differ from the model's. */
 async function argumentsOf(runtime: ActivityRuntime, input: RunToolInput): Promise<JsonObject> {
   if (input.arguments !== undefined) return input.arguments;
   const { callId } = input;

@@ -4,16 +4,16 @@ import { withoutSecrets } from '../attempts/checked-activity.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { causeOf, messageOf, withStack } from '../failures/serializable-failure.ts';
 
-/** What the failure of an attempt says beside what was thrown. */
+/** Fields of the failure of an attempt besides those of the error. */
 export interface AttemptFailure {
   message: string;
-  /** Milliseconds until the next attempt, where the tool says so. */
+  /** Milliseconds until the next attempt, if the tool sets that. */
   nextRetryDelay?: number;
 }
 
 /**
- * The failure of an attempt whose tool has thrown, with the stack and the causes of what was thrown: the SDK logs it, and
- * the Temporal UI shows it while the call is tried again.
+ * Creates the failure of an attempt whose tool has thrown, with the stack and the causes of the error: the SDK logs it,
+ * and the Temporal UI shows it while the call is retried.
  */
 export function failureOfTool({ secrets }: ActivityRuntime, error: unknown, options: AttemptFailure): ApplicationFailure {
   const fitting = withoutSecrets(secrets);
@@ -22,21 +22,24 @@ export function failureOfTool({ secrets }: ActivityRuntime, error: unknown, opti
   return withStack(failure, error, fitting);
 }
 
-/** What has thrown, and where. */
+/** The code that has thrown, and the call that it belongs to. */
 export interface Thrower {
-  /** As the line begins, such as `Tool "pay"`. */
+  /** The start of the log line, such as `Tool "pay"`. */
   what: string;
   agent: string;
   step?: number;
   callId: string;
 }
 
-/** How a throw is logged. `error`: nothing is tried again. `debug`: the tool has thrown what is made for the model. */
+/**
+ * The level of the log line. `error`: the error is not retried. `debug`: the tool has thrown an error that is meant for
+ * the model.
+ */
 export type ThrownLevel = 'error' | 'debug';
 
 /**
- * Logs what a tool has thrown where its activity does not fail with it: the model or a person is told the message, and
- * whoever debugs needs the stack. Attempts that fail are logged by the SDK.
+ * Logs an error of a tool whose activity does not fail with it: the model or an approver reads the message, and the
+ * author of the tool needs the stack. The SDK logs attempts that fail.
  */
 export function logThrown(runtime: ActivityRuntime, { what, ...place }: Thrower, error: unknown, level: ThrownLevel): void {
   const message = messageOf(error, withoutSecrets(runtime.secrets));

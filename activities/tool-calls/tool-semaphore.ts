@@ -1,9 +1,12 @@
-/** Lets calls of a tool whose concurrency is bounded run in turn on one worker. */
+/** Limits how many calls of a tool run at the same time on one worker. */
 export class ToolSemaphore {
   readonly #running = new Map<string, number>();
   readonly #waiting = new Map<string, (() => void)[]>();
 
-  /** Resolves when the call may run, with what ends its turn. Rejects with the reason of the signal where that comes first. */
+  /**
+   * Resolves when the call may run, with a function that releases its slot. Rejects with the reason of the signal if
+   * that is aborted first.
+   */
   async take(name: string, concurrency: number, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     const running = this.#running.get(name) ?? 0;
@@ -33,7 +36,7 @@ export class ToolSemaphore {
     });
   }
 
-  /** A turn that ends is the turn of whoever has waited longest. */
+  /** Hands a released slot to the call that has waited longest. */
   #pass(name: string): void {
     const next = this.#waiting.get(name)?.shift();
     if (next !== undefined) next();

@@ -13,7 +13,7 @@ import type { ActivityRuntime } from '../runtime.ts';
 import { toolContext } from './tool-context.ts';
 import { timeLimit } from './tool-timeout.ts';
 
-/** Asks a tool what became of a call whose answer was lost. What the tool throws is tried again. */
+/** Creates the activity that asks a tool what happened to a call whose answer was lost. An error of the tool is retried. */
 export function verifyCallActivity(runtime: ActivityRuntime): (input: VerifyCallInput) => Promise<VerifyCallOutput> {
   return failingAs('verification_failed', (input) => verifyCall(runtime, input));
 }
@@ -26,7 +26,7 @@ async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Pro
   return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (own) => {
     const limit = timeLimit(name, input.timeoutMs ?? 60_000, (reason) => own.abort(reason));
     try {
-      // Whatever of it does not end, such as a resource that opens or a payload store, it would hold the slot for ever.
+      // Without a limit, a resource that never opens or a payload store that hangs would block the slot forever.
       return await limit.race(askVerifier(runtime, input, { tool, verify, attempt: own }));
     } finally {
       limit.clear();
@@ -34,7 +34,7 @@ async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Pro
   });
 }
 
-/** Who is asked, and in which attempt. */
+/** The tool to ask, and the attempt that asks it. */
 interface Asking {
   tool: AnyTool;
   verify: NonNullable<AnyTool['verify']>;
@@ -58,7 +58,7 @@ async function askVerifier(
   return { happened: true, output: await toolOutput(runtime, { input, name, tool, args: {}, deps, state, resources }, executed) };
 }
 
-/** What says neither is not taken for a no: the call may have happened. */
+/** Returns the answer if it is a clear yes or no. Any other answer is not taken for a no: the call may have happened. */
 function clearly(name: string, found: VerifiedOutcome | undefined | null): VerifiedOutcome {
   if (typeof found?.happened === 'boolean') return found;
   throw new LonghaulError(

@@ -9,7 +9,7 @@ import { decideCode } from './error-rules.ts';
 import { redact } from './redact.ts';
 import { retryAfterMs } from './retry-after.ts';
 
-/** Which call failed, for the message; and what the message must not show. */
+/** The failed call, for the message, and the secrets that the message must not show. */
 export interface FailedCall {
   model: string;
   /** Host and port of the provider. */
@@ -17,7 +17,7 @@ export interface FailedCall {
   secrets: readonly string[];
 }
 
-/** Bytes of a provider's text that a message repeats. */
+/** The most bytes of a provider's text that a message repeats. */
 const MAX_PROVIDER_TEXT = 600;
 
 const FAULT_CODES: Record<AnswerFaultKind, ErrorCode> = {
@@ -26,7 +26,7 @@ const FAULT_CODES: Record<AnswerFaultKind, ErrorCode> = {
   malformed: 'model_bad_response',
 };
 
-/** What the reader of an error can do about it. */
+/** Advice for the reader of an error. */
 const ADVICE: Partial<Record<ErrorCode, string>> = {
   model_unauthorized: 'check the API key',
   model_forbidden: 'check what the API key may do',
@@ -35,7 +35,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   context_length_exceeded: 'shorten the conversation or choose a model with a larger context',
 };
 
-/** Any error of a model call as a `ModelCallError`, whose code decides what is tried again. */
+/** Converts any error of a model call into a `ModelCallError`, whose code decides whether the call is retried. */
 export function classifyError(error: unknown, call: FailedCall): ModelCallError {
   if (error instanceof ModelCallError) return error;
   const { code, message, wait } = describe(error, call);
@@ -56,7 +56,7 @@ function describe(error: unknown, call: FailedCall): Description {
   if (error instanceof APIConnectionTimeoutError) return timeout(call);
   if (error instanceof APIConnectionError) return broken(error, call);
   if (error instanceof APIError && error.status !== undefined) return reported(error.error, error.status, error.headers, call);
-  // What `fetch` throws while a body is read comes here as it is: "terminated", with the reason as its cause or without.
+  // An error that `fetch` throws while a body is read arrives unwrapped: "terminated", with or without a cause.
   if (isBrokenConnection(error)) return broken(error, call);
   return { code: 'model_error', message: `The call of model "${call.model}" failed: ${quote(errorMessage(error), call)}` };
 }
@@ -74,7 +74,7 @@ function reported(body: unknown, httpStatus: number | undefined, headers: Header
   };
 }
 
-/** `x-should-retry` says more than the status does, but cannot make good what no repetition can. */
+/** Applies `x-should-retry`, which overrules the status, except for an error that no repetition can cure. */
 function heedRetryHeader({ code, certain }: { code: ErrorCode; certain: boolean }, header: string | null | undefined): ErrorCode {
   const { retryable } = ERROR_CODES[code];
   if (header === 'false' && retryable) return code === 'model_rate_limited' ? 'model_quota_exceeded' : 'model_error';
@@ -96,7 +96,7 @@ function broken(error: unknown, call: FailedCall): Description {
   };
 }
 
-/** Somebody else's text, fit for a message. It is cut only after secrets are gone: half a key would not be recognised. */
+/** Quotes a provider's text in a message. Secrets are redacted before it is cut: half a key would not be recognised. */
 function quote(text: string, call: FailedCall): string {
   return oneLine(redact(text, call.secrets), MAX_PROVIDER_TEXT);
 }

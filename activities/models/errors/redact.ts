@@ -1,10 +1,13 @@
-/** Looks like a credential: a key with a well-known prefix (also masked, as providers echo it), or a bearer token. */
+/**
+ * Matches texts that look like a credential: a key with a well-known prefix (also masked, as providers echo it), or a
+ * bearer token.
+ */
 const CREDENTIALS = /\b(?:sk|gsk|xai)-[\w*.-]{6,}|\bBearer\s+[\w.~+/=-]{8,}/gi;
 
-/** Shorter values are no secrets, and would tear holes into ordinary words. */
+/** The length below which a value is not redacted: it would be found in ordinary words. */
 const SHORTEST_SECRET = 6;
 
-/** `text` without the given secrets and without anything that looks like a credential. */
+/** Returns `text` without the given secrets and without texts that look like a credential. */
 export function redact(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets.map((value) => value.trim())) {
