@@ -28,9 +28,9 @@ import { Published, shownStatus } from './visibility/search-attributes.ts';
 const { longhaul } = proxySinks<LonghaulSinks>();
 
 /**
- * One run of an agent. Registers its handlers, resolves the agent, runs the loop, closes, or continues as new where
- * its history is full. Started by the client, the CLI, the Temporal UI or a Schedule with the same plain JSON.
- * Returns the RunResult without its steps; throws an ApplicationFailure whose details hold it for status `error`, a
+ * Runs an agent: registers the handlers, resolves the agent, runs the loop, and closes, or continues as new when its
+ * history is full. The client, the CLI, the Temporal UI and Schedules start it with the same JSON. Returns the
+ * RunResult without its steps; throws an ApplicationFailure whose details hold it for status `error`, and a
  * cancellation for status `cancelled`.
  */
 export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunResultFields> {
@@ -50,17 +50,20 @@ export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunRe
   return close(end.result, run.inbox.cancelReason);
 }
 
-/** The execution before has shown that the run is paused or waits for a decision. */
+/** True if the previous execution ended with the run paused or waiting for a decision. */
 function isWaiting(start: RunStart): boolean {
   return start.type === 'carry' && (start.carry.inbox.paused || (start.carry.approvals?.pending.length ?? 0) > 0);
 }
 
-/** The execution before has shown another status, and what it was about has passed since: who paused the run has let it go on meanwhile. */
+/**
+ * True if the search attributes still show another status than `running`: the run was paused, for instance, and has
+ * been resumed since.
+ */
 function showsOtherwise({ type }: RunStart): boolean {
   return type === 'carry' && (shownStatus() ?? 'running') !== 'running' && patched('shown-status');
 }
 
-/** Makes the run visible in the Temporal UI: search attributes where they change, current details with every record. */
+/** Makes the run visible in the Temporal UI: search attributes when they change, current details with every record. */
 function observer(run: LiveRun, published: Published): RunObserver {
   const details = (state: RunState | undefined): void => setCurrentDetails(currentDetails(state, run));
   return {
@@ -74,7 +77,10 @@ function observer(run: LiveRun, published: Published): RunObserver {
   };
 }
 
-/** The server carries the search attributes on by itself, and the memo only as it was at the start. A pinned run may move to the current build here. */
+/**
+ * Continues as new. The server carries over the search attributes by itself, but the memo only as it was at the start.
+ * A pinned run may move to the current build here.
+ */
 async function continueAsNew(carry: ContinueAsNewState): Promise<never> {
   await condition(allHandlersFinished);
   const next = makeContinueAsNewFunc<typeof agentRun>({
@@ -84,17 +90,17 @@ async function continueAsNew(carry: ContinueAsNewState): Promise<never> {
   return next({ carry });
 }
 
-/** Who signals "cancel" is heard whatever the run does: the loop may be in the middle of a call. */
+/** Handles the signal "cancel" at any time: the loop may be in the middle of a call. */
 function cancelOnSignal(run: LiveRun): void {
   const asked = async (): Promise<void> => {
     await condition(() => run.inbox.cancelAsked);
     await scheduleActivity(run, cancelRequest(run.inbox.cancelReason ?? ''));
   };
-  // A cancellation by other means ends the wait.
+  // Another cancellation of the run ends the wait.
   asked().catch(() => undefined);
 }
 
-/** Tells the activities in this worker's process at once; a heartbeat tells those elsewhere. */
+/** Aborts the activities in this worker's process at once; others learn of the cancellation by heartbeat. */
 function abortOnCancel(): void {
   CancellationScope.current().cancelRequested.catch(() => longhaul.cancelRequested());
 }

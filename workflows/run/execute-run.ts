@@ -17,24 +17,27 @@ import { outcomeOn, startActivity } from './schedule-activity.ts';
 import { tellEnd } from './tell-end.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
-/** What an execution of a run begins with. */
+/** The start of one execution of a run. */
 export type RunStart = { type: 'input'; input: RunInput } | { type: 'carry'; carry: ContinueAsNewState; position: Position };
 
-/** What an execution of a run comes to. */
+/** The outcome of one execution of a run. */
 export type RunEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; carry: ContinueAsNewState };
 
-/** Told of a run's course; must not change anything. */
+/** Observes the progress of a run; must not change anything. */
 export interface RunObserver {
-  /** The agent is known. */
+  /** Called when the agent has been resolved. */
   resolved(run: ResolvedRun): void;
   recorded(state: RunState): void;
-  /** Something has changed that is no part of the record. */
+  /** Called when the state has changed outside the record. */
   noted(state: RunState): void;
-  /** What the run waits for has changed because workers lack it. The state is there once the agent is known. */
+  /** Called when the things that workers lack have changed. The run has a state once the agent is resolved. */
   missing(run: LiveRun): void;
 }
 
-/** Runs a run for one execution of its workflow. Throws nothing: whatever would fail the workflow task, and be retried for ever, ends the run. */
+/**
+ * Executes a run for one execution of its workflow. Never throws: an error would fail the workflow task, which the
+ * server retries forever, so any error ends the run instead.
+ */
 export async function executeRun(run: LiveRun, start: RunStart, observer: RunObserver): Promise<RunEnd> {
   run.showMissing = () => observer.missing(run);
   let end = await ended(run, () => (start.type === 'input' ? begin(run, start.input, observer) : goOn(run, start.position, observer)));
@@ -49,7 +52,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   return runEnd;
 }
 
-/** How the loop ends, whatever is thrown in it. */
+/** Returns the end of the loop, also if it throws. */
 async function ended(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<LoopEnd> {
   try {
     return await loops();
@@ -86,16 +89,19 @@ async function loop(run: ResolvedRun, state: RunState, from: Position, observer:
   return end;
 }
 
-/** Lets the handlers end that wait for what comes of a decision: the server answers nobody once the execution has closed. */
+/**
+ * Lets the handlers finish that wait for the outcome of a decision: once the execution has closed, the server answers
+ * no caller.
+ */
 async function release(run: LiveRun): Promise<void> {
   run.ending = true;
   if (run.answering > 0) await CancellationScope.nonCancellable(() => condition(() => run.answering === 0));
 }
 
 /**
- * Lets the loop end in this execution what it was about to continue in the next: a cancellation would be lost there.
- * Calls that have ended keep their outcome, and what was accepted meanwhile is recorded. The archive, which has the events
- * up to here, is given the whole once more where there is more of it now.
+ * Ends the run in this execution although it was about to continue as new: a cancellation would be lost in the next
+ * execution. Calls that have ended keep their outcome, and accepted messages are recorded. The archive, which has the
+ * events so far, receives the whole range again if there are more now.
  */
 async function endHere(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {
   const { state } = run;
@@ -112,7 +118,10 @@ function isCancelled(): boolean {
   return CancellationScope.current().consideredCancelled;
 }
 
-/** Decided as late as possible: what has come while the events were archived goes along, and a cancellation would be lost in the next execution. */
+/**
+ * Returns the state to carry over. It is built as late as possible, so that it includes messages that arrived while the
+ * events were archived, and so that a cancellation is not lost in the next execution.
+ */
 function carryOn(run: LiveRun, position: Position): RunEnd {
   const { executions, inbox, state } = run;
   if (state === undefined || isCancelled()) return { type: 'finished', result: withNotArchived(cancelled(run), state) };
@@ -123,7 +132,7 @@ function carryOn(run: LiveRun, position: Position): RunEnd {
   return { type: 'finished', result: withNotArchived(failed(run, 'payload_too_large', message), state) };
 }
 
-/** A run that ends with an error, with whatever it has recorded. */
+/** Ends a run with an error, and keeps its record. */
 export function failed(run: LiveRun, code: ErrorCode, message: string): RunResultFields {
   return endedBy(run, { status: 'error', stopReason: 'error', output: '', error: { code, message } });
 }
@@ -132,7 +141,7 @@ function cancelled(run: LiveRun): RunResultFields {
   return endedBy(run, { status: 'cancelled', stopReason: 'cancelled', output: '' });
 }
 
-/** An ending that the loop did not come to by itself keeps what the loop has recorded. */
+/** Ends a run from outside the loop, and keeps its record. */
 function endedBy(run: LiveRun, ending: Ending): RunResultFields {
   const clock = { now: () => Date.now() };
   return run.state === undefined

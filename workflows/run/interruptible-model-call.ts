@@ -8,7 +8,7 @@ import type { LiveRun, ResolvedRun } from './live-run.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
-/** One model call, in a scope apart from the run: a message may interrupt it while the run goes on. */
+/** Makes one model call in its own cancellation scope: a message may interrupt it while the run goes on. */
 export function interruptibleModelCall(run: ResolvedRun, call: ModelCall): Promise<ModelCallOutcome> {
   const scope = scopeOf(run);
   run.modelCall = scope;
@@ -24,20 +24,23 @@ export function interruptibleModelCall(run: ResolvedRun, call: ModelCall): Promi
   );
 }
 
-/** The same for all model calls until one is interrupted: in the sandbox every promise of a new one costs a stack trace. */
+/**
+ * Returns the scope for model calls, which is reused until one is interrupted: in the sandbox every promise of a new
+ * scope costs a stack trace.
+ */
 function scopeOf(run: LiveRun): CancellationScope {
   if (run.modelScope === undefined || run.modelScope.consideredCancelled) run.modelScope = new CancellationScope({ cancellable: true });
   return run.modelScope;
 }
 
-/** Gives up the model call in flight, for a message that is to be read at once. The run goes on. */
+/** Interrupts the model call in flight, for a message that is to be read at once. The run goes on. */
 export function interruptModelCall(run: LiveRun): void {
   if (run.modelCall === undefined || !run.inbox.isInterrupted) return;
   longhaul.interruptRequested(run.key ?? '');
   run.modelCall.cancel();
 }
 
-/** What ends a call that was given up while the run goes on is not a cancellation of the run. */
+/** Turns the cancellation of a call into an interruption if the run itself is not cancelled. */
 function interruptible(run: LiveRun, outcome: ModelCallOutcome): ModelCallOutcome {
   delete run.modelCall;
   if (outcome.type !== 'cancelled' || CancellationScope.current().consideredCancelled) return outcome;

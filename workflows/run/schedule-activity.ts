@@ -6,13 +6,13 @@ import { whyUnreadable } from '../../src/core/domain/json/unreadable.ts';
 import type { LiveRun } from './live-run.ts';
 import { valueOf } from '../interceptors/raw-value.ts';
 
-/** What is asked of Temporal, without what its end means. */
+/** The parts of a request that start an activity. */
 type Asked<Input> = Pick<ActivityRequest<Input, never, never>, 'name' | 'tier' | 'options' | 'input'>;
 
-/** An activity by name. Names of tools are data, so the proxies are not typed by them. */
+/** Activities by name. Names of tools are data, so the proxies are not typed by them. */
 type Activities<Input, Output> = Record<string, (input: Input) => Promise<Output>>;
 
-/** Performs an activity of the run, which is counted, and gives what its end means. Never rejects. */
+/** Executes an activity of the run, counts it, and returns its outcome. Never rejects. */
 export function scheduleActivity<Input, Output, Outcome>(
   run: LiveRun,
   call: ActivityRequest<Input, Output, Outcome>,
@@ -26,23 +26,23 @@ export function scheduleActivity<Input, Output, Outcome>(
   return outcomeOn(run, call, { work, ended });
 }
 
-/** Begins an activity. */
+/** Starts an activity. */
 type Work = <Input, Output>(call: Asked<Input>) => Promise<Output>;
 
-/** How an activity is performed. */
+/** The start and the end of an activity. */
 interface Scheduling {
   work: Work;
-  /** Told of each end. */
+  /** Called at each end of the activity. */
   ended: () => void;
 }
 
-/** What an activity waits for, and how often it has been scheduled again before. */
+/** The thing that an activity waits for, and the number of times it has been rescheduled. */
 interface Waited {
   missing: Lack;
   times: number;
 }
 
-/** What the end of an activity means, on whatever worker it comes to one. */
+/** Returns the outcome of an activity, rescheduled for other workers if one lacks something. */
 export function outcomeOn<Input, Output, Outcome>(
   run: LiveRun,
   call: ActivityRequest<Input, Output, Outcome>,
@@ -53,7 +53,7 @@ export function outcomeOn<Input, Output, Outcome>(
     performing.ended();
     if (waited !== undefined) found(run, waited);
   };
-  // On the activity's own promise: in the sandbox every further one costs a stack trace.
+  // Chained on the activity's own promise: in the sandbox every further promise costs a stack trace.
   return performing.work<Input, Output>(call).then(
     (output) => {
       ended();
@@ -69,7 +69,7 @@ export function outcomeOn<Input, Output, Outcome>(
   );
 }
 
-/** Has the activity tried on other workers, and shows meanwhile what the run waits for. */
+/** Reschedules the activity for other workers, and shows meanwhile what the run waits for. */
 async function onAnotherWorkerLater<Input, Output, Outcome>(
   run: LiveRun,
   call: ActivityRequest<Input, Output, Outcome>,
@@ -94,7 +94,10 @@ function found(run: LiveRun, { missing }: Waited): void {
   run.showMissing?.();
 }
 
-/** Reads what an activity returned, as `begin` gives it. A result that cannot be read is a failure of no code: the activity may have done its work. */
+/**
+ * Converts the raw result of an activity to its outcome. A result that cannot be decoded is a failure without a code:
+ * the activity may have done its work.
+ */
 export function outcomeOf<Output, Outcome>(
   { name, returned, failed }: Pick<ActivityRequest<never, Output, Outcome>, 'name' | 'returned' | 'failed'>,
   raw: Output,
@@ -107,7 +110,7 @@ export function outcomeOf<Output, Outcome>(
   );
 }
 
-/** The activity itself: its result is raw, and its failure as Temporal gives it. */
+/** Starts the activity: its result is raw, and its failure is Temporal's own. */
 export function startActivity<Input, Output>({ name, tier, options: asked, input }: Asked<Input>): Promise<Output> {
   const options = { ...asked, activityTypeInfo: { [name]: { outputType: rawValueTypeInfo } } };
   const activities: Activities<Input, Output> =
