@@ -3,17 +3,17 @@ import { requireKnown } from '../src/define/options/option-checks.ts';
 import { UsageError } from '../src/core/domain/errors/error.ts';
 import type { Versioning } from './versioning.ts';
 
-/** What every worker of agents is made of. */
+/** The parts of every worker that runs agents. */
 interface Parts extends Partial<Pick<RuntimeOptions, 'agents' | 'providers'>> {
   versioning?: Versioning;
 }
 
-/** Throws a UsageError for lists of agents and providers that are none: who writes JavaScript gets no other word for what is missing. */
+/** Throws a UsageError for invalid agents and providers: in JavaScript no type check reports them. */
 export function checkParts(owner: string, { agents, providers, versioning }: Parts): void {
   if (!Array.isArray(agents)) throw new UsageError(`${owner}: "agents" is ${shown(agents)}: write a list of what defineAgent returned`);
   for (const agent of agents as readonly unknown[]) {
     if (kindOf(agent) === 'longhaul.agent') continue;
-    throw new UsageError(`${owner}: "agents" has something that is no agent: make it with defineAgent`);
+    throw new UsageError(`${owner}: "agents" has an element that is not an agent: create it with defineAgent`);
   }
   if (typeof providers !== 'object' || providers === null) {
     throw new UsageError(`${owner}: "providers" is ${shown(providers)}: write model clients by name, such as {openai: openai()}`);

@@ -19,15 +19,18 @@ import { combinedWorkflows, INTERCEPTOR_MODULES, PAYLOAD_CONVERTER_MODULE, resol
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
 import { deploymentOptions, requireSupport, type SystemInfoAccess, type Versioning } from './versioning.ts';
 
-/** What a worker needs in order to run agents. */
+/** Options of the plugin: everything that a worker needs to run agents. */
 export interface LonghaulPluginOptions extends RuntimeOptions {
-  /** Compression and encryption of what is stored; the clients need the same. What is encoded is read in any case. */
+  /** Compression and encryption of stored payloads; clients need the same options. Encoded payloads can always be read. */
   codec?: CodecOptions;
-  /** Ties the worker to one build of your code, and says what becomes of runs in flight when there is another. Default: no versions. */
+  /**
+   * Ties the worker to one build of your code, and decides what happens to runs in flight when there is another.
+   * Default: no versioning.
+   */
   versioning?: Versioning;
 }
 
-/** Those options by their names: one that is added to the type is missed here by the compiler. */
+/** The options by name. The compiler reports one that is missing here. */
 export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
   agents: true,
   providers: true,
@@ -50,25 +53,25 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
 };
 
 /**
- * Adds Longhaul to a Worker that a team already has: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`.
- * It brings the `agentRun` workflow beside the worker's own, the activities, and the fast way of a cancellation.
- * A bundle built ahead needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`.
- * One plugin is for workers of one namespace. Throws a UsageError for unknown options, a codec that cannot be used, duplicate agents, missing providers, prices that are none, a tool that
- * spills without a payload store, tools that need a resource which is missing, tools named like an activity that exists,
- * and versioning that the server lacks (where the worker is run).
+ * Adds Longhaul to an existing Worker: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`. It
+ * adds the `agentRun` workflow to the worker's own, the activities, and immediate cancellation inside one process. A
+ * prebuilt bundle needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`. One plugin serves workers of one
+ * namespace. Throws a UsageError for unknown options, a codec that cannot be used, duplicate agents, missing providers,
+ * invalid prices, a tool that spills without a payload store, tools that need a resource which is missing, tools named
+ * like an existing activity, and versioning that the server does not support (when the worker is run).
  */
 export class LonghaulPlugin extends SimplePlugin {
   readonly #runtime: ActivityRuntime;
   readonly #encrypts: boolean;
   readonly #encryption: EncryptionCodec;
   readonly #versioning: Versioning | undefined;
-  /** What its workers serve: what is known of a namespace holds for no other. */
+  /** The namespace of its workers: facts about one namespace do not hold for another. */
   #namespace: string | undefined;
   #connection: SystemInfoAccess | undefined;
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
 
   constructor(options: LonghaulPluginOptions) {
-    // Options that cannot be used are refused here, not when a worker is made.
+    // Invalid options are refused here, not when a worker is created.
     requireKnown('the plugin', options, Object.keys(PLUGIN_OPTIONS));
     checkParts('the plugin', options);
     const codecs = createCodecs(options.codec);
@@ -106,7 +109,7 @@ export class LonghaulPlugin extends SimplePlugin {
       activities: { ...options.activities, ...own },
       sinks: { ...options.sinks, ...this.#sinks() },
       ...(this.#versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(this.#versioning, options) }),
-      // The SDK would otherwise hold a heartbeat back for up to 0.8 of the heartbeat time-out.
+      // Otherwise the SDK would delay a heartbeat for up to 0.8 of the heartbeat timeout.
       maxHeartbeatThrottleInterval: options.maxHeartbeatThrottleInterval ?? this.#runtime.heartbeatMs,
     };
   }
@@ -115,7 +118,7 @@ export class LonghaulPlugin extends SimplePlugin {
     if (this.#versioning !== undefined && this.#connection !== undefined) await requireSupport(this.#connection, this.#versioning);
     if (this.#encrypts) await this.requireEncryptionKey();
     const opening = this.openResources();
-    // Where nothing is to be opened the worker polls at once: it hears of a shutdown only from then on.
+    // If nothing has to be opened, the worker polls at once: only a polling worker reacts to a shutdown.
     if (!this.#runtime.resourcePool.isOpen) await opening;
     const { mcp } = this.#runtime;
     mcp.start();
@@ -128,28 +131,31 @@ export class LonghaulPlugin extends SimplePlugin {
     }
   }
 
-  /** How each resource of the worker stands that is a live object. What was not checked for long, or has failed, is seen to first. */
+  /**
+   * Returns the health of each live resource of the worker. Checks first those whose last check is too old, and retries
+   * those that have failed.
+   */
   resourceHealth(): Promise<Record<string, ResourceHealth>> {
     return this.#runtime.resourcePool.health();
   }
 
   /**
-   * Asks for the key to encrypt with before the worker is run, which does it otherwise: a worker that could not encrypt
-   * what it reports would end in the middle of a run. Rejects with `encryption_key_missing` where the key cannot be had.
+   * Loads the active encryption key before the worker runs, which would do it otherwise: a worker that cannot encrypt
+   * its reports would fail in the middle of a run. Rejects with `encryption_key_missing` if the key is not available.
    */
   requireEncryptionKey(): Promise<void> {
     return this.#encryption.requireActiveKey();
   }
 
   /**
-   * Opens the resources before the worker is run, which does it otherwise: `closeResources` is to follow. Rejects with
-   * `resource_unavailable` for one that cannot be opened.
+   * Opens the resources before the worker runs, which would do it otherwise; call `closeResources` afterwards. Rejects
+   * with `resource_unavailable` for one that cannot be opened.
    */
   openResources(): Promise<void> {
     return this.#runtime.resourcePool.open();
   }
 
-  /** Closes the resources, unless a worker runs that needs them. Never rejects. */
+  /** Closes the resources, unless a running worker needs them. Never rejects. */
   closeResources(): Promise<void> {
     return this.#runtime.resourcePool.close();
   }
@@ -176,7 +182,7 @@ export class LonghaulPlugin extends SimplePlugin {
     };
   }
 
-  /** The bundler hook, which also runs for a worker, does the rest: here only a path must be present for it to run at all. */
+  /** Returns a path so that the bundler hook runs at all; the hook, which also runs for a worker, does the rest. */
   #workflows(options: { workflowsPath?: string }): { workflowsPath: string } {
     return { workflowsPath: options.workflowsPath ?? combinedWorkflows(undefined) };
   }
