@@ -15,15 +15,15 @@ import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { SecretSource } from '../src/secrets/secret-source.ts';
 import { AbortRegistry } from './attempts/abort-registry.ts';
 import { AgentRegistry } from './agents/agent-registry.ts';
-import { checkedPrices } from './agents/checked-prices.ts';
-import { workerPool } from './mcp/worker-pool.ts';
+import { checkPrices } from './agents/check-prices.ts';
+import { McpPool } from './mcp/mcp-pool.ts';
 import { DEFAULT_NOTIFY_ENDED_MS } from './hooks/notify-ended.ts';
 import { SnapshotCache } from './run-queries/run-snapshot.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { SecretVault } from './secrets/secret-vault.ts';
 import { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
 import { TranscriptCache } from './run-queries/transcript.ts';
-import { MissingNames } from './attempts/waited-for.ts';
+import { MissingNames } from './attempts/missing-names.ts';
 import { workerResources } from './resources/worker-resources.ts';
 
 /** Options of the activities of a worker. */
@@ -90,7 +90,7 @@ export interface RuntimeOptions {
 }
 
 /** Parts of the runtime that the worker provides. */
-export interface RuntimeSurroundings extends Pick<ActivityRuntime, 'searchAttributes' | 'upgradeOnContinueAsNew'> {
+export interface RuntimeContext extends Pick<ActivityRuntime, 'searchAttributes' | 'upgradeOnContinueAsNew'> {
   /** Writes a line for the operator of the worker. */
   log: (line: string) => void;
 }
@@ -102,17 +102,17 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
  * a UsageError for duplicate agents, missing providers, invalid prices, a tool that spills without a payload store, and
  * tools that need a resource which is missing.
  */
-export function createRuntime(options: RuntimeOptions, surroundings: RuntimeSurroundings): ActivityRuntime {
+export function createRuntime(options: RuntimeOptions, context: RuntimeContext): ActivityRuntime {
   requireStore(options);
   const { agents } = options;
-  const { log, searchAttributes, upgradeOnContinueAsNew } = surroundings;
+  const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, secrets, log });
   return {
     registry: new AgentRegistry(agents, options.providers),
     resourcePool,
     secrets,
-    mcp: workerPool(secrets, log),
+    mcp: mcpPool(secrets, log),
     otherActivities: new Set(),
     payloadStore: options.payloadStore,
     archive: options.archive,
@@ -121,15 +121,15 @@ export function createRuntime(options: RuntimeOptions, surroundings: RuntimeSurr
     notify: hook('notify', options.notify),
     notifyEnded: hook('notifyEnded', options.notifyEnded),
     notifyEndedTimeoutMs: timerMilliseconds(options.notifyEndedTimeout ?? DEFAULT_NOTIFY_ENDED_MS, 'the worker: "notifyEndedTimeout"'),
-    prices: checkedPrices(options.prices ?? {}),
+    prices: checkPrices(options.prices ?? {}),
     transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
     snapshots: new SnapshotCache(),
     aborts: new AbortRegistry(),
-    turns: new ToolSemaphore(),
+    toolSemaphore: new ToolSemaphore(),
     continueAsNew: thresholds(options.continueAsNew),
     upgradeOnContinueAsNew,
     identity: `${process.pid}@${hostname()}`,
-    waitedFor: new MissingNames(),
+    missingNames: new MissingNames(),
     missingTimeoutMs: milliseconds(options.missingTimeout ?? DEFAULT_MISSING_TIMEOUT_MS, 'the worker: "missingTimeout"'),
     heartbeatMs: timerMilliseconds(options.heartbeatEvery ?? '5s', 'the worker: "heartbeatEvery"'),
     searchAttributes,
@@ -169,4 +169,12 @@ function requireStore({ agents, payloadStore }: RuntimeOptions): void {
       `${spilling.what} of agent "${agent.name}" has "overflow": "spill", but the worker has no "payloadStore": give it one, such as fileStore({directory})`,
     );
   }
+}
+
+/** Creates the pool of MCP connections. The protocol's client is loaded with the first connection: most workers need none. */
+function mcpPool(secrets: SecretVault, log: (line: string) => void): McpPool {
+  return new McpPool(async (server, stop) => {
+    const { openConnection } = await import('./mcp/open-connection.ts');
+    return openConnection(server, { secrets, log }, stop);
+  });
 }

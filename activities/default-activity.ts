@@ -6,12 +6,12 @@ import type { RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
 export type DefaultActivity = (...args: unknown[]) => unknown;
 
 /** Parts of the activity that runs every unregistered type. */
-export interface Defaults {
+export interface DefaultActivityParts {
   runTool: (input: RunToolInput) => Promise<RunToolOutput>;
   /** The worker's own default activity, if it has one. */
   existing: DefaultActivity | undefined;
   /** The names of the activities that the worker has. */
-  known: () => readonly string[];
+  knownNames: () => readonly string[];
 }
 
 /**
@@ -19,14 +19,14 @@ export interface Defaults {
  * are not known when a worker is created, and fails calls of missing tools so that another worker takes them. Any other
  * call goes to the worker's own default activity, or fails as in the SDK.
  */
-export function defaultActivity({ runTool, existing, known }: Defaults): DefaultActivity {
+export function defaultActivity({ runTool, existing, knownNames }: DefaultActivityParts): DefaultActivity {
   return async (...args) => {
     const [input] = args;
     if (isToolCall(input)) return runTool(input);
     if (existing !== undefined) return existing(...args);
     throw ApplicationFailure.create({
       type: 'NotFoundError',
-      message: `Activity function ${activityInfo().activityType} is not registered on this Worker, available activities: ${JSON.stringify(known())}`,
+      message: `Activity function ${activityInfo().activityType} is not registered on this Worker, available activities: ${JSON.stringify(knownNames())}`,
       nonRetryable: false,
     });
   };

@@ -5,7 +5,7 @@ import { authorizeDecisionActivity } from './hooks/authorize-decision.ts';
 import { callModelActivity } from './model-calls/call-model.ts';
 import { checkedActivity } from './attempts/checked-activity.ts';
 import { type DefaultActivity, defaultActivity } from './default-activity.ts';
-import { onAnyWorker } from './attempts/on-any-worker.ts';
+import { withWorkerFailover } from './attempts/worker-failover.ts';
 import { notifyEndedActivity } from './hooks/notify-ended.ts';
 import { notifyWaitingActivity } from './hooks/notify-waiting.ts';
 import { readResult } from './run-queries/read-result.ts';
@@ -30,7 +30,7 @@ export type Activities = Record<string, (input: never) => Promise<unknown>>;
  */
 export function createActivities(runtime: ActivityRuntime, existing?: DefaultActivity | 'kept'): Activities {
   const checked = <Input, Output>(activity: (input: Input) => Promise<Output>) =>
-    checkedActivity(runtime.secrets, onAnyWorker(runtime, activity));
+    checkedActivity(runtime.secrets, withWorkerFailover(runtime, activity));
   const runTool = checked(runToolActivity(runtime));
   const own: Activities = {
     [ACTIVITIES.resolveAgent]: checked(resolveAgentActivity(runtime)),
@@ -50,7 +50,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     own[name] = runTool;
   }
   if (existing === 'kept') return own;
-  const known = (): string[] => [...Object.keys(own).filter((name) => name !== DEFAULT), ...runtime.otherActivities];
-  own[DEFAULT] = defaultActivity({ runTool, existing, known }) as Activities[string];
+  const knownNames = (): string[] => [...Object.keys(own).filter((name) => name !== DEFAULT), ...runtime.otherActivities];
+  own[DEFAULT] = defaultActivity({ runTool, existing, knownNames }) as Activities[string];
   return own;
 }

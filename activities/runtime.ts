@@ -12,7 +12,7 @@ import type { SnapshotCache } from './run-queries/run-snapshot.ts';
 import type { SecretVault } from './secrets/secret-vault.ts';
 import type { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
 import type { TranscriptCache } from './run-queries/transcript.ts';
-import type { MissingNames } from './attempts/waited-for.ts';
+import type { MissingNames } from './attempts/missing-names.ts';
 
 /** The state that the activities of one worker share. */
 export interface ActivityRuntime {
@@ -44,7 +44,7 @@ export interface ActivityRuntime {
   transcripts: TranscriptCache;
   snapshots: SnapshotCache;
   aborts: AbortRegistry;
-  turns: ToolSemaphore;
+  toolSemaphore: ToolSemaphore;
   /** Thresholds for continue-as-new, if the worker sets its own. */
   continueAsNew: ContinueAsNewThresholds | undefined;
   /** True if runs are pinned to the worker's build, and move to the current one when they continue as new. */
@@ -54,7 +54,7 @@ export interface ActivityRuntime {
   /** Milliseconds that a run waits for a worker that has what this one lacks. */
   missingTimeoutMs: number;
   /** Tools that runs have waited for in vain, by run and name. */
-  waitedFor: MissingNames;
+  missingNames: MissingNames;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
   /** Resolves with the search attributes that the namespace has, once the worker knows. */

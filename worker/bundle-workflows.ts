@@ -6,13 +6,16 @@ const LINES_OF_OUTPUT = 8;
 
 /** Bundles workflows without logging. Throws a UsageError with the bundler's reason. */
 export async function bundleWorkflows(options: BundleOptions): Promise<{ code: string }> {
-  const said: string[] = [];
+  const output: string[] = [];
   try {
-    return await bundleWorkflowCode({ ...options, logger: new DefaultLogger('ERROR', ({ message }) => said.push(message)) });
+    return await bundleWorkflowCode({ ...options, logger: new DefaultLogger('ERROR', ({ message }) => output.push(message)) });
   } catch (error) {
-    throw new UsageError(`The workflows "${options.workflowsPath}" cannot be bundled: ${reason(said.join('\n')) ?? errorMessage(error)}`, {
-      cause: error,
-    });
+    throw new UsageError(
+      `The workflows "${options.workflowsPath}" cannot be bundled: ${reason(output.join('\n')) ?? errorMessage(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -9,7 +9,7 @@ import { DEFAULT_TASK_QUEUE } from '../src/core/protocol.ts';
 import { unreachable } from '../src/client/connect.ts';
 import { resolveServer } from '../src/temporal/server-address.ts';
 import type { LogOptions } from '../src/log/log-choice.ts';
-import { checkParts } from './check-parts.ts';
+import { checkWorkerParts } from './check-worker-parts.ts';
 import { installLog } from './install-log.ts';
 import { LonghaulPlugin, PLUGIN_OPTIONS, type LonghaulPluginOptions } from './plugin.ts';
 import { requireSupport } from './versioning.ts';
@@ -43,7 +43,7 @@ export interface CreateWorkerOptions extends LonghaulPluginOptions, LogOptions {
 /** The options that the plugin does not have, by name. The compiler reports one that is missing here. */
 type OwnOption = Exclude<keyof CreateWorkerOptions, keyof LonghaulPluginOptions>;
 
-const OWN: Record<OwnOption, true> = {
+const OWN_OPTIONS: Record<OwnOption, true> = {
   connection: true,
   address: true,
   namespace: true,
@@ -140,8 +140,8 @@ export async function createWorker<const Agents extends readonly AnyAgent[]>(
 
 /** Checks the options of a worker. Returns those of the plugin. */
 function checkedOptions(options: CreateWorkerOptions): LonghaulPluginOptions {
-  requireKnown('the worker', options, [...Object.keys(PLUGIN_OPTIONS), ...Object.keys(OWN)]);
-  checkParts('the worker', options);
+  requireKnown('the worker', options, [...Object.keys(PLUGIN_OPTIONS), ...Object.keys(OWN_OPTIONS)]);
+  checkWorkerParts('the worker', options);
   for (const name of ['address', 'namespace', 'taskQueue', 'workflowsPath'] as const) {
     if (options[name] !== undefined) nonEmpty(`the worker: "${name}"`, options[name]);
   }
@@ -160,15 +160,15 @@ async function healthOf(worker: Worker, plugin: LonghaulPlugin): Promise<WorkerH
 }
 
 /** The connection, namespace and task queue of a worker, and its plugin. */
-interface WorkerPlace {
+interface WorkerTarget {
   connection: NativeConnection;
   namespace: string;
   taskQueue: string;
   plugin: LonghaulPlugin;
 }
 
-function workerOptions({ worker = {}, workflowsPath, shutdownGrace = '5m' }: CreateWorkerOptions, place: WorkerPlace): WorkerOptions {
-  const { plugin, ...rest } = place;
+function workerOptions({ worker = {}, workflowsPath, shutdownGrace = '5m' }: CreateWorkerOptions, target: WorkerTarget): WorkerOptions {
+  const { plugin, ...rest } = target;
   const graceMs = timerMilliseconds(shutdownGrace, 'the worker: "shutdownGrace"', { least: 0 });
   return {
     // A tuner assigns slots itself, and the SDK accepts no numbers beside it.

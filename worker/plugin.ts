@@ -5,15 +5,15 @@ import { createRuntime, type RuntimeOptions } from '../activities/create-runtime
 import { createActivities } from '../activities/index.ts';
 import type { ResourceHealth } from '../activities/resources/live-resource.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
-import { watchStrays } from '../activities/attempts/stray-rejections.ts';
+import { watchUnhandledRejections } from '../activities/attempts/unhandled-rejections.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import type { EncryptionCodec } from '../src/codec/encryption-codec.ts';
 import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
 import { requireKnown } from '../src/define/options/option-checks.ts';
 import { UsageError } from '../src/core/domain/errors/error.ts';
-import type { LonghaulSinks } from '../workflows/interceptors/cancel-sink.ts';
-import { checkBundle } from './bundle-check.ts';
-import { checkParts } from './check-parts.ts';
+import type { LonghaulSinks } from '../workflows/interceptors/cancellation-sinks.ts';
+import { checkBundle } from './check-bundle.ts';
+import { checkWorkerParts } from './check-worker-parts.ts';
 import { otherActivities } from './other-activities.ts';
 import { combinedWorkflows, INTERCEPTOR_MODULES, PAYLOAD_CONVERTER_MODULE, resolveSdk } from './combined-workflows.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
@@ -73,7 +73,7 @@ export class LonghaulPlugin extends SimplePlugin {
   constructor(options: LonghaulPluginOptions) {
     // Invalid options are refused here, not when a worker is created.
     requireKnown('the plugin', options, Object.keys(PLUGIN_OPTIONS));
-    checkParts('the plugin', options);
+    checkWorkerParts('the plugin', options);
     const codecs = createCodecs(options.codec);
     super({ name: 'longhaul', dataConverter: (existing) => withCodec(existing, options.codec, codecs) });
     [, this.#encryption] = codecs;
@@ -122,7 +122,7 @@ export class LonghaulPlugin extends SimplePlugin {
     if (!this.#runtime.resourcePool.isOpen) await opening;
     const { mcp } = this.#runtime;
     mcp.start();
-    const unwatch = watchStrays();
+    const unwatch = watchUnhandledRejections();
     try {
       await super.runWorker(worker, next);
     } finally {

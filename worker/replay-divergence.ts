@@ -33,14 +33,14 @@ export function firstDivergence(tasks: readonly HistoryTask[], actual: ActualCom
     const missing = commands.filter(isLocal).find((one) => !take(running, one));
     if (missing !== undefined) return { step, eventId: missing.eventId, expected: words(missing), actual: words(own[0]) };
     for (let index = 0; index < Math.max(others.length, own.length); index += 1) {
-      const [expected, actually] = [others[index], own[index]];
-      if (isSame(expected, actually)) step = actually?.step ?? step;
+      const [expected, issued] = [others[index], own[index]];
+      if (isSame(expected, issued)) step = issued?.step ?? step;
       else
         return {
-          step: stepAt(expected, actually) ?? step,
+          step: stepAt(expected, issued) ?? step,
           eventId: expected?.eventId ?? completed,
           expected: words(expected),
-          actual: words(actually ?? running[0]),
+          actual: words(issued ?? running[0]),
         };
     }
   }

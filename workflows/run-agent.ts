@@ -10,7 +10,7 @@ import { priorityFrom, priorityProblem } from '../src/core/domain/agent/task-pri
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/core/protocol.ts';
 import { checkRunInput } from '../src/core/wire-schemas/run-input-schema.ts';
 import { startActivity } from './run/schedule-activity.ts';
-import { valueOf } from './interceptors/raw-value.ts';
+import { decodedValue } from './interceptors/raw-value.ts';
 import { type InlineEnd, type InlineOptions, runInline } from './run-inline.ts';
 import { runInputOf, type StartedRun } from './run/run-input.ts';
 
@@ -130,7 +130,7 @@ async function readCancelled(runId: string): Promise<RunResultFields> {
     options: READ_RESULT,
     input: { runId },
   });
-  return valueOf(raw) as RunResultFields;
+  return decodedValue(raw) as RunResultFields;
 }
 
 /** Returns the RunResult from the details of a failed child. */

@@ -30,7 +30,7 @@ export interface InlineRunOptions extends StartedRun {
 /** The outcome of a run inside a workflow for one execution of that workflow. */
 export type InlineEnd<Result> = { type: 'finished'; result: Result } | { type: 'continue'; carry: ContinueAsNewState };
 
-const NOTHING_TO_OBSERVE = { resolved: () => undefined, recorded: () => undefined, noted: () => undefined, missing: () => undefined };
+const NO_OBSERVER = { resolved: () => undefined, recorded: () => undefined, noted: () => undefined, missing: () => undefined };
 
 /** Keys that are in use, and keys that have been used. Module state belongs to one execution. */
 const keys = new Set<string>();
@@ -49,7 +49,7 @@ export async function runInline<Agent extends AnyAgent>(
   const { run, start } = startOf(agent, input, { options, identity });
   registerQueries(run);
   registerMessages(run);
-  const end = await executeRun(run, start, NOTHING_TO_OBSERVE);
+  const end = await executeRun(run, start, NO_OBSERVER);
   keys.delete(key);
   const scope = CancellationScope.current();
   if (scope.consideredCancelled) await scope.cancelRequested;

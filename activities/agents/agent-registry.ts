@@ -6,7 +6,7 @@ import { type ErrorCode, UsageError } from '../../src/core/domain/errors/error.t
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { knownText, type MissingThing } from '../../src/core/domain/errors/missing.ts';
 import type { ModelClient } from '../../src/core/domain/model/model.ts';
-import { MissingHere } from '../attempts/missing-here.ts';
+import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
 
 /** The agents and model providers of a worker, by name. */
 export class AgentRegistry {
@@ -71,7 +71,7 @@ export class AgentRegistry {
   }
 
   /** Returns the failure of a call whose tool or MCP server this worker does not have. */
-  missingTool(agentName: string, toolName: string, serverName?: string): MissingHere {
+  missingTool(agentName: string, toolName: string, serverName?: string): MissingOnWorkerError {
     const agent = this.#agents.get(agentName);
     const known = serverName === undefined ? agent?.tools.map(({ name }) => name) : agent?.mcp?.map(({ name }) => name);
     const kind = serverName === undefined ? 'tool' : 'MCP server';
@@ -91,10 +91,10 @@ export class AgentRegistry {
   }
 }
 
-function missing(code: ErrorCode, what: string, thing: MissingThing): MissingHere {
-  const here = new MissingHere(code, what, thing);
-  here.message = `${what}. ${knownText(here.missing)}`;
-  return here;
+function missing(code: ErrorCode, what: string, thing: MissingThing): MissingOnWorkerError {
+  const error = new MissingOnWorkerError(code, what, thing);
+  error.message = `${what}. ${knownText(error.missing)}`;
+  return error;
 }
 
 /** Returns the part before the first slash. */

@@ -30,15 +30,15 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
 }
 
 async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, signal: AbortSignal): Promise<AgentSnapshot> {
-  const agent = overridden(runtime.registry.agent(input.agent), input);
-  const given = input.depsByReference ? (await queryRun<DataView>(input, QUERIES.data, null)).deps : (input.deps ?? {});
+  const agent = applyOverrides(runtime.registry.agent(input.agent), input);
+  const deps = input.depsByReference ? (await queryRun<DataView>(input, QUERIES.data, null)).deps : (input.deps ?? {});
   // The client refuses such deps before the start; runs that start in another way are checked here.
-  const problem = depsProblem(given);
+  const problem = depsProblem(deps);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   const searchAttributes = await runtime.searchAttributes();
   const mcpTools = await toolsOfServers(runtime, agent, signal);
   const snapshot = buildSnapshot(agent, {
-    instructions: await resolveInstructions(agent, parseDeps(agent, given)),
+    instructions: await resolveInstructions(agent, parseDeps(agent, deps)),
     capabilities: runtime.registry.provider(agent.model).capabilities,
     heartbeatMs: runtime.heartbeatMs,
     searchAttributes: searchAttributes.agentAndStatus,
@@ -62,7 +62,7 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
 }
 
 /** Returns the agent with the overrides of this run. Throws `invalid_input` for overrides that are not valid. */
-function overridden(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
+function applyOverrides(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
   try {
     return withOverrides(agent, input);
   } catch (error) {

@@ -15,10 +15,10 @@ export type LimitOverrides = Pick<ResolveAgentInput, 'limits'> & { maxIterations
  */
 export function snapshotLimits(
   { name, limits }: AnyAgent,
-  { maxIterations, limits: given = {} }: LimitOverrides,
+  { maxIterations, limits: overrides = {} }: LimitOverrides,
   tools: readonly Pick<ToolSnapshot, 'name'>[],
 ): RunLimits {
-  for (const tool of Object.keys(given.toolCallsByName ?? {})) {
+  for (const tool of Object.keys(overrides.toolCallsByName ?? {})) {
     if (tools.some((one) => one.name === tool)) continue;
     const known = tools.map((one) => `"${one.name}"`).join(', ') || 'none';
     throw new LonghaulError(
@@ -26,10 +26,10 @@ export function snapshotLimits(
       `"limits.toolCallsByName" names the tool "${tool}", which agent "${name}" does not have (it has: ${known})`,
     );
   }
-  const toolCallsByName = { ...limits.toolCallsByName, ...given.toolCallsByName };
+  const toolCallsByName = { ...limits.toolCallsByName, ...overrides.toolCallsByName };
   return {
     ...limits,
-    ...given,
+    ...overrides,
     ...(Object.keys(toolCallsByName).length === 0 ? {} : { toolCallsByName }),
     ...(maxIterations === undefined ? {} : { maxIterations }),
   };

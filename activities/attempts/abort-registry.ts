@@ -3,15 +3,15 @@ interface Abortable {
   controller: AbortController;
   interruptibleBy: string | undefined;
   /** True once its run has cancelled or interrupted it, even if the signal was aborted before. */
-  isGivenUp: boolean;
+  isCancelled: boolean;
 }
 
 /** The registration of one activity. */
-export interface Registered {
+export interface Registration {
   /** Aborted when the run is cancelled or a message interrupts it; the activity may abort it too. */
   controller: AbortController;
   /** True once the run has cancelled or interrupted the activity. */
-  isGivenUp: () => boolean;
+  isCancelled: () => boolean;
   /** Removes the registration. */
   release: () => void;
 }
@@ -25,13 +25,13 @@ export class AbortRegistry {
   readonly #activities = new Map<string, Set<Abortable>>();
 
   /** Registers one activity of an execution. A model call names the run whose messages may interrupt it. */
-  register(execution: string, interruptibleBy?: string): Registered {
-    const activity: Abortable = { controller: new AbortController(), interruptibleBy, isGivenUp: false };
+  register(execution: string, interruptibleBy?: string): Registration {
+    const activity: Abortable = { controller: new AbortController(), interruptibleBy, isCancelled: false };
     const activities = this.#activities.get(execution) ?? new Set();
     this.#activities.set(execution, activities.add(activity));
     return {
       controller: activity.controller,
-      isGivenUp: () => activity.isGivenUp,
+      isCancelled: () => activity.isCancelled,
       release: () => {
         activities.delete(activity);
         if (activities.size === 0) this.#activities.delete(execution);
@@ -41,19 +41,19 @@ export class AbortRegistry {
 
   /** Aborts every activity of the execution in this process. Idempotent, because a workflow task may be executed again. */
   abort(execution: string): void {
-    for (const activity of this.#activities.get(execution) ?? []) giveUp(activity, new RunCancelled());
+    for (const activity of this.#activities.get(execution) ?? []) abortActivity(activity, new RunCancelled());
   }
 
   /** Aborts the model call of one run of the execution. `run` is its key, empty for a run that is a workflow of its own. */
   interrupt(execution: string, run: string): void {
     for (const activity of this.#activities.get(execution) ?? []) {
-      if (activity.interruptibleBy === run) giveUp(activity, new RunInterrupted());
+      if (activity.interruptibleBy === run) abortActivity(activity, new RunInterrupted());
     }
   }
 }
 
-function giveUp(activity: Abortable, reason: RunCancelled | RunInterrupted): void {
-  activity.isGivenUp = true;
+function abortActivity(activity: Abortable, reason: RunCancelled | RunInterrupted): void {
+  activity.isCancelled = true;
   activity.controller.abort(reason);
 }
 

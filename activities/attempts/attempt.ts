@@ -4,7 +4,7 @@ import type { AbortRegistry } from './abort-registry.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
 import { withLacked } from '../../src/core/domain/errors/worker-wait.ts';
 import { executionKey } from '../run-queries/run-access.ts';
-import { lackedAttempts } from './waiting-attempt.ts';
+import { skippedAttempts } from './worker-wait.ts';
 
 /** The controls of one attempt of an activity. */
 export interface Attempt {
@@ -15,9 +15,9 @@ export interface Attempt {
   /** Aborts the signal, unless it is aborted already. */
   abort(reason: Error): void;
   /** True if the workflow has cancelled the activity; false if the worker shuts down or the attempt timed out. */
-  isGivenUp(): boolean;
+  isCancelled(): boolean;
   /** Sends a heartbeat now. Every later heartbeat of this attempt repeats its details. */
-  beat(details: unknown): void;
+  heartbeat(details: unknown): void;
 }
 
 /** Options for the heartbeats and interruptions of an attempt. */
@@ -41,39 +41,39 @@ export async function attempt<Result>(
 ): Promise<Result> {
   const { isLocal, heartbeatTimeoutMs } = activityInfo();
   if (isLocal) return work(new LocalAttempt());
-  const { controller, release, isGivenUp } = aborts.register(executionKey(), interruptibleBy);
+  const { controller, release, isCancelled } = aborts.register(executionKey(), interruptibleBy);
   const { signal } = controller;
-  const byServer = cancellationSignal();
-  const passOn = (): void => controller.abort(byServer.reason);
-  if (byServer.aborted) passOn();
-  else byServer.addEventListener('abort', passOn, { once: true });
+  const serverSignal = cancellationSignal();
+  const forwardAbort = (): void => controller.abort(serverSignal.reason);
+  if (serverSignal.aborted) forwardAbort();
+  else serverSignal.addEventListener('abort', forwardAbort, { once: true });
   let current = details;
   // A tool may need heartbeats more often than the worker's default.
   const everyMs = Math.max(1, Math.min(heartbeatMs, (heartbeatTimeoutMs ?? Infinity) / MISSED_HEARTBEATS));
   // An error in the timer's callback would end the process.
-  const lacked = lackedAttempts();
-  const beat = (): void =>
+  const skipped = skippedAttempts();
+  const sendHeartbeat = (): void =>
     heartbeat(
       withLacked(
-        lacked,
+        skipped,
         detailsOf(() => current()),
       ),
     );
-  const timer = setInterval(beat, everyMs);
+  const timer = setInterval(sendHeartbeat, everyMs);
   try {
     return await work({
       signal,
       throwIfAborted: () => signal.throwIfAborted(),
       abort: (reason) => controller.abort(reason),
-      isGivenUp: () => isGivenUp() || cancellationDetails()?.cancelRequested === true,
-      beat: (beaten) => {
-        current = () => beaten;
-        beat();
+      isCancelled: () => isCancelled() || cancellationDetails()?.cancelRequested === true,
+      heartbeat: (newDetails) => {
+        current = () => newDetails;
+        sendHeartbeat();
       },
     });
   } finally {
     clearInterval(timer);
-    byServer.removeEventListener('abort', passOn);
+    serverSignal.removeEventListener('abort', forwardAbort);
     release();
   }
 }
@@ -92,12 +92,12 @@ function detailsOf(read: () => unknown): unknown {
  * milliseconds and rarely uses its signal, so the signal is created on demand.
  */
 class LocalAttempt implements Attempt {
-  readonly #byWorker = cancellationSignal();
-  #ended: Error | undefined;
+  readonly #workerSignal = cancellationSignal();
+  #abortReason: Error | undefined;
   #controller: AbortController | undefined;
 
   get signal(): AbortSignal {
-    return (this.#controller ?? this.#listen()).signal;
+    return (this.#controller ?? this.#createController()).signal;
   }
 
   throwIfAborted(): void {
@@ -105,26 +105,26 @@ class LocalAttempt implements Attempt {
   }
 
   abort(reason: Error): void {
-    this.#ended ??= reason;
+    this.#abortReason ??= reason;
     this.#controller?.abort(reason);
   }
 
-  isGivenUp(): boolean {
-    return this.#byWorker.aborted;
+  isCancelled(): boolean {
+    return this.#workerSignal.aborted;
   }
 
-  beat(): void {
+  heartbeat(): void {
     // A local call ends before a heartbeat would be due.
   }
 
   #reason(): unknown {
-    return this.#ended ?? (this.#byWorker.aborted ? this.#byWorker.reason : undefined);
+    return this.#abortReason ?? (this.#workerSignal.aborted ? this.#workerSignal.reason : undefined);
   }
 
-  #listen(): AbortController {
+  #createController(): AbortController {
     const controller = (this.#controller = new AbortController());
     if (this.#reason() !== undefined) controller.abort(this.#reason());
-    else this.#byWorker.addEventListener('abort', () => controller.abort(this.#byWorker.reason), { once: true });
+    else this.#workerSignal.addEventListener('abort', () => controller.abort(this.#workerSignal.reason), { once: true });
     return controller;
   }
 }

@@ -5,8 +5,8 @@ import { isJsonObject } from '../../src/core/domain/json/json.ts';
 import { attempt } from './attempt.ts';
 import { toFailure } from '../failures/failure.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { AS_IT_IS, withStack } from '../failures/serializable-failure.ts';
-import { inTime } from './time-limit.ts';
+import { NO_CHANGE, withStack } from '../failures/serializable-failure.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /** The bound of an activity's attempts. */
 export interface AttemptBound {
@@ -40,15 +40,15 @@ export async function boundedAttempt<Result>(
   bound: AttemptBound,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const beginning = { begun: begunBefore(activityInfo().heartbeatDetails) ?? Date.now() };
+  const start = { begun: firstAttemptStart(activityInfo().heartbeatDetails) ?? Date.now() };
   const stop = cancellationSignal();
-  return attempt(aborts, { heartbeatMs, details: () => beginning }, async (own) => {
+  return attempt(aborts, { heartbeatMs, details: () => start }, async (current) => {
     try {
-      return await inTime(work, { ms: longestAttemptMs(bound), stop });
+      return await withTimeout(work, { ms: longestAttemptMs(bound), stop });
     } catch (error) {
       // Reaches the server together with the failure.
-      own.beat(beginning);
-      throw stop.aborted ? error : failureOf(error, bound, Date.now() - beginning.begun);
+      current.heartbeat(start);
+      throw stop.aborted ? error : failureOf(error, bound, Date.now() - start.begun);
     }
   });
 }
@@ -57,7 +57,7 @@ function longestAttemptMs({ totalMs }: AttemptBound): number {
   return Math.min(totalMs / ATTEMPT_SHARE, LONGEST_ATTEMPT_MS);
 }
 
-function begunBefore(details: unknown): number | undefined {
+function firstAttemptStart(details: unknown): number | undefined {
   return isJsonObject(details) && typeof details['begun'] === 'number' ? details['begun'] : undefined;
 }
 
@@ -68,19 +68,19 @@ function begunBefore(details: unknown): number | undefined {
 function failureOf(error: unknown, bound: AttemptBound, elapsedMs: number): ApplicationFailure {
   const { attempt: attempts } = activityInfo();
   const failure = toFailure(error, bound.code);
-  const known = failure instanceof ApplicationFailure ? failure : undefined;
+  const applicationFailure = failure instanceof ApplicationFailure ? failure : undefined;
   const doubled = (bound.totalMs / FIRST_WAIT_SHARE) * 2 ** (attempts - 1);
-  const wait = known?.nextRetryDelay ?? Math.max(1, Math.round(Math.min(doubled, longestAttemptMs(bound))));
-  const isLast = known?.nonRetryable === true || (typeof wait === 'number' && elapsedMs + wait > bound.totalMs);
-  const message = known?.message ?? errorMessage(error);
-  const given = ApplicationFailure.create({
-    type: known?.type ?? bound.code,
+  const wait = applicationFailure?.nextRetryDelay ?? Math.max(1, Math.round(Math.min(doubled, longestAttemptMs(bound))));
+  const isLast = applicationFailure?.nonRetryable === true || (typeof wait === 'number' && elapsedMs + wait > bound.totalMs);
+  const message = applicationFailure?.message ?? errorMessage(error);
+  const result = ApplicationFailure.create({
+    type: applicationFailure?.type ?? bound.code,
     message: isLast ? `${message} (given up after ${attemptsText(attempts)} in ${(elapsedMs / 1000).toFixed(1)} s)` : message,
     nonRetryable: isLast,
     ...(isLast ? {} : { nextRetryDelay: wait }),
     ...(failure.cause === undefined ? {} : { cause: failure.cause as Error }),
   });
-  return withStack(given, failure, AS_IT_IS);
+  return withStack(result, failure, NO_CHANGE);
 }
 
 function attemptsText(attempts: number): string {

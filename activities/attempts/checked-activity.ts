@@ -2,8 +2,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { toFailure } from '../failures/failure.ts';
 import type { SecretVault } from '../secrets/secret-vault.ts';
-import { logStray, reportingStrays } from './stray-rejections.ts';
-import type { Fitting } from '../failures/serializable-failure.ts';
+import { rejectionLogger, reportingRejections } from './unhandled-rejections.ts';
+import type { Sanitizer } from '../failures/serializable-failure.ts';
 
 /**
  * Wraps an activity so that its worker can report everything that leaves it, although hooks, tools and models may throw
@@ -14,19 +14,19 @@ export function checkedActivity<Input, Output>(
   vault: SecretVault,
   activity: (input: Input) => Promise<Output>,
 ): (input: Input) => Promise<Output> {
-  const fitting = withoutSecrets(vault);
+  const sanitizer = secretSanitizer(vault);
   return async (input) => {
     try {
-      const report = logStray((reason) => toFailure(reason, 'internal', { fitting }));
-      return requireJson(await reportingStrays(report, () => activity(input)));
+      const report = rejectionLogger((reason) => toFailure(reason, 'internal', { sanitizer }));
+      return requireJson(await reportingRejections(report, () => activity(input)));
     } catch (error) {
-      throw toFailure(error, 'internal', { fitting });
+      throw toFailure(error, 'internal', { sanitizer });
     }
   };
 }
 
 /** Returns a fitting that redacts secrets from a failure and cuts long texts. */
-export function withoutSecrets(vault: SecretVault): Fitting {
+export function secretSanitizer(vault: SecretVault): Sanitizer {
   return {
     // Secrets are redacted before the text is cut: a part of one would not be found.
     text: (text, maxBytes) => cutText(vault.redact(text), maxBytes),

@@ -4,11 +4,11 @@ import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { ERROR_CODES, errorCode, type ErrorCode } from '../../src/core/domain/errors/error.ts';
 import { missingDetails } from '../../src/core/domain/errors/missing-details.ts';
 import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
-import { MissingHere } from '../attempts/missing-here.ts';
+import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
 import {
-  AS_IT_IS,
+  NO_CHANGE,
   causeOf,
-  type Fitting,
+  type Sanitizer,
   messageOf,
   serializableApplicationFailure,
   serializableCancellation,
@@ -21,7 +21,7 @@ import { retryDelay } from './retry-delay.ts';
 export interface FailureParts {
   /** JSON for the reader of the failure. An error that is a Temporal failure already keeps its own details. */
   details?: object | undefined;
-  fitting?: Fitting;
+  sanitizer?: Sanitizer;
 }
 
 /**
@@ -30,26 +30,30 @@ export interface FailureParts {
  * ApplicationFailures and cancellations are kept as far as they can be serialized. Any other error gets the code
  * `otherwise`. Never throws.
  */
-export function toFailure(error: unknown, otherwise: ErrorCode, { details, fitting = AS_IT_IS }: FailureParts = {}): SerializableFailure {
-  const cancellation = serializableCancellation(error, fitting);
+export function toFailure(
+  error: unknown,
+  otherwise: ErrorCode,
+  { details, sanitizer = NO_CHANGE }: FailureParts = {},
+): SerializableFailure {
+  const cancellation = serializableCancellation(error, sanitizer);
   if (cancellation !== undefined) return cancellation;
-  if (isInstance(error, ApplicationFailure)) return serializableApplicationFailure(error, otherwise, fitting);
+  if (isInstance(error, ApplicationFailure)) return serializableApplicationFailure(error, otherwise, sanitizer);
   const code = errorCode(error) ?? otherwise;
   const wait = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
-  const said = isInstance(error, MissingHere) ? missingDetails(error.missing) : details;
-  const isRetryable = ERROR_CODES[code].retryable && !isInstance(error, MissingHere);
-  const cause = causeOf(error, fitting);
+  const failureDetails = isInstance(error, MissingOnWorkerError) ? missingDetails(error.missing) : details;
+  const isRetryable = ERROR_CODES[code].retryable && !isInstance(error, MissingOnWorkerError);
+  const cause = causeOf(error, sanitizer);
   const failure = ApplicationFailure.create({
     type: code,
-    message: messageOf(error, fitting),
+    message: messageOf(error, sanitizer),
     nonRetryable: !isRetryable,
     // A delay of zero would replace Temporal's own backoff.
     ...(wait > 0 ? { nextRetryDelay: wait } : {}),
-    ...(said === undefined ? {} : { details: [said] }),
+    ...(failureDetails === undefined ? {} : { details: [failureDetails] }),
     ...(cause === undefined ? {} : { cause }),
   });
   // The stack shows the origin of the error in the log and in the Temporal UI.
-  return withStack(failure, error, fitting);
+  return withStack(failure, error, sanitizer);
 }
 
 /**
@@ -71,6 +75,6 @@ export function failingAs<Input, Output>(
 }
 
 /** Creates a failure of `code` that is not retried. */
-export function permanent(code: ErrorCode, message: string): ApplicationFailure {
+export function permanentFailure(code: ErrorCode, message: string): ApplicationFailure {
   return ApplicationFailure.create({ type: code, message: cutText(message.toWellFormed(), BYTE_BUDGETS.errorMessage), nonRetryable: true });
 }

@@ -12,7 +12,7 @@ import {
 import { attempt } from '../attempts/attempt.ts';
 import { callArguments } from '../tool-calls/call-arguments.ts';
 import { failingAs } from '../failures/failure.ts';
-import { MissingHere } from '../attempts/missing-here.ts';
+import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
 import { queryRun, runIdOf } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
@@ -30,7 +30,7 @@ export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: Aut
     const { authorize, aborts, heartbeatMs } = runtime;
     if (authorize === undefined) {
       const message = 'This worker has no "authorize", and the run was begun by one that has';
-      throw new MissingHere('authorization_failed', message, { kind: 'hook', name: 'authorize', known: [] });
+      throw new MissingOnWorkerError('authorization_failed', message, { kind: 'hook', name: 'authorize', known: [] });
     }
     return attempt(aborts, { heartbeatMs }, async ({ signal }) => {
       const decision = await readDecision(runtime, input);

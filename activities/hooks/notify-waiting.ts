@@ -8,7 +8,7 @@ import { callArguments } from '../tool-calls/call-arguments.ts';
 import { failingAs } from '../failures/failure.ts';
 import { queryRun, runIdOf } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { inTime } from '../attempts/time-limit.ts';
+import { withTimeout } from '../attempts/with-timeout.ts';
 
 /**
  * The longest time of one attempt, in milliseconds: less than the minute that the server allows, so that a hook that
@@ -32,8 +32,9 @@ export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyW
       const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
       try {
         const resources = await resourcePool.use();
-        const told = (own: AbortSignal): void | Promise<void> => notify(notice, { deps: Object.freeze(deps), resources, signal: own });
-        await inTime(told, { ms: NOTIFY_MS, stop: signal });
+        const call = (attemptSignal: AbortSignal): void | Promise<void> =>
+          notify(notice, { deps: Object.freeze(deps), resources, signal: attemptSignal });
+        await withTimeout(call, { ms: NOTIFY_MS, stop: signal });
       } catch (error) {
         throw signal.aborted ? signal.reason : error;
       }

@@ -30,7 +30,7 @@ const ANSWERED = new Set<SdkErrorCode>([
 /** Returns the outcome that an error of a call implies. */
 export function outcomeOfError(error: unknown): McpOutcome {
   if (ProtocolError.isInstance(error)) return { type: error.code === STREAM_ENDED ? 'lost' : 'refused', message: error.message };
-  if (SdkHttpError.isInstance(error)) return { type: wasTurnedAway(error.status) ? 'not_sent' : 'lost', message: `HTTP ${error.status}` };
+  if (SdkHttpError.isInstance(error)) return { type: wasRefused(error.status) ? 'not_sent' : 'lost', message: `HTTP ${error.status}` };
   if (SdkError.isInstance(error)) return outcomeOfSdkError(error);
   const code = networkCode(error);
   if (code !== undefined) return { type: NO_CONNECTION.has(code) ? 'not_sent' : 'lost', message: code };
@@ -55,7 +55,7 @@ function outcomeOfSdkError(error: SdkError): McpOutcome {
  * True for a status with which the call was refused before it reached the tool: because of the caller (401, 403), the
  * session (400, 404) or the rate (429). A timeout (408) is inconclusive.
  */
-function wasTurnedAway(status: number): boolean {
+function wasRefused(status: number): boolean {
   return status >= 300 && status < 500 && status !== 408;
 }
 

@@ -17,7 +17,7 @@ export interface LinkOptions {
 /** A link to a server, and its output outside the protocol. */
 export interface ServerLink extends Link {
   /** Returns the last lines of its process's standard error, cleaned and redacted; none for a server over HTTP. */
-  lastWords: () => string[];
+  stderrLines: () => string[];
 }
 
 /**
@@ -41,7 +41,7 @@ async function httpLink(name: string, { url, headers }: McpTransport & { type: '
   }
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: resolved }, fetch: boundedFetch });
   failAtStreamEnd(transport);
-  return { transport, end: () => transport.terminateSession(), lastWords: () => [] };
+  return { transport, end: () => transport.terminateSession(), stderrLines: () => [] };
 }
 
 async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'stdio' }, { secrets }: LinkOptions): Promise<ServerLink> {
@@ -53,7 +53,7 @@ async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'st
     ...(cwd === undefined ? {} : { cwd }),
     stderr: 'pipe',
   });
-  return { transport, lastWords: stderrTail(transport.stderr, (text) => secrets.redact(text)) };
+  return { transport, stderrLines: stderrTail(transport.stderr, (text) => secrets.redact(text)) };
 }
 
 async function resolveAll(values: Readonly<Record<string, McpValue>>, secrets: LinkOptions['secrets']): Promise<Record<string, string>> {

@@ -1,8 +1,10 @@
-import { Client, type Tool, type Transport } from '@modelcontextprotocol/client';
-import type { JsonObject } from '../../src/core/domain/json/json.ts';
-import { inTime } from '../attempts/time-limit.ts';
+import { Client, type jsonSchemaValidator, type Tool, type Transport } from '@modelcontextprotocol/client';
+import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
+import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
+import { withTimeout } from '../attempts/with-timeout.ts';
 import { type McpOutcome, outcomeOfError } from './call-outcome.ts';
-import { outputValidation } from './output-validation.ts';
+import { checkableSchema } from './checkable-schema.ts';
 
 /** A link to a server that is not connected yet. */
 export interface Link {
@@ -40,6 +42,22 @@ const END_MS = 2_000;
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
 /**
+ * Checks structured results against the schema of their tool, by interpretation: a server's schema must not be compiled
+ * to code.
+ */
+const outputValidation: jsonSchemaValidator = {
+  getValidator<Value>(schema: unknown) {
+    const plain = cleanJson(schema);
+    const checked = plain !== undefined && isJsonObject(plain) ? checkableSchema(plain) : {};
+    return (input: unknown) => {
+      const problems = checkJson(checked, input);
+      if (problems.length === 0) return { valid: true, data: input as Value, errorMessage: undefined };
+      return { valid: false, data: undefined, errorMessage: problemsText(problems) };
+    };
+  },
+};
+
+/**
  * A live connection to an MCP server. It offers the server no capabilities (no sampling, no roots, no questions to a
  * user), and ignores its log.
  */
@@ -69,7 +87,7 @@ export class McpConnection {
   static async open(link: Link, stop: AbortSignal): Promise<McpConnection> {
     const connection = new McpConnection(link);
     try {
-      await inTime((signal) => connection.#client.connect(link.transport, { timeout: CONNECT_MS, signal }), { ms: CONNECT_MS, stop });
+      await withTimeout((signal) => connection.#client.connect(link.transport, { timeout: CONNECT_MS, signal }), { ms: CONNECT_MS, stop });
       return connection;
     } catch (error) {
       await link.transport.close().catch(() => undefined);
@@ -87,7 +105,7 @@ export class McpConnection {
     if (which === 'new') this.#tools = undefined;
     const listing = (this.#tools ??= this.#list());
     try {
-      return await inTime(() => listing, { ms: LIST_MS, stop });
+      return await withTimeout(() => listing, { ms: LIST_MS, stop });
     } catch (error) {
       if (this.#tools === listing) this.#tools = undefined;
       throw error;
@@ -103,7 +121,7 @@ export class McpConnection {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       const outcome = outcomeOfError(error);
-      if (outcome.type === 'lost') this.#suspect();
+      if (outcome.type === 'lost') this.#ping();
       return outcome;
     }
   }
@@ -115,7 +133,7 @@ export class McpConnection {
 
   async #close(): Promise<void> {
     const { end } = this.#link;
-    if (end !== undefined && !this.#isBroken) await inTime(end, { ms: END_MS }).catch(() => undefined);
+    if (end !== undefined && !this.#isBroken) await withTimeout(end, { ms: END_MS }).catch(() => undefined);
     this.#isBroken = true;
     await this.#client.close().catch(() => undefined);
   }
@@ -130,7 +148,7 @@ export class McpConnection {
    * Pings the server after a lost call. A slow call does not end a session that others use; a missing answer to the
    * ping does.
    */
-  #suspect(): void {
+  #ping(): void {
     if (this.#isBroken) return;
     this.#client.ping({ timeout: PING_MS }).catch((error: unknown) => {
       if (outcomeOfError(error).type !== 'refused') this.#isBroken = true;

@@ -1,6 +1,6 @@
 import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { inTime } from '../attempts/time-limit.ts';
+import { withTimeout } from '../attempts/with-timeout.ts';
 import type { McpOutcome } from './call-outcome.ts';
 import type { McpConnection, McpRequest } from './mcp-connection.ts';
 
@@ -105,11 +105,11 @@ export class McpPool {
   async #lease(server: McpServerDefinition, stop: AbortSignal): Promise<{ pooled: Pooled; isNew: boolean }> {
     const known = this.#ready.get(server);
     if (known !== undefined) {
-      if (!known.connection.isBroken) return { pooled: taken(known), isNew: false };
+      if (!known.connection.isBroken) return { pooled: acquired(known), isNew: false };
       this.#retire(known);
     }
-    const pooled = await inTime(() => this.#opened(server), { ms: WAIT_MS, stop });
-    return { pooled: taken(pooled), isNew: true };
+    const pooled = await withTimeout(() => this.#opened(server), { ms: WAIT_MS, stop });
+    return { pooled: acquired(pooled), isNew: true };
   }
 
   /** Returns a new connection; concurrent calls share one. */
@@ -123,16 +123,16 @@ export class McpPool {
 
   async #connect(server: McpServerDefinition): Promise<Pooled> {
     const { signal } = this.#end;
-    if (signal.aborted) throw ended(server);
+    if (signal.aborted) throw shuttingDown(server);
     const connection = await this.#open(server, signal);
     if (signal.aborted) {
       await connection.close();
-      throw ended(server);
+      throw shuttingDown(server);
     }
     const pooled: Pooled = { server, connection, users: 0, isRetired: false };
     this.#all.add(pooled);
     this.#ready.set(server, pooled);
-    this.#rest(pooled);
+    this.#startIdleTimer(pooled);
     return pooled;
   }
 
@@ -140,11 +140,11 @@ export class McpPool {
     pooled.users -= 1;
     if (pooled.users > 0) return;
     if (pooled.isRetired) void this.#dispose(pooled);
-    else this.#rest(pooled);
+    else this.#startIdleTimer(pooled);
   }
 
   /** Starts the idle timer of a connection without users. */
-  #rest(pooled: Pooled): void {
+  #startIdleTimer(pooled: Pooled): void {
     pooled.idle = setTimeout(() => this.#retire(pooled), pooled.server.idleTimeoutMs).unref();
   }
 
@@ -177,12 +177,12 @@ async function callOver(
   return problem === undefined ? connection.call(request) : { type: 'refused', message: problem };
 }
 
-function taken(pooled: Pooled): Pooled {
+function acquired(pooled: Pooled): Pooled {
   clearTimeout(pooled.idle);
   pooled.users += 1;
   return pooled;
 }
 
-function ended({ name }: McpServerDefinition): LonghaulError {
+function shuttingDown({ name }: McpServerDefinition): LonghaulError {
   return new LonghaulError('mcp_unreachable', `MCP server "${name}" is no longer connected: this worker is shutting down`);
 }

@@ -101,8 +101,8 @@ const checkable = new WeakMap<McpTools[number], JsonObject>();
 function currentSchema(tool: McpTools[number]): JsonObject {
   const known = checkable.get(tool);
   if (known !== undefined) return known;
-  const given = cleanJson(tool.inputSchema);
-  const schema = given !== undefined && isJsonObject(given) ? checkableSchema(given) : {};
+  const input = cleanJson(tool.inputSchema);
+  const schema = input !== undefined && isJsonObject(input) ? checkableSchema(input) : {};
   checkable.set(tool, schema);
   return schema;
 }

@@ -18,7 +18,7 @@ export async function openConnection(server: McpServerDefinition, options: OpenO
   try {
     return await McpConnection.open(link, stop);
   } catch (error) {
-    for (const line of link.lastWords()) options.log(`MCP server "${server.name}" has written: ${line}`);
+    for (const line of link.stderrLines()) options.log(`MCP server "${server.name}" has written: ${line}`);
     const { transport } = server;
     const check = transport.type === 'http' ? 'its "url" and "headers"' : `its "command" and "args", and the log of the worker`;
     throw new LonghaulError('mcp_unreachable', `MCP server "${server.name}" cannot be reached: ${connectProblem(error)}. Check ${check}`);

@@ -13,12 +13,12 @@ const STRICT_REFERENCE = /^#(?:\/\$defs\/[^/]+)?$/;
 
 /** Returns the schemas of a tool from its server's schema; undefined if that is not the schema of an object. */
 export function pinSchema(inputSchema: unknown): PinnedSchema | undefined {
-  const given = cleanJson(inputSchema);
-  if (given === undefined || !isJsonObject(given) || !isObjectSchema(given)) return undefined;
-  const schema = checkableSchema(given);
-  const strict = strictSchema(modernSchema(given));
+  const input = cleanJson(inputSchema);
+  if (input === undefined || !isJsonObject(input) || !isObjectSchema(input)) return undefined;
+  const schema = checkableSchema(input);
+  const strict = strictSchema(modernSchema(input));
   if (strict !== undefined && schema['properties'] !== undefined) return { parameters: strict, schema, strict: true };
-  const { $schema: _dialect, ...parameters } = given;
+  const { $schema: _dialect, ...parameters } = input;
   return { parameters: toProviderJsonSchema(parameters), schema, strict: false };
 }
 

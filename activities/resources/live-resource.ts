@@ -1,7 +1,7 @@
 import type { ReadSecret, ResourceDefinition } from '../../src/define/resource.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { memberOf } from '../../src/core/domain/errors/thrown.ts';
-import { inTime } from '../attempts/time-limit.ts';
+import { withTimeout } from '../attempts/with-timeout.ts';
 
 /** The time after a failure, in milliseconds, in which calls that do not name the resource do not retry it. */
 const PAUSE_AFTER_FAILURE_MS = 5_000;
@@ -14,62 +14,62 @@ export interface ResourceHealth {
 }
 
 /** Functions of the worker that live resources need. */
-export interface Surroundings {
+export interface ResourceContext {
   secret: ReadSecret;
   /** Redacts secrets in the error of an opening. */
   redact: (text: string) => string;
   log: (line: string) => void;
 }
 
-type Life =
+type ResourceState =
   | { type: 'closed' }
-  | { type: 'open'; value: unknown; checkedAt: number; turn: number }
+  | { type: 'open'; value: unknown; checkedAt: number; openOrder: number }
   | { type: 'failed'; error: LonghaulError; at: number };
 
 /** The number of resources that were opened in this process: the last one opened is closed first. */
-let turns = 0;
+let openings = 0;
 
 /** One resource of a worker, from opening to closing. Times are of the monotonic clock. */
 export class LiveResource {
   readonly name: string;
   readonly definition: ResourceDefinition;
-  readonly #surroundings: Surroundings;
-  #life: Life = { type: 'closed' };
+  readonly #context: ResourceContext;
+  #state: ResourceState = { type: 'closed' };
   #settling: Promise<void> | undefined;
 
-  constructor(name: string, definition: ResourceDefinition, surroundings: Surroundings) {
+  constructor(name: string, definition: ResourceDefinition, context: ResourceContext) {
     this.name = name;
     this.definition = definition;
-    this.#surroundings = surroundings;
+    this.#context = context;
   }
 
   /** The live object. Throws `resource_unavailable` if there is none. */
   get value(): unknown {
-    const life = this.#life;
-    if (life.type === 'open') return life.value;
-    throw life.type === 'failed' ? life.error : this.#unavailable('is not open: the worker does not run, or is about to open it again');
+    const state = this.#state;
+    if (state.type === 'open') return state.value;
+    throw state.type === 'failed' ? state.error : this.#unavailable('is not open: the worker does not run, or is about to open it again');
   }
 
   get health(): ResourceHealth {
-    const life = this.#life;
-    return life.type === 'failed' ? { state: 'failed', message: life.error.message } : { state: life.type };
+    const state = this.#state;
+    return state.type === 'failed' ? { state: 'failed', message: state.error.message } : { state: state.type };
   }
 
   /** The position of its opening among those of all resources; 0 if it is not open. */
-  get turn(): number {
-    return this.#life.type === 'open' ? this.#life.turn : 0;
+  get openOrder(): number {
+    return this.#state.type === 'open' ? this.#state.openOrder : 0;
   }
 
   /** True if it has to be opened or checked before a call that names it may use it. */
   isDue(now: number): boolean {
-    const life = this.#life;
-    if (life.type !== 'open') return true;
-    return this.definition.health !== undefined && now - life.checkedAt >= this.definition.healthEveryMs;
+    const state = this.#state;
+    if (state.type !== 'open') return true;
+    return this.definition.health !== undefined && now - state.checkedAt >= this.definition.healthEveryMs;
   }
 
   /** The same for a call that may not need it: an opening that has just failed is not repeated. */
   isDueToAll(now: number): boolean {
-    return this.#life.type === 'failed' ? now - this.#life.at >= PAUSE_AFTER_FAILURE_MS : this.isDue(now);
+    return this.#state.type === 'failed' ? now - this.#state.at >= PAUSE_AFTER_FAILURE_MS : this.isDue(now);
   }
 
   /**
@@ -83,22 +83,22 @@ export class LiveResource {
   /** Closes the resource, after a running opening or check. Never rejects: failures are logged. */
   async close(): Promise<void> {
     await this.#settling?.catch(() => undefined);
-    const life = this.#life;
-    this.#life = { type: 'closed' };
-    if (life.type === 'open') await this.#dispose(life.value);
+    const state = this.#state;
+    this.#state = { type: 'closed' };
+    if (state.type === 'open') await this.#dispose(state.value);
   }
 
   async #settle(stop: AbortSignal): Promise<void> {
-    if (this.#life.type === 'open') {
-      const { value, turn } = this.#life;
+    if (this.#state.type === 'open') {
+      const { value, openOrder } = this.#state;
       const problem = await this.#problem(value, stop);
       // A check that was aborted by the end of the worker is inconclusive.
       if (problem === undefined || stop.aborted) {
-        this.#life = { type: 'open', value, checkedAt: performance.now(), turn };
+        this.#state = { type: 'open', value, checkedAt: performance.now(), openOrder };
         return;
       }
-      this.#surroundings.log(`Resource "${this.name}" is unhealthy (${problem}): it is closed and opened again`);
-      this.#life = { type: 'closed' };
+      this.#context.log(`Resource "${this.name}" is unhealthy (${problem}): it is closed and opened again`);
+      this.#state = { type: 'closed' };
       await this.#dispose(value);
     }
     await this.#open(stop);
@@ -106,16 +106,16 @@ export class LiveResource {
 
   async #open(stop: AbortSignal): Promise<void> {
     const { open, timeoutMs } = this.definition;
-    const { secret } = this.#surroundings;
+    const { secret } = this.#context;
     try {
-      const late = (value: unknown): void => void this.#dispose(value);
-      const value = await inTime((signal) => open({ secret, signal }), { ms: timeoutMs, stop, late });
-      turns += 1;
-      this.#life = { type: 'open', value, checkedAt: performance.now(), turn: turns };
+      const onLateResult = (value: unknown): void => void this.#dispose(value);
+      const value = await withTimeout((signal) => open({ secret, signal }), { ms: timeoutMs, stop, onLateResult });
+      openings += 1;
+      this.#state = { type: 'open', value, checkedAt: performance.now(), openOrder: openings };
     } catch (thrown) {
       const cause = this.#redacted(thrown);
       const error = this.#unavailable(`cannot be opened: ${cause.message}`, { cause });
-      this.#life = { type: 'failed', error, at: performance.now() };
+      this.#state = { type: 'failed', error, at: performance.now() };
       throw error;
     }
   }
@@ -125,7 +125,7 @@ export class LiveResource {
     const { health, timeoutMs } = this.definition;
     if (health === undefined) return undefined;
     try {
-      const answer = await inTime(() => health(value), { ms: timeoutMs, stop });
+      const answer = await withTimeout(() => health(value), { ms: timeoutMs, stop });
       return answer === false ? 'its "health" says false' : undefined;
     } catch (error) {
       return this.#redacted(error).message;
@@ -136,15 +136,15 @@ export class LiveResource {
     const { close, timeoutMs } = this.definition;
     if (close === undefined) return;
     try {
-      await inTime(() => close(value), { ms: timeoutMs });
+      await withTimeout(() => close(value), { ms: timeoutMs });
     } catch (error) {
-      this.#surroundings.log(`Resource "${this.name}" has not closed: ${this.#redacted(error).message}`);
+      this.#context.log(`Resource "${this.name}" has not closed: ${this.#redacted(error).message}`);
     }
   }
 
   /** Returns the error without secrets: many messages contain addresses with passwords. */
   #redacted(thrown: unknown): Error {
-    const { redact } = this.#surroundings;
+    const { redact } = this.#context;
     const error = new Error(redact(errorMessage(thrown)));
     const stack = memberOf(thrown, 'stack');
     if (typeof stack === 'string') error.stack = redact(stack);

@@ -1,7 +1,7 @@
 import { isResource } from '../../src/define/resource.ts';
 import type { Resources } from '../../src/define/run-context.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
-import { LiveResource, type ResourceHealth, type Surroundings } from './live-resource.ts';
+import { LiveResource, type ResourceHealth, type ResourceContext } from './live-resource.ts';
 import { resourceView, type ResourceView } from './resource-view.ts';
 
 /**
@@ -9,7 +9,7 @@ import { resourceView, type ResourceView } from './resource-view.ts';
  * checked before they are used, and closed when it has drained. The pool can then be opened again.
  */
 export class ResourcePool {
-  readonly #given: Resources;
+  readonly #values: Resources;
   readonly #live: ReadonlyMap<string, LiveResource>;
   /** The view of tools that name no resources, and of predicates and hooks. */
   readonly #shared: ResourceView;
@@ -22,22 +22,22 @@ export class ResourcePool {
   #holders = 0;
   #isOpen = false;
   /** Pending while the pool closes. */
-  #goingDown: Promise<void> | undefined;
+  #closingAll: Promise<void> | undefined;
 
-  constructor(given: Resources, surroundings: Surroundings) {
-    this.#given = { ...given };
-    const live = Object.entries(given).flatMap(([name, value]): [string, LiveResource][] =>
-      isResource(value) ? [[name, new LiveResource(name, value, surroundings)]] : [],
+  constructor(values: Resources, context: ResourceContext) {
+    this.#values = { ...values };
+    const live = Object.entries(values).flatMap(([name, value]): [string, LiveResource][] =>
+      isResource(value) ? [[name, new LiveResource(name, value, context)]] : [],
     );
     this.#live = new Map(live);
-    this.#shared = resourceView(this.#given, this.#live, undefined);
+    this.#shared = resourceView(this.#values, this.#live, undefined);
   }
 
   /** Throws a UsageError for a name that the worker does not have. `owner` names the tool that needs it. */
   require(owner: string, names: readonly string[]): void {
-    const missing = names.find((name) => !Object.hasOwn(this.#given, name));
+    const missing = names.find((name) => !Object.hasOwn(this.#values, name));
     if (missing === undefined) return;
-    const known = Object.keys(this.#given).map((name) => `"${name}"`);
+    const known = Object.keys(this.#values).map((name) => `"${name}"`);
     throw new UsageError(
       `${owner} needs the resource "${missing}", but the worker has none of that name (it has: ${known.join(', ') || 'none'}): add it to "resources"`,
     );
@@ -63,7 +63,7 @@ export class ResourcePool {
     if (this.#holders === 0) return;
     this.#holders -= 1;
     if (this.#holders > 0) return;
-    await (this.#goingDown = this.#closeAll().finally(() => (this.#goingDown = undefined)));
+    await (this.#closingAll = this.#closeAll().finally(() => (this.#closingAll = undefined)));
   }
 
   /**
@@ -92,7 +92,7 @@ export class ResourcePool {
     const known = this.#named.get(names);
     if (known !== undefined) return known;
     this.require('a tool', names);
-    const view = resourceView(this.#given, this.#live, names);
+    const view = resourceView(this.#values, this.#live, names);
     this.#named.set(names, view);
     return view;
   }
@@ -118,7 +118,7 @@ export class ResourcePool {
 
   async #openAll(): Promise<void> {
     const { signal } = (this.#closing = new AbortController());
-    if (this.#goingDown !== undefined) await this.#goingDown;
+    if (this.#closingAll !== undefined) await this.#closingAll;
     try {
       for (const one of this.#shared.live) await one.settle(signal);
       this.#isOpen = true;
@@ -135,7 +135,7 @@ export class ResourcePool {
     this.#closing = undefined;
     this.#opening = undefined;
     this.#isOpen = false;
-    const inOrder = [...this.#live.values()].toSorted((one, other) => other.turn - one.turn);
+    const inOrder = [...this.#live.values()].toSorted((one, other) => other.openOrder - one.openOrder);
     for (const one of inOrder) await one.close();
   }
 }

@@ -14,13 +14,13 @@ export interface ResourceView {
 
 /** Returns the named resources; without names, all but the lazy ones. Reading any other throws a UsageError. */
 export function resourceView(
-  given: Resources,
+  values: Resources,
   live: ReadonlyMap<string, LiveResource>,
   names: readonly string[] | undefined,
 ): ResourceView {
   const resources: Resources = {};
   const seen: LiveResource[] = [];
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(values)) {
     const one = live.get(name);
     const included = names === undefined ? one?.definition.lazy !== true : names.includes(name);
     if (included && one !== undefined) seen.push(one);

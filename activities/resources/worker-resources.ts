@@ -4,14 +4,14 @@ import { ResourcePool } from './resource-pool.ts';
 import type { SecretVault } from '../secrets/secret-vault.ts';
 
 /** The parts of a worker that its resources need. */
-export interface ResourceSurroundings {
+export interface WorkerResourceOptions {
   agents: readonly AnyAgent[];
   secrets: SecretVault;
   log: (line: string) => void;
 }
 
 /** Creates the resources of a worker. Throws a UsageError for a tool that needs a resource which the worker does not have. */
-export function workerResources(resources: Resources, { agents, secrets, log }: ResourceSurroundings): ResourcePool {
+export function workerResources(resources: Resources, { agents, secrets, log }: WorkerResourceOptions): ResourcePool {
   const pool = new ResourcePool(resources, {
     secret: (nameOrReference) => secrets.resolve(nameOrReference),
     redact: (text) => secrets.redact(text),

@@ -14,10 +14,10 @@ const QUERY_DEADLINES_MS = [1_000, 2_000, 5_000, 5_000, 5_000];
 const PAUSE_MS = 50;
 
 /** The time for which a query is repeated while the worker that received it loads the run. */
-const ASK_AGAIN_FOR_MS = 10_000;
+const REPEAT_FOR_MS = 10_000;
 
 /** Transient errors: no answer in time (two codes), no poller yet, the first task not scheduled yet, too many requests. */
-const PASSING = new Set<number | undefined>([
+const TRANSIENT_CODES = new Set<number | undefined>([
   GRPC.cancelled,
   GRPC.deadlineExceeded,
   GRPC.resourceExhausted,
@@ -71,13 +71,13 @@ export async function queryRun<Answer>({ run }: OfRun, query: string, argument: 
       return await client.withDeadline(Date.now() + deadlineMs, () => untilAnswered(ask));
     } catch (error) {
       last = error;
-      if (!PASSING.has(grpcCode(error))) break;
+      if (!TRANSIENT_CODES.has(grpcCode(error))) break;
       await sleep(PAUSE_MS * (retry + 1));
     }
   }
   throw ApplicationFailure.create({
     type: 'transcript_unavailable',
-    message: `The run did not answer the query "${name}": ${whyOf(last)}`,
+    message: `The run did not answer the query "${name}": ${errorWithCause(last)}`,
   });
 }
 
@@ -88,13 +88,13 @@ async function untilAnswered<Answer>(ask: () => Promise<Answer>): Promise<Answer
     try {
       return await ask();
     } catch (error) {
-      if (!isRetryableQueryError(error) || Date.now() - begun > ASK_AGAIN_FOR_MS) throw error;
+      if (!isRetryableQueryError(error) || Date.now() - begun > REPEAT_FOR_MS) throw error;
       await sleep(retryQueryAfterMs(asked));
     }
   }
 }
 
 /** Adds the cause to the message: the SDK's own error says only which call failed. */
-function whyOf(error: unknown): string {
+function errorWithCause(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? `${error.message} (${errorMessage(error.cause)})` : errorMessage(error);
 }

@@ -25,7 +25,7 @@ const ENCODERS: readonly Encoder[] = [
 export function secretEncodings(value: string): string[] {
   const secrets = longEnough([value, value.trim(), ...passwordsOf(value), ...credentialsOf(value)].map((text) => text.toWellFormed()));
   const escaped = withEncoded(secrets, ENCODERS);
-  const bytes = withEncoded(secrets, [jsonEscaped]).flatMap((text) => [...base64Forms(text), ...hexForms(text)]);
+  const bytes = withEncoded(secrets, [jsonEscaped]).flatMap((text) => [...base64Encodings(text), ...hexEncodings(text)]);
   return longEnough([...withEncoded(escaped, ENCODERS), ...withEncoded(bytes, [encodeURIComponent])]);
 }
 
@@ -42,7 +42,7 @@ function withEncoded(texts: readonly string[], encoders: readonly Encoder[]): st
  * Returns the base64 of a text, whole and as part of the base64 of a longer text. Three bytes make four characters, so
  * the encoding depends on the offset, and the characters at the edges also depend on the neighbouring bytes.
  */
-function base64Forms(text: string): string[] {
+function base64Encodings(text: string): string[] {
   const bytes = Buffer.from(text);
   const whole = bytes.toString('base64');
   const fragments = [0, 1, 2].map((before) => {
@@ -56,7 +56,7 @@ function base64Forms(text: string): string[] {
   return [...standard, ...standard.map((one) => one.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', ''))];
 }
 
-function hexForms(text: string): string[] {
+function hexEncodings(text: string): string[] {
   const hex = Buffer.from(text).toString('hex');
   return [hex, hex.toUpperCase()];
 }

@@ -29,10 +29,10 @@ export async function lookUp(sources: readonly NamedSecretSource[], name: string
     const value = await readOne(source, name, lookupMs);
     if (value !== undefined && value !== '') return value;
   }
-  const places = sources.map((source) => placeOf(source, name)).join(', ') || 'nowhere, because "secrets" is an empty list';
+  const locations = sources.map((source) => locationOf(source, name)).join(', ') || 'nowhere, because "secrets" is an empty list';
   throw new LonghaulError(
     'secret_missing',
-    `Secret "${name}" is missing. It was looked for in: ${places}. Put it there, or say with "secrets" of the worker where it is`,
+    `Secret "${name}" is missing. It was looked for in: ${locations}. Put it there, or say with "secrets" of the worker where it is`,
   );
 }
 
@@ -60,15 +60,15 @@ async function reading(source: NamedSecretSource, name: string): Promise<unknown
 function unavailable(source: NamedSecretSource, name: string, what: string): LonghaulError {
   return new LonghaulError(
     'secret_unavailable',
-    `Secret "${name}" could not be read: ${placeOf(source, name)} ${what}. It can be tried again`,
+    `Secret "${name}" could not be read: ${locationOf(source, name)} ${what}. It can be tried again`,
   );
 }
 
 /** Returns the location that a source searches. `where` is a function of the user, and its errors may contain the value too. */
-function placeOf(source: NamedSecretSource, name: string): string {
+function locationOf(source: NamedSecretSource, name: string): string {
   try {
-    const place: unknown = source.where(name);
-    if (typeof place === 'string') return place;
+    const location: unknown = source.where(name);
+    if (typeof location === 'string') return location;
   } catch {
     // The error is not passed on.
   }

@@ -11,7 +11,7 @@ interface Occurrence {
 }
 
 /** A text to search for, and the secret that it reveals. */
-interface Form {
+interface EncodedSecret {
   text: string;
   /** The text as it appears in JSON. */
   escaped: string;
@@ -21,12 +21,12 @@ interface Form {
 /** Finds the secrets that a worker has read, in all their encodings, and replaces them by their names. */
 export class SecretRedactor {
   readonly #values = new Map<string, string[]>();
-  #forms: Form[] = [];
+  #encoded: EncodedSecret[] = [];
   #markers = new Map<string, string>();
 
   /** True if there is nothing to search for. */
   get isEmpty(): boolean {
-    return this.#forms.length === 0;
+    return this.#encoded.length === 0;
   }
 
   /** Adds a value of the secret, beside the 19 before it. */
@@ -34,26 +34,26 @@ export class SecretRedactor {
     const known = this.#values.get(name) ?? [];
     if (known[0] === value) return;
     this.#values.set(name, [value, ...known.filter((one) => one !== value)].slice(0, REMEMBERED_VALUES));
-    const forms = [...this.#values].flatMap(([owner, values]) =>
+    const encoded = [...this.#values].flatMap(([owner, values]) =>
       values.flatMap((one) => secretEncodings(one).map((text) => ({ text, escaped: jsonEscaped(text), name: owner }))),
     );
-    this.#forms = [...new Map(forms.map((form) => [form.text, form])).values()];
+    this.#encoded = [...new Map(encoded.map((one) => [one.text, one])).values()];
     this.#markers = new Map([...this.#values.keys()].map((owner) => [owner, this.#marker(owner)]));
   }
 
   /** True if the text contains a secret. */
-  isIn(text: string): boolean {
-    return this.#forms.some((form) => text.includes(form.text));
+  containsSecret(text: string): boolean {
+    return this.#encoded.some((one) => text.includes(one.text));
   }
 
   /** True if the whole text is a secret. */
-  isWhole(text: string): boolean {
-    return this.#forms.some((form) => text === form.text);
+  isSecret(text: string): boolean {
+    return this.#encoded.some((one) => text === one.text);
   }
 
   /** True if a value with this JSON text may contain a secret in a text or key; false only if it contains none. */
-  mayBeInJson(json: string): boolean {
-    return this.#forms.some((form) => json.includes(form.escaped));
+  mayContainSecret(json: string): boolean {
+    return this.#encoded.some((one) => json.includes(one.escaped));
   }
 
   /** Returns the text with `[secret "name"]` for every secret. */
@@ -69,10 +69,10 @@ export class SecretRedactor {
   }
 
   #occurrences(text: string): Occurrence[] {
-    return this.#forms.flatMap(({ text: form, name }) => {
+    return this.#encoded.flatMap(({ text: encoding, name }) => {
       const found: Occurrence[] = [];
-      for (let start = text.indexOf(form); start >= 0; start = text.indexOf(form, start + 1)) {
-        found.push({ start, end: start + form.length, name });
+      for (let start = text.indexOf(encoding); start >= 0; start = text.indexOf(encoding, start + 1)) {
+        found.push({ start, end: start + encoding.length, name });
       }
       return found;
     });
@@ -80,7 +80,7 @@ export class SecretRedactor {
 
   /** Returns the replacement of a secret, which must not contain one itself, as it would if a secret is its own name. */
   #marker(name: string): string {
-    return [`[secret "${name}"]`, '[secret]'].find((marker) => !this.isIn(marker)) ?? '';
+    return [`[secret "${name}"]`, '[secret]'].find((marker) => !this.containsSecret(marker)) ?? '';
   }
 }
 

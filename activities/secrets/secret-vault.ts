@@ -33,7 +33,7 @@ export class SecretVault {
   readonly #options: Required<SecretVaultOptions>;
   readonly #cache = new Map<string, Cached>();
   readonly #lookups = new Map<string, Promise<string>>();
-  readonly #traces = new SecretRedactor();
+  readonly #redactor = new SecretRedactor();
 
   /** Throws a UsageError for a value that is not a source. Default: the environment. */
   constructor(sources: SecretSource | readonly SecretSource[] = environmentSecrets(), options: SecretVaultOptions = {}) {
@@ -53,22 +53,22 @@ export class SecretVault {
 
   /** Returns the text with `[secret "name"]` for every value read so far, plain, escaped, or encoded. */
   redact(text: string): string {
-    return this.#traces.redact(text);
+    return this.#redactor.redact(text);
   }
 
   /** Redacts all texts and keys of a value. Returns the same value if it has no secret. */
   redactJson(value: JsonValue): JsonValue {
-    return redactJson(this.#traces, value);
+    return redactJson(this.#redactor, value);
   }
 
   /** Returns the path to the first secret in the value, beginning with `path`; undefined if it has none. */
   leak(value: JsonValue, path = ''): string | undefined {
-    return secretPath(this.#traces, value, path);
+    return secretPath(this.#redactor, value, path);
   }
 
   /** True if no secret has been read: there is nothing to redact. */
   get isUnused(): boolean {
-    return this.#traces.isEmpty;
+    return this.#redactor.isEmpty;
   }
 
   async #value(name: string): Promise<string> {
@@ -89,13 +89,15 @@ export class SecretVault {
         `The value of secret "${name}" has fewer than ${SHORTEST_SECRET} characters: it could not be told from ordinary text, and so not be kept out of the history. Give the worker a longer one`,
       );
     }
-    this.#traces.add(name, value);
+    this.#redactor.add(name, value);
     this.#cache.set(name, { value, until: this.#options.now() + this.#options.cacheMs });
     return value;
   }
 }
 
 /** Returns a valid reference. One that came through JSON is checked again. */
-function reference(given: string | SecretReference): SecretReference {
-  return isSecretReference(given) ? secret(given.name, given.prefix === undefined ? {} : { prefix: given.prefix }) : secret(given);
+function reference(nameOrReference: string | SecretReference): SecretReference {
+  return isSecretReference(nameOrReference)
+    ? secret(nameOrReference.name, nameOrReference.prefix === undefined ? {} : { prefix: nameOrReference.prefix })
+    : secret(nameOrReference);
 }

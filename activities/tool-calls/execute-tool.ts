@@ -33,7 +33,7 @@ export interface Executed {
   /** The error that the tool threw, if it may be retried. */
   thrown?: { error: unknown };
   /** The error that the tool threw for the model to read: a `ToolFailure` or a `ModelRetry`. */
-  said?: { error: unknown };
+  modelError?: { error: unknown };
   /** Milliseconds. */
   durationMs: number;
 }
@@ -60,14 +60,14 @@ async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Pr
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason;
     if (isInstance(error, UnknownOutcome)) throw error;
-    return thrown(tool.name, error);
+    return thrownOutcome(tool.name, error);
   }
 }
 
-function thrown(name: string, error: unknown): Outcome {
+function thrownOutcome(name: string, error: unknown): Outcome {
   const message = errorMessage(error) || `Tool '${name}' failed without a message`;
-  if (isModelRetry(error)) return { ...failure(tryAgain(message)), asksRetry: true, said: { error } };
-  return isToolFailure(error) ? { ...failure(message), said: { error } } : { ...failure(message), thrown: { error } };
+  if (isModelRetry(error)) return { ...failure(tryAgain(message)), asksRetry: true, modelError: { error } };
+  return isToolFailure(error) ? { ...failure(message), modelError: { error } } : { ...failure(message), thrown: { error } };
 }
 
 /** Converts the value that a tool or its `verify` returned into a result. */

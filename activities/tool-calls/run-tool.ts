@@ -14,20 +14,20 @@ import { spill } from '../../src/payload-store/spill.ts';
 import { type CallArgumentsQuestion, QUERIES, type RunToolInput, type RunToolOutput } from '../../src/core/protocol.ts';
 import { attempt, type Attempt } from '../attempts/attempt.ts';
 import { callArguments } from './call-arguments.ts';
-import { calledTool } from './called-tool.ts';
+import { findTool } from './find-tool.ts';
 import { dataFor } from '../run-queries/run-data.ts';
 import { type Executed, executeTool } from './execute-tool.ts';
 import { failingAs } from '../failures/failure.ts';
-import { fitResult } from './fit-result.ts';
+import { limitResultSize } from './limit-result-size.ts';
 import { queryRun, runKey } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { shortId } from './short-id.ts';
 import { retryDelay } from '../failures/retry-delay.ts';
 import { keptChanges } from './tool-changes.ts';
 import { toolContext } from './tool-context.ts';
-import { failureOfTool, logThrown, type Thrower } from './thrown-by-tool.ts';
-import { timeLimit, ToolTimeout } from './tool-timeout.ts';
-import { attemptNumber, attemptsAllowed, lastDetails } from '../attempts/waiting-attempt.ts';
+import { attemptFailure, logToolError, type ErrorSource } from './tool-errors.ts';
+import { startTimeLimit, ToolTimeout } from './tool-timeout.ts';
+import { attemptNumber, attemptsAllowed, lastDetails } from '../attempts/worker-wait.ts';
 
 /** A local call that takes longer than this (milliseconds) is logged: it delays the workflow task. */
 const SLOW_LOCAL_MS = 1_000;
@@ -53,25 +53,25 @@ export interface Call {
 
 async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<RunToolOutput> {
   const name = activityInfo().activityType;
-  const tool = calledTool(runtime, input, name);
+  const tool = findTool(runtime, input, name);
   if (tool === undefined) throw runtime.registry.missingTool(input.agentName, name, input.mcp?.server);
-  const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (own) => {
+  const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (current) => {
     // Heartbeats continue meanwhile: a slow answer of the run, or reopening a resource, may take longer than the
     // heartbeat timeout, and a call that the server has timed out must not begin.
     const args = await argumentsOf(runtime, input);
     const { deps, state } = await dataFor(input);
     const resources = await runtime.resourcePool.use(tool.resources);
-    return runAttempt(runtime, { input, name, tool, args, deps, state, resources }, own);
+    return runAttempt(runtime, { input, name, tool, args, deps, state, resources }, current);
   });
   if (!output.lost) runtime.transcripts.addResult(runKey(input), output.id, input.eventId, toolResult(name, input, output));
   return output;
 }
 
-async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): Promise<RunToolOutput> {
+async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt): Promise<RunToolOutput> {
   const { name, tool, input } = call;
   const concurrency = tool.policy.concurrency;
-  const turnOver = concurrency === undefined ? undefined : await runtime.turns.take(name, concurrency, own.signal);
-  const limit = timeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, (reason) => own.abort(reason));
+  const releaseSlot = concurrency === undefined ? undefined : await runtime.toolSemaphore.take(name, concurrency, current.signal);
+  const limit = startTimeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, (reason) => current.abort(reason));
   const changes = new Map<string, JsonValue>();
   let hasBegun = false;
   try {
@@ -79,33 +79,33 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
       ...call,
       deps: runtime.registry.deps(input.agentName, call.deps),
       changes,
-      attempt: own,
+      attempt: current,
     });
-    own.throwIfAborted();
+    current.throwIfAborted();
     hasBegun = true;
     const executed = await limit.race(executeTool({ tool, args: call.args, context }));
     if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);
-    if (executed.thrown !== undefined && isTriedAgain(call, executed.thrown.error))
-      throw retryable(runtime, executed, executed.thrown.error);
-    if (executed.thrown !== undefined) logThrown(runtime, throwerOf(call), executed.thrown.error, 'error');
-    if (executed.said !== undefined) logThrown(runtime, throwerOf(call), executed.said.error, 'debug');
+    if (executed.thrown !== undefined && isRetried(call, executed.thrown.error))
+      throw retryableFailure(runtime, executed, executed.thrown.error);
+    if (executed.thrown !== undefined) logToolError(runtime, errorSource(call), executed.thrown.error, 'error');
+    if (executed.modelError !== undefined) logToolError(runtime, errorSource(call), executed.modelError.error, 'debug');
     return await toolOutput(runtime, call, executed, Object.fromEntries(changes));
   } catch (error) {
     if (!hasBegun) throw error;
-    return endOfAttempt(runtime, call, own, error);
+    return endOfAttempt(runtime, call, current, error);
   } finally {
     limit.clear();
-    turnOver?.();
+    releaseSlot?.();
   }
 }
 
 /** Ends an attempt that was interrupted after the tool was called: by the run, by its timeout, or by a shutdown of the worker. */
-async function endOfAttempt(runtime: ActivityRuntime, call: Call, own: Attempt, error: unknown): Promise<RunToolOutput> {
+async function endOfAttempt(runtime: ActivityRuntime, call: Call, current: Attempt, error: unknown): Promise<RunToolOutput> {
   // The tool may still be acting, or have acted.
-  if (happensOnce(call) && !own.isGivenUp()) return lost(runtime, call, error);
+  if (mustNotRunTwice(call) && !current.isCancelled()) return lostOutput(runtime, call, error);
   if (!isInstance(error, ToolTimeout)) throw error;
-  if (isTriedAgain(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
-  logThrown(runtime, throwerOf(call), error, 'error');
+  if (isRetried(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
+  logToolError(runtime, errorSource(call), error, 'error');
   return toolOutput(runtime, call, {
     content: [`${error.message} (${attemptsText(attemptNumber())})`],
     isError: true,
@@ -113,26 +113,26 @@ async function endOfAttempt(runtime: ActivityRuntime, call: Call, own: Attempt, 
   });
 }
 
-function throwerOf({ name, input: { agentName: agent, step, callId } }: Call): Thrower {
+function errorSource({ name, input: { agentName: agent, step, callId } }: Call): ErrorSource {
   return { what: `Tool "${name}"`, agent, step, callId };
 }
 
 /** True if the call must not run twice: the stricter of the pinned policy and the tool's current one decides. */
-function happensOnce({ tool, input }: Call): boolean {
+function mustNotRunTwice({ tool, input }: Call): boolean {
   return input.once === true || tool.policy.effect === 'once';
 }
 
 /** True if the error is retried: attempts are left, and the tool does not say otherwise. */
-function isTriedAgain(call: Call, error: unknown): boolean {
+function isRetried(call: Call, error: unknown): boolean {
   const { tool } = call;
   const attempts = attemptsAllowed() ?? tool.policy.maxAttempts;
-  if (happensOnce(call) || attemptNumber() >= attempts) return false;
+  if (mustNotRunTwice(call) || attemptNumber() >= attempts) return false;
   if (isInstance(error, ToolTimeout) || tool.retryOn === 'any') return true;
-  return tool.retryOn !== 'none' && saysYes(tool.retryOn, error);
+  return tool.retryOn !== 'none' && shouldRetry(tool.retryOn, error);
 }
 
 /** Calls `retryOn`. If it throws, the error is retried. */
-function saysYes(retryOn: (error: unknown) => boolean, error: unknown): boolean {
+function shouldRetry(retryOn: (error: unknown) => boolean, error: unknown): boolean {
   try {
     return retryOn(error);
   } catch {
@@ -144,11 +144,11 @@ function saysYes(retryOn: (error: unknown) => boolean, error: unknown): boolean 
  * Returns a failure that Temporal retries, as the policy of the tool says. It is not recorded in history, but the
  * server shows it for the pending activity.
  */
-function retryable(runtime: ActivityRuntime, { content }: Executed, error: unknown): ApplicationFailure {
+function retryableFailure(runtime: ActivityRuntime, { content }: Executed, error: unknown): ApplicationFailure {
   const asked = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
   // While a local call waits, so does the workflow task.
   const wait = activityInfo().isLocal ? Math.min(asked, MAX_LOCAL_TIMEOUT_MS) : asked;
-  return failureOfTool(runtime, error, {
+  return attemptFailure(runtime, error, {
     // Without secrets before it is cut: a part of one would not be found.
     message: cutText(runtime.secrets.redact(resultText(content)), BYTE_BUDGETS.errorMessage),
     ...(wait > 0 ? { nextRetryDelay: wait } : {}),
@@ -167,7 +167,7 @@ export async function toolOutput(
   const attempts = attemptNumber();
   const named = executed.thrown !== undefined && attempts > 1 ? withAttempts(kept.content, attempts) : kept.content;
   const result = { name, content: runtime.secrets.redactJson(named) as JsonValue[], isError: kept.isError };
-  const fitting = await fitResult(result, tool, (content) => spillContent(runtime, content));
+  const fitting = await limitResultSize(result, tool, (content) => spillContent(runtime, content));
   return {
     id: shortId(),
     content: fitting.content,
@@ -186,7 +186,7 @@ function withAttempts(content: JsonValue[], attempts: number): JsonValue[] {
 }
 
 /** Returns the outcome of a call that may have acted, although its result is unknown. */
-function lost({ secrets }: ActivityRuntime, { input }: Call, error: unknown): RunToolOutput {
+function lostOutput({ secrets }: ActivityRuntime, { input }: Call, error: unknown): RunToolOutput {
   const reason = cutText(secrets.redact(errorMessage(error)), BYTE_BUDGETS.errorMessage);
   return { id: '', content: [], durationMs: 0, lost: true, reason, ...(activityInfo().isLocal ? { at: input.at } : {}) };
 }

@@ -9,7 +9,7 @@ import { heartbeatDetails } from '../attempts/heartbeat-details.ts';
 import { redactedLog } from '../secrets/redact-log.ts';
 import { runIdOf } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { attemptNumber, lastDetails } from '../attempts/waiting-attempt.ts';
+import { attemptNumber, lastDetails } from '../attempts/worker-wait.ts';
 
 /** Parts of the context of one attempt, besides its input. */
 export interface AttemptParts {
@@ -19,7 +19,7 @@ export interface AttemptParts {
   resources: Resources;
   /** Receives the keys that the tool sets. */
   changes: Map<string, JsonValue>;
-  attempt: Pick<Attempt, 'signal' | 'beat'>;
+  attempt: Pick<Attempt, 'signal' | 'heartbeat'>;
 }
 
 /** Creates the context that a tool receives besides its arguments. */
@@ -55,7 +55,7 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
       changes.set(key, plain);
     },
     // A local call has no heartbeats: it ends before one would be due.
-    heartbeat: (details) => (isLocal ? undefined : attempt.beat(redacted(runtime, heartbeatDetails(details)))),
+    heartbeat: (details) => (isLocal ? undefined : attempt.heartbeat(redacted(runtime, heartbeatDetails(details)))),
   };
   return lastHeartbeat === undefined || lastHeartbeat === null ? context : { ...context, lastHeartbeat: lastHeartbeat as JsonValue };
 }

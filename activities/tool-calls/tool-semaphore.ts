@@ -11,15 +11,15 @@ export class ToolSemaphore {
     signal.throwIfAborted();
     const running = this.#running.get(name) ?? 0;
     if (running < concurrency) this.#running.set(name, running + 1);
-    else await this.#turn(name, signal);
-    let isOver = false;
+    else await this.#enqueue(name, signal);
+    let isReleased = false;
     return () => {
-      if (!isOver) this.#pass(name);
-      isOver = true;
+      if (!isReleased) this.#release(name);
+      isReleased = true;
     };
   }
 
-  #turn(name: string, signal: AbortSignal): Promise<void> {
+  #enqueue(name: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const queue = this.#waiting.get(name) ?? [];
       this.#waiting.set(name, queue);
@@ -37,7 +37,7 @@ export class ToolSemaphore {
   }
 
   /** Hands a released slot to the call that has waited longest. */
-  #pass(name: string): void {
+  #release(name: string): void {
     const next = this.#waiting.get(name)?.shift();
     if (next !== undefined) next();
     else this.#running.set(name, (this.#running.get(name) ?? 1) - 1);

@@ -17,7 +17,7 @@ export interface TimeLimit {
 }
 
 /** Starts the timer of an attempt, which calls `abort` with a `ToolTimeout` when the time is up. */
-export function timeLimit(toolName: string, limitMs: number, abort: (reason: ToolTimeout) => void): TimeLimit {
+export function startTimeLimit(toolName: string, limitMs: number, abort: (reason: ToolTimeout) => void): TimeLimit {
   let giveUp: ((reason: ToolTimeout) => void) | undefined;
   const timer = setTimeout(() => {
     const reason = new ToolTimeout(toolName, limitMs);

@@ -26,7 +26,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
         activate(input, next) {
           const query = input.activation.jobs?.find(({ queryWorkflow }) => queryWorkflow)?.queryWorkflow;
           isQuery = query !== undefined;
-          if (query?.queryId === LONE_QUERY && doubt.refuses(askingActivity(query.arguments?.[1]))) throw new AskAgain();
+          if (query?.queryId === LONE_QUERY && doubt.refuses(queryingActivity(query.arguments?.[1]))) throw new RepeatQueryError();
           if (isQuery) doubt.answered();
           // Signals come first, in an activation of their own that does not count as one for the worker.
           else if (input.batchIndex === 0) doubt.activated(placeOf(input));
@@ -59,7 +59,7 @@ function isNews({ signalWorkflow, doUpdate, fireTimer, cancelWorkflow, resolveAc
   return resolveChildWorkflowExecution ? !resolveChildWorkflowExecution.result?.cancelled : false;
 }
 
-function askingActivity(argument: Payload | null | undefined): string | undefined {
+function queryingActivity(argument: Payload | null | undefined): string | undefined {
   if (!argument) return undefined;
   try {
     return defaultPayloadConverter.fromPayload<Partial<QueryingActivity> | null>(argument)?.activityId;
@@ -69,13 +69,13 @@ function askingActivity(argument: Payload | null | undefined): string | undefine
 }
 
 /** Tells the caller to repeat the query. It has no stack, because the worker's log and the Temporal UI show it. */
-class AskAgain extends Error {
+class RepeatQueryError extends Error {
   constructor() {
     super(
       `${ASK_AGAIN}: workflow "${workflowInfo().workflowId}" has just got events that no workflow task has handled yet. ` +
         'If it has ended, only its history shows them',
     );
-    this.name = 'AskAgain';
+    this.name = 'RepeatQueryError';
     // Node would prepend the throwing line to a writable stack.
     Object.defineProperty(this, 'stack', { value: this.message, writable: false });
   }

@@ -6,6 +6,6 @@ import { readOrMark } from '../../src/core/domain/json/unreadable.ts';
  * would fail the workflow task instead, which the server retries forever, also in a workflow of the user that runs an
  * agent inline.
  */
-export function valueOf(raw: unknown): unknown {
+export function decodedValue(raw: unknown): unknown {
   return raw instanceof RawValue ? readOrMark(raw.payload, () => defaultPayloadConverter.fromPayload(raw.payload)) : raw;
 }

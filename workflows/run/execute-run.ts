@@ -13,8 +13,8 @@ import { newRunState, type RunState } from '../../src/core/loop/state/run-state.
 import type { RunInput } from '../../src/core/protocol.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
-import { outcomeOn, startActivity } from './schedule-activity.ts';
-import { tellEnd } from './tell-end.ts';
+import { performActivity, startActivity } from './schedule-activity.ts';
+import { notifyEnded } from './notify-ended.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
 /** The start of one execution of a run. */
@@ -40,33 +40,34 @@ export interface RunObserver {
  */
 export async function executeRun(run: LiveRun, start: RunStart, observer: RunObserver): Promise<RunEnd> {
   run.showMissing = () => observer.missing(run);
-  let end = await ended(run, () => (start.type === 'input' ? begin(run, start.input, observer) : goOn(run, start.position, observer)));
+  let end = await runToEnd(run, () => (start.type === 'input' ? begin(run, start.input, observer) : resume(run, start.position, observer)));
   if (end.type === 'finished') run.inbox.closed = true;
   await archive(run, (state) => observer.noted(state));
-  await release(run);
+  await finishHandlers(run);
   if (end.type === 'continue' && isCancelled() && patched('cancelled-before-continuing')) {
-    end = await endHere(run, end.position, observer);
+    end = await endInThisExecution(run, end.position, observer);
   }
-  const runEnd: RunEnd = end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOn(run, end.position);
-  if (runEnd.type === 'finished') await tellEnd(run, runEnd.result, (state) => observer.noted(state));
+  const runEnd: RunEnd =
+    end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOver(run, end.position);
+  if (runEnd.type === 'finished') await notifyEnded(run, runEnd.result, (state) => observer.noted(state));
   return runEnd;
 }
 
 /** Returns the end of the loop, also if it throws. */
-async function ended(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<LoopEnd> {
+async function runToEnd(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<LoopEnd> {
   try {
     return await loops();
   } catch (error) {
-    return { type: 'finished', result: isCancellation(error) ? cancelled(run) : failed(run, 'internal', errorMessage(error)) };
+    return { type: 'finished', result: isCancellation(error) ? cancelledResult(run) : failedResult(run, 'internal', errorMessage(error)) };
   }
 }
 
 async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<LoopEnd> {
-  const asked = resolveRequest(run, input);
-  const resolved = await outcomeOn(run, asked, { work: startActivity, ended: () => undefined });
-  if (resolved.type === 'cancelled') return { type: 'finished', result: cancelled(run) };
-  if (resolved.type === 'failed' && resolved.tellsEnd) run.tellsEnd = true;
-  if (resolved.type === 'failed') return { type: 'finished', result: failed(run, resolved.code, resolved.message) };
+  const request = resolveRequest(run, input);
+  const resolved = await performActivity(run, request, { start: startActivity, ended: () => undefined });
+  if (resolved.type === 'cancelled') return { type: 'finished', result: cancelledResult(run) };
+  if (resolved.type === 'failed' && resolved.tellsEnd) run.notifiesEnded = true;
+  if (resolved.type === 'failed') return { type: 'finished', result: failedResult(run, resolved.code, resolved.message) };
   const { snapshot } = resolved;
   const ready = Object.assign(run, { snapshot });
   observer.resolved(ready);
@@ -75,7 +76,7 @@ async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Prom
   return loop(ready, run.state, BEGINNING, observer);
 }
 
-async function goOn(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {
+async function resume(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {
   const { snapshot, state } = run;
   if (snapshot === undefined || state === undefined) throw new TypeError(`Run "${run.runId}" goes on from nothing`);
   return loop(Object.assign(run, { snapshot }), state, position, observer);
@@ -93,7 +94,7 @@ async function loop(run: ResolvedRun, state: RunState, from: Position, observer:
  * Lets the handlers finish that wait for the outcome of a decision: once the execution has closed, the server answers
  * no caller.
  */
-async function release(run: LiveRun): Promise<void> {
+async function finishHandlers(run: LiveRun): Promise<void> {
   run.ending = true;
   if (run.answering > 0) await CancellationScope.nonCancellable(() => condition(() => run.answering === 0));
 }
@@ -103,10 +104,10 @@ async function release(run: LiveRun): Promise<void> {
  * execution. Calls that have ended keep their outcome, and accepted messages are recorded. The archive, which has the
  * events so far, receives the whole range again if there are more now.
  */
-async function endHere(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {
+async function endInThisExecution(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {
   const { state } = run;
   const archived = { events: state?.window.through, steps: state?.steps.length };
-  const end = await ended(run, () => goOn(run, position, observer));
+  const end = await runToEnd(run, () => resume(run, position, observer));
   run.inbox.closed = true;
   if (state?.window.through !== archived.events || state?.steps.length !== archived.steps) {
     await archive(run, (changed) => observer.noted(changed));
@@ -122,27 +123,27 @@ function isCancelled(): boolean {
  * Returns the state to carry over. It is built as late as possible, so that it includes messages that arrived while the
  * events were archived, and so that a cancellation is not lost in the next execution.
  */
-function carryOn(run: LiveRun, position: Position): RunEnd {
+function carryOver(run: LiveRun, position: Position): RunEnd {
   const { executions, inbox, state } = run;
-  if (state === undefined || isCancelled()) return { type: 'finished', result: withNotArchived(cancelled(run), state) };
+  if (state === undefined || isCancelled()) return { type: 'finished', result: withNotArchived(cancelledResult(run), state) };
   const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
   const bytes = jsonBytes(carry);
   if (bytes <= MAX_PAYLOAD_BYTES) return { type: 'continue', carry };
   const message = `Run "${run.runId}" cannot continue in a new execution: it would carry ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}. Lower "window" of agent "${run.agentName}"`;
-  return { type: 'finished', result: withNotArchived(failed(run, 'payload_too_large', message), state) };
+  return { type: 'finished', result: withNotArchived(failedResult(run, 'payload_too_large', message), state) };
 }
 
 /** Ends a run with an error, and keeps its record. */
-export function failed(run: LiveRun, code: ErrorCode, message: string): RunResultFields {
-  return endedBy(run, { status: 'error', stopReason: 'error', output: '', error: { code, message } });
+export function failedResult(run: LiveRun, code: ErrorCode, message: string): RunResultFields {
+  return closeWith(run, { status: 'error', stopReason: 'error', output: '', error: { code, message } });
 }
 
-function cancelled(run: LiveRun): RunResultFields {
-  return endedBy(run, { status: 'cancelled', stopReason: 'cancelled', output: '' });
+function cancelledResult(run: LiveRun): RunResultFields {
+  return closeWith(run, { status: 'cancelled', stopReason: 'cancelled', output: '' });
 }
 
 /** Ends a run from outside the loop, and keeps its record. */
-function endedBy(run: LiveRun, ending: Ending): RunResultFields {
+function closeWith(run: LiveRun, ending: Ending): RunResultFields {
   const clock = { now: () => Date.now() };
   return run.state === undefined
     ? closeUnstarted(run, clock, ending)

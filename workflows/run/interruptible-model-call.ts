@@ -3,7 +3,7 @@ import { modelRequest } from '../../src/core/activity-requests/model-request.ts'
 import type { ModelCall, ModelCallOutcome } from '../../src/core/loop/ports.ts';
 import type { CallModelInput, CallModelOutput } from '../../src/core/protocol.ts';
 import { startActivity, scheduleActivity } from './schedule-activity.ts';
-import type { LonghaulSinks } from '../interceptors/cancel-sink.ts';
+import type { LonghaulSinks } from '../interceptors/cancellation-sinks.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
@@ -20,7 +20,7 @@ export function interruptibleModelCall(run: ResolvedRun, call: ModelCall): Promi
       returned: (output) => interruptible(run, returned(output)),
       failed: (error) => interruptible(run, failed(error)),
     },
-    (asked) => scope.run(() => startActivity(asked)),
+    (request) => scope.run(() => startActivity(request)),
   );
 }
 

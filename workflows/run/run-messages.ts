@@ -7,7 +7,7 @@ import type { Refusal } from '../../src/core/handlers/message-receiver.ts';
 import { refuseUpdate, SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../../src/core/handlers/requests.ts';
 import { interruptModelCall } from './interruptible-model-call.ts';
 import type { LiveRun } from './live-run.ts';
-import { valueOf } from '../interceptors/raw-value.ts';
+import { decodedValue } from '../interceptors/raw-value.ts';
 import { refusesUpdates } from '../interceptors/update-guard.ts';
 
 const RAW = { typeInfo: { inputTypes: [rawValueTypeInfo] } };
@@ -18,15 +18,15 @@ const RAW = { typeInfo: { inputTypes: [rawValueTypeInfo] } };
  */
 export function registerMessages(run: LiveRun): void {
   for (const name of Object.keys(UPDATE_KINDS) as (keyof typeof UPDATES)[]) {
-    setHandler(defineUpdate<unknown, [unknown]>(scopedName(UPDATES[name], run.key), RAW), (raw) => update(run, name, valueOf(raw)), {
-      validator: (raw) => refuse(refusesUpdates() ? justLoaded(run) : refuseUpdate(run, name, valueOf(raw))),
+    setHandler(defineUpdate<unknown, [unknown]>(scopedName(UPDATES[name], run.key), RAW), (raw) => update(run, name, decodedValue(raw)), {
+      validator: (raw) => refuse(refusesUpdates() ? justLoaded(run) : refuseUpdate(run, name, decodedValue(raw))),
       description: UPDATE_KINDS[name].description,
     });
   }
   for (const name of Object.keys(SIGNAL_KINDS) as (keyof typeof SIGNALS)[]) {
     // The user cancels their own workflow, with the runs in it.
     if (name === 'cancel' && run.key !== undefined) continue;
-    setHandler(defineSignal<[unknown]>(scopedName(SIGNALS[name], run.key), RAW), (raw) => signal(run, name, valueOf(raw)), {
+    setHandler(defineSignal<[unknown]>(scopedName(SIGNALS[name], run.key), RAW), (raw) => signal(run, name, decodedValue(raw)), {
       description: `${SIGNAL_KINDS[name].description}; for callers that can only signal`,
     });
   }
@@ -39,16 +39,16 @@ function update(run: LiveRun, name: keyof typeof UPDATES, input: unknown): unkno
   if (!run.snapshot?.authorize || !isDecision(receipt)) return receipt;
   // A decision that is sent again waits like the first, unless its outcome is known.
   const isChecked = run.inbox.decisions.every(({ id }) => id !== receipt.decision.id);
-  return isChecked ? receipt : answered(run, receipt);
+  return isChecked ? receipt : awaitOutcome(run, receipt);
 }
 
-async function answered(run: LiveRun, receipt: DecisionReceipt): Promise<DecisionReceipt> {
+async function awaitOutcome(run: LiveRun, receipt: DecisionReceipt): Promise<DecisionReceipt> {
   const { id } = receipt.decision;
   run.answering += 1;
   run.inbox.awaitVerdict(id);
   try {
     await condition(() => run.inbox.verdictOn(id) !== undefined || run.ending);
-    return { ...receipt, decision: decided(run, run.inbox.verdictOn(id)) };
+    return { ...receipt, decision: outcomeOf(run, run.inbox.verdictOn(id)) };
   } finally {
     run.inbox.forgetVerdict(id);
     run.answering -= 1;
@@ -63,7 +63,7 @@ function isDecision(receipt: unknown): receipt is DecisionReceipt {
  * Returns the outcome of a decision, and throws for a refused one. A decision that is carried over is answered by the
  * next execution, or by the record of a run that has ended.
  */
-function decided({ runId }: LiveRun, verdict: Verdict | undefined): DecisionReceipt['decision'] {
+function outcomeOf({ runId }: LiveRun, verdict: Verdict | undefined): DecisionReceipt['decision'] {
   if (verdict?.type === 'decided') return summaryOf(verdict.decision);
   if (verdict?.type === 'refused') throw failureOf(verdict);
   throw failureOf({ code: 'busy', message: `Run "${runId}" goes on in its next execution: send the decision again` });

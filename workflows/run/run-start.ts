@@ -19,10 +19,10 @@ export interface RunIdentity extends Pick<LiveRun, 'runId' | 'startedAt' | 'key'
 
 const CLOCK_SKEW_MS = 3_600_000;
 
-const FORGED =
+const CARRY_REFUSED =
   'only the execution before hands on a "carry", where it continues as new, and this is a first execution: start it with {"agent", "input"}';
 
-const NOTHING_YET = { activitiesEnded: 0, recentUpdates: 0, ending: false, answering: 0 };
+const INITIAL_COUNTS = { activitiesEnded: 0, recentUpdates: 0, ending: false, answering: 0 };
 
 /**
  * The error for carried state of an unknown version. It fails the workflow task and not the run: the server offers the
@@ -47,7 +47,7 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
     deps: {},
     executions: 1,
     inbox: new Inbox(),
-    ...NOTHING_YET,
+    ...INITIAL_COUNTS,
     authorizing: new Map(),
     missing: [],
   };
@@ -55,7 +55,7 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
   if (problem !== undefined)
     return { run: blank, ok: false, code: 'invalid_input', problem: `The input of the run does not fit: ${problem}` };
   if (isJsonObject(raw) && 'carry' in raw) {
-    const checked: StateCheck = isContinued ? carryOf(raw['carry'], identity) : { ok: false, problem: FORGED };
+    const checked: StateCheck = isContinued ? carryOf(raw['carry'], identity) : { ok: false, problem: CARRY_REFUSED };
     if (!checked.ok && checked.isUnknownVersion) throw new UnknownCarryVersion(identity.runId, checked.problem);
     if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot go on: ${checked.problem}` };
     const { runId, deps, startedAt, executions, inbox, snapshot } = checked.carry;

@@ -11,7 +11,7 @@ const TAG = defineSearchAttributeKey(SEARCH_ATTRIBUTES.tag, SearchAttributeType.
 const WAITING_FOR = defineSearchAttributeKey(SEARCH_ATTRIBUTES.waitingFor, SearchAttributeType.KEYWORD_LIST);
 
 /** Returns the status that the previous execution left in the search attributes, which the server carries over. */
-export function shownStatus(): string | undefined {
+export function publishedStatus(): string | undefined {
   return workflowInfo().typedSearchAttributes.get(STATUS);
 }
 
@@ -23,7 +23,7 @@ type Lists = { key: typeof WAITING_FOR; value: string[] }[];
  * history, and only attributes that the namespace has: upserting a missing one fails every workflow task, and the run
  * hangs.
  */
-export class Published {
+export class SearchAttributePublisher {
   #status: RunStatus | undefined;
   #waitingFor: string | undefined;
 
@@ -34,7 +34,7 @@ export class Published {
   }
 
   /** Publishes a run whose agent has been resolved. The server carries over its tags. */
-  begun(snapshot: AgentSnapshot): void {
+  publishStart(snapshot: AgentSnapshot): void {
     const { tags = [], tagAttribute, searchAttributes } = snapshot;
     const tagged: Lists = tagAttribute ? [{ key: TAG, value: tags }] : [];
     if (searchAttributes) this.#publish(snapshot, 'running', tagged);
@@ -42,12 +42,12 @@ export class Published {
   }
 
   /** Publishes agent and status. */
-  status(snapshot: AgentSnapshot, status: RunStatus): void {
+  publishStatus(snapshot: AgentSnapshot, status: RunStatus): void {
     this.#publish(snapshot, status, this.#waiting(snapshot, []));
   }
 
   /** Publishes the changes since the last call. */
-  show({ snapshot, status, approvals }: RunState): void {
+  publishChanges({ snapshot, status, approvals }: RunState): void {
     const names = approvals.pending.map(({ toolName }) => toolName);
     const waiting = this.#waiting(snapshot, names);
     if (status !== this.#status || waiting.length > 0) this.#publish(snapshot, status, waiting);

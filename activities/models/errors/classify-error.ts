@@ -6,7 +6,6 @@ import { AnswerFault, type AnswerFaultKind, ReportedFault } from './answer-fault
 import { isBrokenConnection, whyBroken } from './broken-connection.ts';
 import { readErrorBody } from './error-body.ts';
 import { decideCode } from './error-rules.ts';
-import { redact } from './redact.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 /** The failed call, for the message, and the secrets that the message must not show. */
@@ -62,10 +61,10 @@ function describe(error: unknown, call: FailedCall): Description {
 }
 
 function reported(body: unknown, httpStatus: number | undefined, headers: Headers | undefined, call: FailedCall): Description {
-  const said = readErrorBody(body);
-  const status = httpStatus ?? said.status;
-  const code = heedRetryHeader(decideCode({ ...said, status }), headers?.get('x-should-retry'));
-  const text = quote(said.message, call);
+  const reportedBody = readErrorBody(body);
+  const status = httpStatus ?? reportedBody.status;
+  const code = heedRetryHeader(decideCode({ ...reportedBody, status }), headers?.get('x-should-retry'));
+  const text = quote(reportedBody.message, call);
   const answered = status === undefined ? 'reported an error' : `answered ${status}`;
   return {
     code,
@@ -99,4 +98,22 @@ function broken(error: unknown, call: FailedCall): Description {
 /** Quotes a provider's text in a message. Secrets are redacted before it is cut: half a key would not be recognised. */
 function quote(text: string, call: FailedCall): string {
   return oneLine(redact(text, call.secrets), MAX_PROVIDER_TEXT);
+}
+
+/**
+ * Matches texts that look like a credential: a key with a well-known prefix (also masked, as providers echo it), or a
+ * bearer token.
+ */
+const CREDENTIALS = /\b(?:sk|gsk|xai)-[\w*.-]{6,}|\bBearer\s+[\w.~+/=-]{8,}/gi;
+
+/** The length below which a value is not redacted: it would be found in ordinary words. */
+const SHORTEST_SECRET = 6;
+
+/** Returns `text` without the given secrets and without texts that look like a credential. */
+function redact(text: string, secrets: readonly string[]): string {
+  let clean = text;
+  for (const secret of secrets.map((value) => value.trim())) {
+    if (secret.length >= SHORTEST_SECRET) clean = clean.replaceAll(secret, '[redacted]');
+  }
+  return clean.replace(CREDENTIALS, '[redacted]');
 }

@@ -14,8 +14,8 @@ export interface ErrorBody {
  * Reads the shapes in use: `{error: {message, code, type}}` (OpenAI, llama.cpp), `{message, code, type}` (vLLM),
  * `{error: "text"}` (Ollama), `{detail}` (FastAPI), plain text (proxies).
  */
-export function readErrorBody(given: unknown): ErrorBody {
-  const body = shallowBody(given);
+export function readErrorBody(raw: unknown): ErrorBody {
+  const body = shallowBody(raw);
   const error = isJsonObject(body) && (isJsonObject(body['error']) || typeof body['error'] === 'string') ? body['error'] : body;
   if (typeof error === 'string') return { message: error, words: [], status: undefined };
   if (!isJsonObject(error)) return { message: '', words: [], status: undefined };

@@ -18,11 +18,11 @@ export type ApiKey = GivenKey | ((context: KeyContext) => GivenKey | Promise<Giv
 
 /** Returns the key for one call; undefined if there is none. Rejects with a ModelCallError if the key cannot be read. */
 export async function keyFor(
-  given: ApiKey,
+  apiKey: ApiKey,
   model: string,
   { tags = [], secret }: Pick<ModelCallContext, 'tags' | 'secret'>,
 ): Promise<string | undefined> {
-  const chosen = typeof given === 'function' ? await choose(given, { tags, model }) : given;
+  const chosen = typeof apiKey === 'function' ? await choose(apiKey, { tags, model }) : apiKey;
   // A shell unsets a variable by setting it to an empty text.
   if (!isSecretReference(chosen)) return chosen || process.env['OPENAI_API_KEY'] || undefined;
   if (secret !== undefined) return readSecret(secret, chosen);

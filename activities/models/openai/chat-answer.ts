@@ -94,8 +94,8 @@ export class ChatAnswer {
  */
 function besideText(message: Record<string, unknown>, calls: unknown): string {
   const written = Array.isArray(calls) ? calls.map(argumentsText) : [];
-  const said = ['refusal', 'reasoning_content', 'reasoning'].map((field) => message[field]);
-  return [...said, ...written].filter((one) => typeof one === 'string').join('');
+  const fields = ['refusal', 'reasoning_content', 'reasoning'].map((field) => message[field]);
+  return [...fields, ...written].filter((one) => typeof one === 'string').join('');
 }
 
 /** Returns the index of a choice; 0 if it has none. */

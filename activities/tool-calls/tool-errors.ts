@@ -1,6 +1,6 @@
 import { log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { withoutSecrets } from '../attempts/checked-activity.ts';
+import { secretSanitizer } from '../attempts/checked-activity.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { causeOf, messageOf, withStack } from '../failures/serializable-failure.ts';
 
@@ -15,15 +15,15 @@ export interface AttemptFailure {
  * Creates the failure of an attempt whose tool has thrown, with the stack and the causes of the error: the SDK logs it,
  * and the Temporal UI shows it while the call is retried.
  */
-export function failureOfTool({ secrets }: ActivityRuntime, error: unknown, options: AttemptFailure): ApplicationFailure {
-  const fitting = withoutSecrets(secrets);
-  const cause = causeOf(error, fitting);
+export function attemptFailure({ secrets }: ActivityRuntime, error: unknown, options: AttemptFailure): ApplicationFailure {
+  const sanitizer = secretSanitizer(secrets);
+  const cause = causeOf(error, sanitizer);
   const failure = ApplicationFailure.create({ type: 'tool_failed', ...options, ...(cause === undefined ? {} : { cause }) });
-  return withStack(failure, error, fitting);
+  return withStack(failure, error, sanitizer);
 }
 
 /** The code that has thrown, and the call that it belongs to. */
-export interface Thrower {
+export interface ErrorSource {
   /** The start of the log line, such as `Tool "pay"`. */
   what: string;
   agent: string;
@@ -35,13 +35,13 @@ export interface Thrower {
  * The level of the log line. `error`: the error is not retried. `debug`: the tool has thrown an error that is meant for
  * the model.
  */
-export type ThrownLevel = 'error' | 'debug';
+export type ErrorLevel = 'error' | 'debug';
 
 /**
  * Logs an error of a tool whose activity does not fail with it: the model or an approver reads the message, and the
  * author of the tool needs the stack. The SDK logs attempts that fail.
  */
-export function logThrown(runtime: ActivityRuntime, { what, ...place }: Thrower, error: unknown, level: ThrownLevel): void {
-  const message = messageOf(error, withoutSecrets(runtime.secrets));
-  log[level](`${what} threw`, { ...place, error: failureOfTool(runtime, error, { message }) });
+export function logToolError(runtime: ActivityRuntime, { what, ...fields }: ErrorSource, error: unknown, level: ErrorLevel): void {
+  const message = messageOf(error, secretSanitizer(runtime.secrets));
+  log[level](`${what} threw`, { ...fields, error: attemptFailure(runtime, error, { message }) });
 }

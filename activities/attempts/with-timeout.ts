@@ -1,20 +1,20 @@
 /** The time limit of an operation, and what else ends it. */
-export interface TimeLimit<Value> {
+export interface TimeoutOptions<Value> {
   /** Milliseconds. */
   ms: number;
   /** Ends the operation early, with the signal's reason. */
   stop?: AbortSignal | undefined;
   /** Receives a value that arrives after the operation was abandoned. */
-  late?: (value: Value) => void;
+  onLateResult?: (value: Value) => void;
 }
 
 /**
  * Resolves with the result of `work` if that comes in time. Otherwise aborts the signal of `work` and rejects at once,
  * even if `work` ignores the signal.
  */
-export async function inTime<Value>(
+export async function withTimeout<Value>(
   work: (signal: AbortSignal) => Value | Promise<Value>,
-  { ms, stop, late }: TimeLimit<Value>,
+  { ms, stop, onLateResult }: TimeoutOptions<Value>,
 ): Promise<Value> {
   stop?.throwIfAborted();
   const over = new AbortController();
@@ -24,7 +24,7 @@ export async function inTime<Value>(
   const { signal } = over;
   const working = async (): Promise<Value> => {
     const value = await work(signal);
-    if (signal.aborted) late?.(value);
+    if (signal.aborted) onLateResult?.(value);
     return value;
   };
   const givenUp = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));

@@ -6,7 +6,7 @@ import type { PriceTable } from '../../src/model/prices.ts';
  * Returns the prices of a worker. Throws a UsageError that names the model for an invalid price: a limit in dollars
  * could not be enforced.
  */
-export function checkedPrices(prices: PriceTable): PriceTable {
+export function checkPrices(prices: PriceTable): PriceTable {
   for (const [model, price] of Object.entries(prices)) {
     const owner = `the worker: "prices" of "${model}"`;
     if (!/^[^/]+\/./.test(model)) throw new UsageError(`the worker: "prices" has "${model}": write "provider/model"`);

@@ -4,12 +4,12 @@ import { UsageError } from '../src/core/domain/errors/error.ts';
 import type { Versioning } from './versioning.ts';
 
 /** The parts of every worker that runs agents. */
-interface Parts extends Partial<Pick<RuntimeOptions, 'agents' | 'providers'>> {
+interface WorkerParts extends Partial<Pick<RuntimeOptions, 'agents' | 'providers'>> {
   versioning?: Versioning;
 }
 
 /** Throws a UsageError for invalid agents and providers: in JavaScript no type check reports them. */
-export function checkParts(owner: string, { agents, providers, versioning }: Parts): void {
+export function checkWorkerParts(owner: string, { agents, providers, versioning }: WorkerParts): void {
   if (!Array.isArray(agents)) throw new UsageError(`${owner}: "agents" is ${shown(agents)}: write a list of what defineAgent returned`);
   for (const agent of agents as readonly unknown[]) {
     if (kindOf(agent) === 'longhaul.agent') continue;

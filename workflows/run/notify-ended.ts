@@ -11,8 +11,8 @@ import { scheduleActivity } from './schedule-activity.ts';
  * Calls the worker's `notifyEnded`, if it has one, as the last action of a run. The activity bounds the time that a
  * failing hook may delay the run. The run ends with the same result in any case.
  */
-export async function tellEnd(run: LiveRun, result: RunResultFields, noted: (state: RunState) => void): Promise<void> {
-  if (!run.tellsEnd && !run.snapshot?.notifyEnded) return;
+export async function notifyEnded(run: LiveRun, result: RunResultFields, noted: (state: RunState) => void): Promise<void> {
+  if (!run.notifiesEnded && !run.snapshot?.notifyEnded) return;
   run.result = withoutSteps(result, run.inbox.cancelReason);
   const outcome = await CancellationScope.nonCancellable(() => scheduleActivity(run, endedRequest(run, result)));
   if (outcome.type !== 'failed') return;

@@ -3,41 +3,41 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 
 /** Reports the reason of a rejection in the context of the activity that caused it. */
-export type ReportStray = (reason: unknown) => void;
+export type ReportRejection = (reason: unknown) => void;
 
 /** The activity that the current code belongs to: its promises and timers carry it, even after the activity has ended. */
-const origin = new AsyncLocalStorage<ReportStray>();
+const origin = new AsyncLocalStorage<ReportRejection>();
 
 /** Runs an activity. `report` receives the rejections that it leaves unhandled. */
-export function reportingStrays<Output>(report: ReportStray, work: () => Promise<Output>): Promise<Output> {
+export function reportingRejections<Output>(report: ReportRejection, work: () => Promise<Output>): Promise<Output> {
   return origin.run(report, work);
 }
 
 /** Returns a function that logs an unhandled rejection with its activity and run; the activity itself continues. */
-export function logStray(fitted: (reason: unknown) => Error): ReportStray {
+export function rejectionLogger(toError: (reason: unknown) => Error): ReportRejection {
   return (reason) => {
     const { activityType } = activityInfo();
-    log.error(`A promise of "${activityType}" was rejected and not handled: await it, or add a catch`, { error: fitted(reason) });
+    log.error(`A promise of "${activityType}" was rejected and not handled: await it, or add a catch`, { error: toError(reason) });
   };
 }
 
-let watching = 0;
+let watchers = 0;
 
 /**
  * Starts reporting rejections that code of activities leaves unhandled: otherwise they would end the process, and with
  * it the calls of all other runs. Any other unhandled rejection ends the process as before, unless the process has its
  * own listener. Does nothing if Node was started with `--unhandled-rejections`. Returns a function that stops it.
  */
-export function watchStrays(): () => void {
-  if (isChosen()) return () => undefined;
-  if (watching === 0) process.on('unhandledRejection', onRejection);
-  watching += 1;
-  let isOver = false;
+export function watchUnhandledRejections(): () => void {
+  if (hasNodeOption()) return () => undefined;
+  if (watchers === 0) process.on('unhandledRejection', onRejection);
+  watchers += 1;
+  let isStopped = false;
   return () => {
-    if (isOver) return;
-    isOver = true;
-    watching -= 1;
-    if (watching === 0) process.off('unhandledRejection', onRejection);
+    if (isStopped) return;
+    isStopped = true;
+    watchers -= 1;
+    if (watchers === 0) process.off('unhandledRejection', onRejection);
   };
 }
 
@@ -50,6 +50,6 @@ function onRejection(reason: unknown): void {
   }
 }
 
-function isChosen(): boolean {
+function hasNodeOption(): boolean {
   return [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].some((option) => option.includes('--unhandled-rejections'));
 }

@@ -13,12 +13,12 @@ import {
   attemptNumber,
   attemptsAllowed,
   isWaitOver,
-  lackedAttempts,
+  skippedAttempts,
   lastDetails,
   nextWorkerAfterMs,
   waitTimes,
   withWorkerWait,
-} from './waiting-attempt.ts';
+} from './worker-wait.ts';
 
 /** The facts about this worker that a failure carries. */
 type WorkerFacts = Pick<ActivityRuntime, 'identity' | 'missingTimeoutMs'>;
@@ -28,28 +28,28 @@ type WorkerFacts = Pick<ActivityRuntime, 'identity' | 'missingTimeoutMs'>;
  * failure says what, and the workflow schedules the activity again, to be tried on one worker after another. The server
  * then has no limit of attempts, so they are counted here.
  */
-export function onAnyWorker<Input, Output>(
+export function withWorkerFailover<Input, Output>(
   worker: WorkerFacts,
   activity: (input: Input) => Promise<Output>,
 ): (input: Input) => Promise<Output> {
   return (input) => {
     const wait = (input as OfRun | undefined)?.awaitsWorker;
     return withWorkerWait(wait, async () => {
-      if (wait !== undefined && attemptNumber() > wait.attempts) throw usedUp(wait.attempts);
+      if (wait !== undefined && attemptNumber() > wait.attempts) throw attemptsUsedUp(wait.attempts);
       try {
         return await activity(input);
       } catch (error) {
         const failure = toFailure(error, 'internal');
-        const missing = lackOf(failure);
-        if (missing !== undefined) throw lackHere(worker, failure as ApplicationFailure, missing);
-        throw wait === undefined ? error : counted(failure);
+        const missing = missingThingIn(failure);
+        if (missing !== undefined) throw missingFailure(worker, failure as ApplicationFailure, missing);
+        throw wait === undefined ? error : withAttemptLimit(failure);
       }
     });
   };
 }
 
 /** Returns the thing that the worker lacked, if the failure names one. */
-function lackOf(failure: SerializableFailure): MissingThing | undefined {
+function missingThingIn(failure: SerializableFailure): MissingThing | undefined {
   return failure instanceof ApplicationFailure ? missingIn(failure.details?.[0]) : undefined;
 }
 
@@ -57,23 +57,23 @@ function lackOf(failure: SerializableFailure): MissingThing | undefined {
  * Returns the failure of a worker that lacks something. The first such failure goes to the workflow, which then
  * schedules the activity for other workers; later ones are retried on the next worker until the wait is over.
  */
-function lackHere(
+function missingFailure(
   { identity, missingTimeoutMs }: WorkerFacts,
   { message, type }: ApplicationFailure,
   thing: MissingThing,
 ): ApplicationFailure {
   const { kind, name, known } = thing;
-  const told: MissingDetails = { kind, name, known, worker: identity, ...waitTimes() };
+  const details: MissingDetails = { kind, name, known, worker: identity, ...waitTimes() };
   const parts = { message, ...(type ? { type } : {}) };
   const next = nextWorkerAfterMs();
   if (next === undefined) {
     const gaveUp = isWaitOver() ? { gaveUp: true as const } : {};
-    const details = { ...told, forMs: missingTimeoutMs, attempt: attemptNumber(), ...gaveUp, ...lastHeartbeat() };
-    return ApplicationFailure.create({ ...parts, nonRetryable: true, details: [missingDetails(details)] });
+    const finalDetails = { ...details, forMs: missingTimeoutMs, attempt: attemptNumber(), ...gaveUp, ...lastHeartbeat() };
+    return ApplicationFailure.create({ ...parts, nonRetryable: true, details: [missingDetails(finalDetails)] });
   }
   // Reaches the server together with the failure.
-  heartbeat(withLacked(lackedAttempts() + 1, lastDetails()));
-  return ApplicationFailure.create({ ...parts, nonRetryable: false, nextRetryDelay: next, details: [missingDetails(told)] });
+  heartbeat(withLacked(skippedAttempts() + 1, lastDetails()));
+  return ApplicationFailure.create({ ...parts, nonRetryable: false, nextRetryDelay: next, details: [missingDetails(details)] });
 }
 
 function lastHeartbeat(): Pick<MissingDetails, 'details'> {
@@ -85,7 +85,7 @@ function lastHeartbeat(): Pick<MissingDetails, 'details'> {
  * Applies the tool's own limit of attempts and its backoff to a failure: the rescheduled activity has no limit, and its
  * backoff would count attempts that no worker could make.
  */
-function counted(failure: SerializableFailure): SerializableFailure {
+function withAttemptLimit(failure: SerializableFailure): SerializableFailure {
   if (!(failure instanceof ApplicationFailure) || failure.nonRetryable) return failure;
   const isLast = attemptNumber() >= (attemptsAllowed() ?? Infinity);
   const { message, type, details, cause, stack, category } = failure;
@@ -104,6 +104,6 @@ function backoffAfter(attempt: number): number | undefined {
 }
 
 /** Returns the failure of an activity whose earlier attempts were lost with their workers, or timed out. */
-function usedUp(attempts: number): ApplicationFailure {
+function attemptsUsedUp(attempts: number): ApplicationFailure {
   return ApplicationFailure.nonRetryable(`Its worker was lost, or gave no answer in time (${attemptsText(attempts)})`, ATTEMPTS_USED_UP);
 }

@@ -4,12 +4,12 @@ import { mcpToolDefinition } from '../mcp/mcp-tool.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
 /** The agent or the MCP server that a call's tool belongs to. */
-type Origin = Pick<RunToolInput, 'agentName' | 'mcp'>;
+type ToolOwner = Pick<RunToolInput, 'agentName' | 'mcp'>;
 
 /** Returns the tool of a call by its name, or undefined if this worker no longer has the tool, its agent or its MCP server. */
-export function calledTool(
+export function findTool(
   runtime: Pick<ActivityRuntime, 'registry' | 'mcp'>,
-  { agentName, mcp }: Origin,
+  { agentName, mcp }: ToolOwner,
   name: string,
 ): AnyTool | undefined {
   if (mcp === undefined) return runtime.registry.tool(agentName, name);

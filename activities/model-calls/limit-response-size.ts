@@ -15,7 +15,7 @@ const SMALL = Math.min(BYTE_BUDGETS.modelText, BYTE_BUDGETS.toolArguments);
  * content cannot be left out without changing its meaning: over its budget, this throws `payload_too_large` with the
  * name of the model. That is not retried, because another call would cost the same and most likely end the same.
  */
-export function fitResponse(response: RecordedResponse, model: string): RecordedResponse {
+export function limitResponseSize(response: RecordedResponse, model: string): RecordedResponse {
   const brief = briefProblems(response);
   const bytes = jsonBytes(brief);
   if (bytes <= SMALL) return brief;
@@ -33,7 +33,7 @@ export function fitResponse(response: RecordedResponse, model: string): Recorded
 }
 
 /** Returns the text of an aborted answer, cut to the size that can be recorded. */
-export function fitPartialText(text: string): string {
+export function limitPartialText(text: string): string {
   return cutText(text.toWellFormed(), BYTE_BUDGETS.modelText);
 }
 

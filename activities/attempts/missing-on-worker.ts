@@ -5,8 +5,8 @@ import { type MissingThing, toldNames } from '../../src/core/domain/errors/missi
  * The error of a worker that lacks something which another worker may have, for instance during a deploy. Nothing was
  * begun: the task goes to another worker of the queue, and the attempt does not count.
  */
-export class MissingHere extends LonghaulError {
-  override readonly name = 'MissingHere';
+export class MissingOnWorkerError extends LonghaulError {
+  override readonly name = 'MissingOnWorkerError';
   readonly missing: MissingThing;
 
   constructor(code: ErrorCode, message: string, { known, ...thing }: MissingThing) {

@@ -8,7 +8,7 @@ import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { jsonTextPrefix } from '../../src/core/domain/content/text.ts';
 
 /** A tool result of any size. */
-export interface UnfitResult {
+export interface RawResult {
   /** The name of the tool. */
   name: string;
   content: JsonValue[];
@@ -16,7 +16,7 @@ export interface UnfitResult {
 }
 
 /** A tool result within its budget. */
-export interface FittingResult {
+export interface LimitedResult {
   content: JsonValue[];
   isError: boolean;
   /** The location of the whole, if `content` is its preview. */
@@ -31,11 +31,11 @@ export const DEFAULT_BUDGET: ResultBudget = { maxResultBytes: BYTE_BUDGETS.toolR
  * result. If it rejects, the result is cut and says so: the tool has acted, and must not run again because a store
  * fails.
  */
-export async function fitResult(
-  result: UnfitResult,
+export async function limitResultSize(
+  result: RawResult,
   { maxResultBytes, overflow }: ResultBudget,
   spillTo: (content: JsonValue[]) => Promise<SpilledContent>,
-): Promise<FittingResult> {
+): Promise<LimitedResult> {
   const { name, content, isError } = result;
   const bytes = jsonBytes(content);
   if (bytes <= maxResultBytes) return { content, isError };
@@ -52,7 +52,7 @@ export async function fitResult(
   }
 }
 
-function cut({ content }: UnfitResult, maxBytes: number, marker: typeof cutMarker): { content: JsonValue[] } {
+function cut({ content }: RawResult, maxBytes: number, marker: typeof cutMarker): { content: JsonValue[] } {
   return { content: cutContent(content, maxBytes, marker).content };
 }
 
