@@ -137,20 +137,20 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
 }
 
 /** Returns a hook of the worker. Throws a UsageError unless it is a function: every decision and notice would fail otherwise. */
-function hook<Hook extends AuthorizeDecision | NotifyWaiting | NotifyEnded>(name: string, given: Hook | undefined): Hook | undefined {
-  if (given === undefined || typeof given === 'function') return given;
-  throw new UsageError(`the worker: "${name}" is ${JSON.stringify(given)}: write a function`);
+function hook<Hook extends AuthorizeDecision | NotifyWaiting | NotifyEnded>(name: string, value: Hook | undefined): Hook | undefined {
+  if (value === undefined || typeof value === 'function') return value;
+  throw new UsageError(`the worker: "${name}" is ${JSON.stringify(value)}: write a function`);
 }
 
 /**
  * Returns all thresholds of a run if at least one is set. Throws a UsageError for a threshold that is not a whole
  * number of at least 1.
  */
-function thresholds(given: Partial<ContinueAsNewThresholds> | undefined): ContinueAsNewThresholds | undefined {
-  if (given === undefined) return undefined;
-  requireKnown('the worker: "continueAsNew"', given, Object.keys(DEFAULT_THRESHOLDS));
-  for (const [name, value] of Object.entries(given)) wholeNumber(`the worker: "continueAsNew.${name}"`, value, 1);
-  return { ...DEFAULT_THRESHOLDS, ...given };
+function thresholds(overrides: Partial<ContinueAsNewThresholds> | undefined): ContinueAsNewThresholds | undefined {
+  if (overrides === undefined) return undefined;
+  requireKnown('the worker: "continueAsNew"', overrides, Object.keys(DEFAULT_THRESHOLDS));
+  for (const [name, value] of Object.entries(overrides)) wholeNumber(`the worker: "continueAsNew.${name}"`, value, 1);
+  return { ...DEFAULT_THRESHOLDS, ...overrides };
 }
 
 /**

@@ -32,7 +32,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
   const checked = <Input, Output>(activity: (input: Input) => Promise<Output>) =>
     checkedActivity(runtime.secrets, withWorkerFailover(runtime, activity));
   const runTool = checked(runToolActivity(runtime));
-  const own: Activities = {
+  const activities: Activities = {
     [ACTIVITIES.resolveAgent]: checked(resolveAgentActivity(runtime)),
     [ACTIVITIES.callModel]: checked(callModelActivity(runtime)),
     [ACTIVITIES.summarise]: checked(summariseActivity(runtime)),
@@ -46,11 +46,11 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     [ACTIVITIES.askTerms]: checked(askRequirementActivity(runtime)),
   };
   for (const name of runtime.registry.toolNames) {
-    if (Object.hasOwn(own, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: rename the tool`);
-    own[name] = runTool;
+    if (Object.hasOwn(activities, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: rename the tool`);
+    activities[name] = runTool;
   }
-  if (existing === 'kept') return own;
-  const knownNames = (): string[] => [...Object.keys(own).filter((name) => name !== DEFAULT), ...runtime.otherActivities];
-  own[DEFAULT] = defaultActivity({ runTool, existing, knownNames }) as Activities[string];
-  return own;
+  if (existing === 'kept') return activities;
+  const knownNames = (): string[] => [...Object.keys(activities).filter((name) => name !== DEFAULT), ...runtime.otherActivities];
+  activities[DEFAULT] = defaultActivity({ runTool, existing, knownNames }) as Activities[string];
+  return activities;
 }

@@ -21,7 +21,7 @@ export function checkWorkerParts(owner: string, { agents, providers, versioning 
   for (const [name, client] of Object.entries(providers)) {
     if (typeof (client as { call?: unknown } | null)?.call === 'function') continue;
     throw new UsageError(
-      `${owner}: "providers.${name}" is no model client: write openai({…}), or an object with "call" and "capabilities"`,
+      `${owner}: "providers.${name}" is not a model client: write openai({…}), or an object with "call" and "capabilities"`,
     );
   }
   if (versioning !== undefined) requireKnown(`${owner}: "versioning"`, versioning, ['deploymentName', 'buildId', 'behavior']);

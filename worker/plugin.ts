@@ -94,8 +94,8 @@ export class LonghaulPlugin extends SimplePlugin {
     const { names, fallback } = otherActivities(options.activities, registry.hasMcpServers);
     for (const name of names) this.#runtime.otherActivities.add(name);
     if (options.identity !== undefined) this.#runtime.identity = options.identity;
-    const own = createActivities(this.#runtime, fallback);
-    const taken = names.filter((name) => Object.hasOwn(own, name));
+    const longhaulActivities = createActivities(this.#runtime, fallback);
+    const taken = names.filter((name) => Object.hasOwn(longhaulActivities, name));
     if (taken.length > 0)
       throw new UsageError(`the worker has an activity "${taken[0]}" already, and so has Longhaul: rename the tool or the activity`);
     this.#connection = options.connection;
@@ -106,7 +106,7 @@ export class LonghaulPlugin extends SimplePlugin {
       ...configured,
       dataConverter: markingUnreadable(configured.dataConverter),
       ...(options.workflowBundle === undefined ? this.#workflows(options) : {}),
-      activities: { ...options.activities, ...own },
+      activities: { ...options.activities, ...longhaulActivities },
       sinks: { ...options.sinks, ...this.#sinks() },
       ...(this.#versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(this.#versioning, options) }),
       // Otherwise the SDK would delay a heartbeat for up to 0.8 of the heartbeat timeout.

@@ -42,7 +42,7 @@ export function deploymentOptions(
     throw new UsageError(`The deployment name "${deploymentName}" is empty or has a dot or a colon in it: choose another one`);
   if (buildId === '')
     throw new UsageError(`The build id of deployment "${deploymentName}" is empty: take the commit of the build, or its version`);
-  if (!BEHAVIORS.includes(behavior)) throw new UsageError(`The versioning behavior "${behavior}" is none of ${BEHAVIORS.join(', ')}`);
+  if (!BEHAVIORS.includes(behavior)) throw new UsageError(`The versioning behavior "${behavior}" is not one of ${BEHAVIORS.join(', ')}`);
   return {
     version: { deploymentName, buildId },
     useWorkerVersioning: true,
@@ -59,7 +59,7 @@ export async function requireSupport(connection: SystemInfoAccess, { behavior }:
   if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) return;
   throw new UsageError(
     `Versioning behavior "UPGRADE_ON_CONTINUE_AS_NEW" needs Temporal server ${UPGRADES_ON_CONTINUE_AS_NEW.join('.')} or newer, ` +
-      `and this one is "${version || 'unknown'}", where such runs would stay on their build: choose PINNED or AUTO_UPGRADE`,
+      `and this one is "${version || 'unknown'}", which would leave such runs on their build: choose PINNED or AUTO_UPGRADE`,
   );
 }
 

@@ -17,11 +17,11 @@ export async function withTimeout<Value>(
   { ms, stop, onLateResult }: TimeoutOptions<Value>,
 ): Promise<Value> {
   stop?.throwIfAborted();
-  const over = new AbortController();
-  const stopped = (): void => over.abort(stop?.reason);
+  const controller = new AbortController();
+  const stopped = (): void => controller.abort(stop?.reason);
   stop?.addEventListener('abort', stopped, { once: true });
-  const timer = setTimeout(() => over.abort(new Error(`it took more than ${ms / 1000} s`)), ms);
-  const { signal } = over;
+  const timer = setTimeout(() => controller.abort(new Error(`it took more than ${ms / 1000} s`)), ms);
+  const { signal } = controller;
   const working = async (): Promise<Value> => {
     const value = await work(signal);
     if (signal.aborted) onLateResult?.(value);

@@ -19,7 +19,7 @@ export function archiveEventsActivity(runtime: ActivityRuntime): (input: Archive
   return (input) =>
     boundedAttempt(runtime, { totalMs: archiveTimeoutMs, code: 'archive_failed' }, async () => {
       if (archive !== undefined) return archiveExecution(archive, input);
-      throw new LonghaulError('archive_failed', 'This worker has no archive, and the run was begun by one that has');
+      throw new LonghaulError('archive_failed', 'This worker has no archive, but the run was started by a worker that has one');
     });
 }
 

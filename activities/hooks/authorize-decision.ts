@@ -29,7 +29,7 @@ export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: Aut
   return failingAs('authorization_failed', async (input) => {
     const { authorize, aborts, heartbeatMs } = runtime;
     if (authorize === undefined) {
-      const message = 'This worker has no "authorize", and the run was begun by one that has';
+      const message = 'This worker has no "authorize", but the run was started by a worker that has one';
       throw new MissingOnWorkerError('authorization_failed', message, { kind: 'hook', name: 'authorize', known: [] });
     }
     return attempt(aborts, { heartbeatMs }, async ({ signal }) => {

@@ -18,7 +18,10 @@ export function notifyEndedActivity(runtime: ActivityRuntime): (input: NotifyEnd
   return (input) =>
     boundedAttempt(runtime, { totalMs: notifyEndedTimeoutMs, code: 'notification_failed' }, async (signal) => {
       if (notifyEnded === undefined) {
-        throw new LonghaulError('notification_failed', 'This worker has no "notifyEnded", and the run was begun by one that has');
+        throw new LonghaulError(
+          'notification_failed',
+          'This worker has no "notifyEnded", but the run was started by a worker that has one',
+        );
       }
       const fields = await queryRun<RunResultFields<unknown> | null>(input, QUERIES.result, null);
       if (fields === null) throw new LonghaulError('notification_failed', `Run "${runIdOf(input)}" does not say how it has ended`);

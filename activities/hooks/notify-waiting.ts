@@ -24,7 +24,7 @@ export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyW
   return failingAs('notification_failed', async (input) => {
     const { notify, aborts, heartbeatMs, resourcePool } = runtime;
     if (notify === undefined) {
-      throw new LonghaulError('notification_failed', 'This worker has no "notify", and the run was begun by one that has');
+      throw new LonghaulError('notification_failed', 'This worker has no "notify", but the run was started by a worker that has one');
     }
     await attempt(aborts, { heartbeatMs }, async ({ signal }) => {
       if (activityInfo().attempt > 1 && !(await stillWaits(input))) return;

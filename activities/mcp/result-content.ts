@@ -24,8 +24,8 @@ export function resultContent(result: CallToolResult): McpContent {
     const blocks = result.content.map(contentPart);
     const texts = blocks.flatMap((block) => (typeof block === 'string' ? [block] : []));
     const media = blocks.filter((block) => typeof block !== 'string');
-    const said = readable(texts, structured(result.structuredContent));
-    return { content: [...said, ...media.map(plain)], isError: result.isError === true };
+    const readableParts = readable(texts, structured(result.structuredContent));
+    return { content: [...readableParts, ...media.map(plain)], isError: result.isError === true };
   } catch (error) {
     if (!(error instanceof MalformedResult)) throw error;
     return { content: [`The result of the server is malformed: ${error.message}. What the tool did is done`], isError: true };

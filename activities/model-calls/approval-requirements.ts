@@ -92,7 +92,7 @@ export async function askPredicate(scope: PredicateScope, call: ToolCall, data: 
   const tool = findTool(runtime, { agentName: snapshot.name, ...(mcp === undefined ? {} : { mcp }) }, call.name);
   const when = tool?.approval?.when;
   if (tool === undefined || typeof when !== 'function')
-    return { reason: 'This worker does not have what says whether the call needs approval' };
+    return { reason: 'This worker lacks the predicate that decides whether the call needs approval' };
   const timeUp = new AbortController();
   const predicateSignal = AbortSignal.any([signal, timeUp.signal]);
   try {

@@ -125,7 +125,7 @@ export class ResourcePool {
     } catch (error) {
       this.#holders = 0;
       await this.#closeAll();
-      const what = `${errorMessage(error)}. The worker does not start without it: see to what its "open" needs, or make it lazy`;
+      const what = `${errorMessage(error)}. The worker does not start without it: check what its "open" needs, or make it lazy`;
       throw new LonghaulError('resource_unavailable', what, { cause: error instanceof Error ? error.cause : error });
     }
   }

@@ -19,15 +19,15 @@ export function resourceView(
   names: readonly string[] | undefined,
 ): ResourceView {
   const resources: Resources = {};
-  const seen: LiveResource[] = [];
+  const visible: LiveResource[] = [];
   for (const [name, value] of Object.entries(values)) {
     const one = live.get(name);
     const included = names === undefined ? one?.definition.lazy !== true : names.includes(name);
-    if (included && one !== undefined) seen.push(one);
+    if (included && one !== undefined) visible.push(one);
     Object.defineProperty(resources, name, property(name, { included, value, one }));
   }
   Object.freeze(resources);
-  return { live: seen, resources, ready: Promise.resolve(resources) };
+  return { live: visible, resources, ready: Promise.resolve(resources) };
 }
 
 function property(

@@ -84,12 +84,12 @@ export async function queryRun<Answer>({ run }: OfRun, query: string, argument: 
 /** Repeats the query while the worker that received it has to load the run. */
 async function untilAnswered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   const begun = Date.now();
-  for (let asked = 1; ; asked += 1) {
+  for (let tries = 1; ; tries += 1) {
     try {
       return await ask();
     } catch (error) {
       if (!isRetryableQueryError(error) || Date.now() - begun > REPEAT_FOR_MS) throw error;
-      await sleep(retryQueryAfterMs(asked));
+      await sleep(retryQueryAfterMs(tries));
     }
   }
 }

@@ -145,9 +145,9 @@ function shouldRetry(retryOn: (error: unknown) => boolean, error: unknown): bool
  * server shows it for the pending activity.
  */
 function retryableFailure(runtime: ActivityRuntime, { content }: Executed, error: unknown): ApplicationFailure {
-  const asked = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
+  const retryAfterMs = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
   // While a local call waits, so does the workflow task.
-  const wait = activityInfo().isLocal ? Math.min(asked, MAX_LOCAL_TIMEOUT_MS) : asked;
+  const wait = activityInfo().isLocal ? Math.min(retryAfterMs, MAX_LOCAL_TIMEOUT_MS) : retryAfterMs;
   return attemptFailure(runtime, error, {
     // Without secrets before it is cut: a part of one would not be found.
     message: cutText(runtime.secrets.redact(resultText(content)), BYTE_BUDGETS.errorMessage),

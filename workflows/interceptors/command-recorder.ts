@@ -64,19 +64,19 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
 
 /** Removes the commands that the server never sees: a timer or an activity that is cancelled in the task that started it. */
 function recordable(commands: readonly Command[]): RecordedCommand[] {
-  const begun = new Set(commands.flatMap((one) => beginning(one) ?? []));
-  const ended = new Set(commands.flatMap((one) => cancellation(one) ?? []));
+  const started = new Set(commands.flatMap((one) => startedKey(one) ?? []));
+  const cancelled = new Set(commands.flatMap((one) => cancelledKey(one) ?? []));
   return commands
-    .filter((one) => !ended.has(beginning(one) ?? '') && !begun.has(cancellation(one) ?? ''))
+    .filter((one) => !cancelled.has(startedKey(one) ?? '') && !started.has(cancelledKey(one) ?? ''))
     .flatMap((one) => recorded(one) ?? []);
 }
 
-function beginning({ startTimer, scheduleActivity }: Command): string | undefined {
+function startedKey({ startTimer, scheduleActivity }: Command): string | undefined {
   if (startTimer) return `timer ${startTimer.seq}`;
   return scheduleActivity ? `activity ${scheduleActivity.seq}` : undefined;
 }
 
-function cancellation({ cancelTimer, requestCancelActivity }: Command): string | undefined {
+function cancelledKey({ cancelTimer, requestCancelActivity }: Command): string | undefined {
   if (cancelTimer) return `timer ${cancelTimer.seq}`;
   return requestCancelActivity ? `activity ${requestCancelActivity.seq}` : undefined;
 }

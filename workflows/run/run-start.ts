@@ -20,7 +20,7 @@ export interface RunIdentity extends Pick<LiveRun, 'runId' | 'startedAt' | 'key'
 const CLOCK_SKEW_MS = 3_600_000;
 
 const CARRY_REFUSED =
-  'only the execution before hands on a "carry", where it continues as new, and this is a first execution: start it with {"agent", "input"}';
+  'only an execution that continues as new may pass "carry" to the next one, and this is a first execution: start it with {"agent", "input"}';
 
 const INITIAL_COUNTS = { activitiesEnded: 0, recentUpdates: 0, ending: false, answering: 0 };
 
@@ -32,7 +32,7 @@ class UnknownCarryVersion extends Error {
   override readonly name = 'UnknownCarryVersion';
 
   constructor(runId: string, problem: string) {
-    super(`Run "${runId}" cannot go on here: ${problem}`);
+    super(`Run "${runId}" cannot continue on this worker: ${problem}`);
   }
 }
 
@@ -53,11 +53,11 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
   };
   const problem = givenProblem(raw);
   if (problem !== undefined)
-    return { run: blank, ok: false, code: 'invalid_input', problem: `The input of the run does not fit: ${problem}` };
+    return { run: blank, ok: false, code: 'invalid_input', problem: `The input of the run is not valid: ${problem}` };
   if (isJsonObject(raw) && 'carry' in raw) {
     const checked: StateCheck = isContinued ? carryOf(raw['carry'], identity) : { ok: false, problem: CARRY_REFUSED };
     if (!checked.ok && checked.isUnknownVersion) throw new UnknownCarryVersion(identity.runId, checked.problem);
-    if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot go on: ${checked.problem}` };
+    if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot continue: ${checked.problem}` };
     const { runId, deps, startedAt, executions, inbox, snapshot } = checked.carry;
     const { state, position } = fromContinueAsNewState(checked.carry);
     const known = { runId, deps, startedAt, agentName: snapshot.name, executions: executions + 1, inbox: new Inbox(inbox) };
@@ -65,7 +65,7 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
     return { run: { ...blank, ...known, snapshot, state }, ok: true, start: { type: 'carry', carry: checked.carry, position } };
   }
   const checked = checkRunInput(raw);
-  if (!checked.ok) return { run: blank, ok: false, code: checked.code, problem: `The input of the run does not fit: ${checked.problem}` };
+  if (!checked.ok) return { run: blank, ok: false, code: checked.code, problem: `The input of the run is not valid: ${checked.problem}` };
   const { agent, deps } = checked.input;
   return { run: { ...blank, agentName: agent, deps: deps ?? {} }, ok: true, start: { type: 'input', input: checked.input } };
 }
