@@ -82,8 +82,8 @@ function lastHeartbeat(): Pick<MissingDetails, 'details'> {
 }
 
 /**
- * Applies the tool's own limit of attempts and its backoff to a failure: the rescheduled activity has no limit, and its
- * backoff would count attempts that no worker could make.
+ * Applies the activity's own limit of attempts and its backoff to a failure: the rescheduled activity has no limit, and
+ * the server's backoff would count attempts that no worker could make.
  */
 function withAttemptLimit(failure: SerializableFailure): SerializableFailure {
   if (!(failure instanceof ApplicationFailure) || failure.nonRetryable) return failure;

@@ -16,9 +16,11 @@ import { responsesRequest } from './responses-request.ts';
 /** Options for a provider with OpenAI's API. Every field is optional. */
 export interface OpenAIOptions {
   /**
-   * The API key: a text, a secret of the worker, `secret('openai')`, or a function that chooses one for each call, by
-   * the tags of the run: `({ tags }) => secret(tags.includes('acme') ? 'openai/acme' : 'openai/default')`. Default:
-   * `OPENAI_API_KEY` of the environment, read when a call is made. Servers other than OpenAI's may need none.
+   * The API key: a text, a secret of the worker such as `secret('openai')`, or a function that chooses one for each
+   * call, for instance by the tags of the run. Default: `OPENAI_API_KEY` of the environment, read when a call is made.
+   * Servers other than OpenAI's may need none.
+   *
+   * `({ tags }) => secret(tags.includes('acme') ? 'openai/acme' : 'openai/default')`
    */
   apiKey?: ApiKey;
   /** The URL of the API. Default: `OPENAI_BASE_URL` of the environment, otherwise OpenAI. */
