@@ -2,31 +2,31 @@ import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
 
-/** What a worker does with a call of an activity that it does not have. */
+/** Runs a call of an activity type that the worker has not registered. */
 export type DefaultActivity = (...args: unknown[]) => unknown;
 
-/** What the activity for every unknown name is made of. */
-export interface Defaults {
+/** Parts of the activity that runs every unregistered type. */
+export interface DefaultActivityParts {
   runTool: (input: RunToolInput) => Promise<RunToolOutput>;
-  /** What the worker does otherwise; undefined where it has nothing of the kind. */
+  /** The worker's own default activity, if it has one. */
   existing: DefaultActivity | undefined;
   /** The names of the activities that the worker has. */
-  known: () => readonly string[];
+  knownNames: () => readonly string[];
 }
 
 /**
- * Takes the calls of tools whose names are unknown to the worker, since the SDK gives it every activity of such a name: it
- * runs those of MCP servers, which nobody knows when a worker is made, and has the others go to a worker that has the
- * tool. What is no call of a tool it leaves to the worker, or fails as the SDK does.
+ * Creates the activity that the SDK runs for types that are not registered. It runs tools of MCP servers, whose names
+ * are not known when a worker is created, and fails calls of missing tools so that another worker takes them. Any other
+ * call goes to the worker's own default activity, or fails as in the SDK.
  */
-export function defaultActivity({ runTool, existing, known }: Defaults): DefaultActivity {
+export function defaultActivity({ runTool, existing, knownNames }: DefaultActivityParts): DefaultActivity {
   return async (...args) => {
     const [input] = args;
     if (isToolCall(input)) return runTool(input);
     if (existing !== undefined) return existing(...args);
     throw ApplicationFailure.create({
       type: 'NotFoundError',
-      message: `Activity function ${activityInfo().activityType} is not registered on this Worker, available activities: ${JSON.stringify(known())}`,
+      message: `Activity function ${activityInfo().activityType} is not registered on this Worker, available activities: ${JSON.stringify(knownNames())}`,
       nonRetryable: false,
     });
   };

@@ -5,7 +5,7 @@ import { authorizeDecisionActivity } from './hooks/authorize-decision.ts';
 import { callModelActivity } from './model-calls/call-model.ts';
 import { checkedActivity } from './attempts/checked-activity.ts';
 import { type DefaultActivity, defaultActivity } from './default-activity.ts';
-import { onAnyWorker } from './attempts/on-any-worker.ts';
+import { withWorkerFailover } from './attempts/worker-failover.ts';
 import { notifyEndedActivity } from './hooks/notify-ended.ts';
 import { notifyWaitingActivity } from './hooks/notify-waiting.ts';
 import { readResult } from './run-queries/read-result.ts';
@@ -17,22 +17,22 @@ import { summariseActivity } from './model-calls/summarise.ts';
 import { verifyCallActivity } from './tool-calls/verify-call.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
-/** The name under which the SDK looks for an activity that it does not find. */
+/** The name of the activity that the SDK runs for a type that is not registered. */
 export const DEFAULT = 'default';
 
 /** Activities by name, as a Temporal worker takes them. */
 export type Activities = Record<string, (input: never) => Promise<unknown>>;
 
 /**
- * All activities of a worker: Longhaul's own, and one for each tool under the tool's name. The `default` one gets what has no
- * activity of its name: calls of tools of MCP servers, and of tools that this worker lacks. What is no call of a tool it
- * leaves to `existing`; where that is to be `kept` as it is, the worker has none of Longhaul's.
+ * Returns all activities of a worker: Longhaul's own, and one for each tool under the tool's name. The `default`
+ * activity runs calls of types that are not registered, such as tools of MCP servers, and passes any other call to
+ * `existing`. With `existing` set to 'kept', Longhaul registers no `default` activity.
  */
 export function createActivities(runtime: ActivityRuntime, existing?: DefaultActivity | 'kept'): Activities {
   const checked = <Input, Output>(activity: (input: Input) => Promise<Output>) =>
-    checkedActivity(runtime.secrets, onAnyWorker(runtime, activity));
+    checkedActivity(runtime.secrets, withWorkerFailover(runtime, activity));
   const runTool = checked(runToolActivity(runtime));
-  const own: Activities = {
+  const activities: Activities = {
     [ACTIVITIES.resolveAgent]: checked(resolveAgentActivity(runtime)),
     [ACTIVITIES.callModel]: checked(callModelActivity(runtime)),
     [ACTIVITIES.summarise]: checked(summariseActivity(runtime)),
@@ -46,11 +46,11 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     [ACTIVITIES.askTerms]: checked(askRequirementActivity(runtime)),
   };
   for (const name of runtime.registry.toolNames) {
-    if (Object.hasOwn(own, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: give it another one`);
-    own[name] = runTool;
+    if (Object.hasOwn(activities, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: rename the tool`);
+    activities[name] = runTool;
   }
-  if (existing === 'kept') return own;
-  const known = (): string[] => [...Object.keys(own).filter((name) => name !== DEFAULT), ...runtime.otherActivities];
-  own[DEFAULT] = defaultActivity({ runTool, existing, known }) as Activities[string];
-  return own;
+  if (existing === 'kept') return activities;
+  const knownNames = (): string[] => [...Object.keys(activities).filter((name) => name !== DEFAULT), ...runtime.otherActivities];
+  activities[DEFAULT] = defaultActivity({ runTool, existing, knownNames }) as Activities[string];
+  return activities;
 }

@@ -12,56 +12,56 @@ import type { SnapshotCache } from './run-queries/run-snapshot.ts';
 import type { SecretVault } from './secrets/secret-vault.ts';
 import type { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
 import type { TranscriptCache } from './run-queries/transcript.ts';
-import type { MissingNames } from './attempts/waited-for.ts';
+import type { MissingNames } from './attempts/missing-names.ts';
 
-/** What the activities of one worker share. */
+/** The state that the activities of one worker share. */
 export interface ActivityRuntime {
   registry: AgentRegistry;
   /** The live objects of the worker. */
   resourcePool: ResourcePool;
-  /** Reads secrets, and takes those that were read out of what tools hand on. */
+  /** Reads secrets, and redacts the values it has read from the output of tools. */
   secrets: SecretVault;
   /** The connections to MCP servers. */
   mcp: McpPool;
-  /** Names that no tool of an MCP server may get: the activities that the worker has beside Longhaul's. */
+  /** Names of the worker's own activities, which no tool of an MCP server may get. */
   otherActivities: Set<string>;
-  /** Where results go that are too large, where a tool spills. */
+  /** Stores results that are too large, for tools that spill. */
   payloadStore: PayloadStore | undefined;
-  /** Where events go that a run leaves behind. */
+  /** Keeps the events and steps of runs. */
   archive: ArchiveSink | undefined;
-  /** Milliseconds that an archive which fails may hold a run back. */
+  /** Milliseconds that a failing archive may delay a run. */
   archiveTimeoutMs: number;
-  /** Checks who decides. */
+  /** Checks the author of each decision. */
   authorize: AuthorizeDecision | undefined;
-  /** Tells somebody that something waits. */
+  /** Called when a call waits for a decision. */
   notify: NotifyWaiting | undefined;
-  /** Tells somebody that a run has ended. */
+  /** Called when a run has ended. */
   notifyEnded?: NotifyEnded | undefined;
-  /** Milliseconds that it may hold back the end of a run where it fails. */
+  /** Milliseconds that a failing `notifyEnded` may delay the end of a run. */
   notifyEndedTimeoutMs?: number;
-  /** Prices that come before those of the list. */
+  /** Prices that take precedence over the list. */
   prices: PriceTable;
   transcripts: TranscriptCache;
   snapshots: SnapshotCache;
   aborts: AbortRegistry;
-  turns: ToolSemaphore;
-  /** When runs continue as new, where the worker says something else than the default. */
+  toolSemaphore: ToolSemaphore;
+  /** Thresholds for continue-as-new, if the worker sets its own. */
   continueAsNew: ContinueAsNewThresholds | undefined;
-  /** Runs are pinned to the worker's build, and move to the current one where they continue as new. */
+  /** True if runs are pinned to the worker's build, and move to the current one when they continue as new. */
   upgradeOnContinueAsNew: boolean;
-  /** The worker as Temporal knows it: `pid@host` by default. */
+  /** The worker's identity in Temporal: `pid@host` by default. */
   identity: string;
-  /** Milliseconds that a run waits for a worker which has what this one lacks. */
+  /** Milliseconds that a run waits for a worker that has what this one lacks. */
   missingTimeoutMs: number;
   /** Tools that runs have waited for in vain, by run and name. */
-  waitedFor: MissingNames;
+  missingNames: MissingNames;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
-  /** Which of Longhaul's search attributes the namespace has, once the worker knows. */
+  /** Resolves with the search attributes that the namespace has, once the worker knows. */
   searchAttributes: () => Promise<KnownSearchAttributes>;
 }
 
-/** Which search attributes a namespace has: only those may be upserted. */
+/** The search attributes that a namespace has: only these may be upserted. */
 export interface KnownSearchAttributes {
   /** `LonghaulAgent` and `LonghaulStatus`. */
   agentAndStatus: boolean;

@@ -3,7 +3,10 @@ import { bundleWorkflows } from './bundle-workflows.ts';
 import { AGENT_RUN_MODULE } from './combined-workflows.ts';
 import { LonghaulPlugin } from './plugin.ts';
 
-/** The code of the workflows of a worker, to be given to several workers one after the other: bundling takes most of their start. It depends on no agent. */
+/**
+ * Bundles the workflows of a worker for several workers started one after the other: bundling takes most of their
+ * start. The code depends on no agent.
+ */
 export async function bundleAhead({
   workflowsPath = AGENT_RUN_MODULE,
   codec,

@@ -5,30 +5,33 @@ import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BundleOptions } from '@temporalio/worker';
 
-/** The source or the built form of a workflow module, whichever this file is. */
+/** Returns the path of a workflow module: of its source or its built form, like this file. */
 function workflowModule(name: string): string {
   return fileURLToPath(new URL(`../workflows/${name}${extname(import.meta.url)}`, import.meta.url));
 }
 
-/** The module that exports `agentRun` alone: everything exported there becomes a workflow type. */
+/** The module that exports `agentRun` alone: every export of it becomes a workflow type. */
 export const AGENT_RUN_MODULE = workflowModule('agent-run');
 
-/** The modules that every bundle needs: the reason of a cancellation, which the SDK does not pass in, and the guards against what queries and Updates do to runs that are just loaded. */
+/**
+ * The interceptor modules of every bundle: they provide the reason of a cancellation, which the SDK omits, and the
+ * guards for queries and Updates to runs that a worker has just loaded.
+ */
 export const INTERCEPTOR_MODULES: readonly string[] = ['cancellation', 'query-guard', 'update-guard'].map((name) =>
   workflowModule(`interceptors/${name}`),
 );
 
-/** The converter that gives a run what it cannot read as a value, to be refused. */
+/** The converter that passes values which a run cannot decode to the run, so that it can refuse them. */
 export const PAYLOAD_CONVERTER_MODULE = workflowModule('interceptors/payload-converter');
 
 /**
- * A module that exports the user's workflows and `agentRun`, so that one worker serves both without the user having
- * to re-export anything. Returns the path to give to the bundler.
+ * Writes a module that exports the user's workflows and `agentRun`, so that one worker serves both without a re-export
+ * by the user. Returns the path for the bundler.
  */
 export function combinedWorkflows(userWorkflows: string | undefined): string {
   if (userWorkflows === undefined || userWorkflows === AGENT_RUN_MODULE) return AGENT_RUN_MODULE;
   const code = [userWorkflows, AGENT_RUN_MODULE].map((path) => `export * from ${JSON.stringify(path)};\n`).join('');
-  // A directory that nobody else can have made or can write to: what lies in it becomes code of the worker.
+  // A new directory that no other user can write to: its content becomes code of the worker.
   const directory = mkdtempSync(join(tmpdir(), 'longhaul-workflows-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const path = join(directory, 'workflows.js');
@@ -36,7 +39,7 @@ export function combinedWorkflows(userWorkflows: string | undefined): string {
   return path;
 }
 
-/** The bundler looks for the SDK beside the workflows; the combined module lies elsewhere, so it is told where the SDK is. */
+/** Tells the bundler where the SDK is: it searches beside the workflows, and the combined module is elsewhere. */
 export function resolveSdk(hook: BundleOptions['webpackConfigHook']): NonNullable<BundleOptions['webpackConfigHook']> {
   const scope = dirname(dirname(dirname(createRequire(import.meta.url).resolve('@temporalio/workflow/package.json'))));
   return (config) => {

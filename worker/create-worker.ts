@@ -9,35 +9,41 @@ import { DEFAULT_TASK_QUEUE } from '../src/core/protocol.ts';
 import { unreachable } from '../src/client/connect.ts';
 import { resolveServer } from '../src/temporal/server-address.ts';
 import type { LogOptions } from '../src/log/log-choice.ts';
-import { checkParts } from './check-parts.ts';
+import { checkWorkerParts } from './check-worker-parts.ts';
 import { installLog } from './install-log.ts';
 import { LonghaulPlugin, PLUGIN_OPTIONS, type LonghaulPluginOptions } from './plugin.ts';
 import { requireSupport } from './versioning.ts';
 
-/** What a worker is made of: the agents it runs, where it connects, and what else of Temporal it is to serve. */
+/** Options of a worker: its agents, its connection, and the user's own workflows. */
 export interface CreateWorkerOptions extends LonghaulPluginOptions, LogOptions {
-  /** A connection that exists. Otherwise one is made from `address`, the environment and the CLI's profile. */
+  /** An existing connection. By default one is made from `address`, the environment and the CLI's profile. */
   connection?: NativeConnection;
   /** `host:port`. */
   address?: string;
   namespace?: string;
   /** Default `longhaul`. */
   taskQueue?: string;
-  /** A module of your own workflows, to run in the same worker. */
+  /** A module of your own workflows to run in the same worker. */
   workflowsPath?: string;
-  /** How long calls in flight may go on after a shutdown began (SIGTERM, or `shutdown()`), before they are handed to another worker. Default 5 minutes; 0 for not at all. */
+  /**
+   * The time that calls in flight have to finish after a shutdown began (SIGTERM, or `shutdown()`), before another
+   * worker takes them over. Default 5 minutes; 0 for none.
+   */
   shutdownGrace?: Duration;
-  /** Options of the Temporal Worker, for tuning. By default it has slots for 500 activities, 500 local ones and 200 workflow tasks, and else what the SDK has. */
+  /**
+   * Options of the Temporal Worker, for tuning. By default it has slots for 500 activities, 500 local activities and
+   * 200 workflow tasks; other defaults are the SDK's.
+   */
   worker?: Omit<
     Partial<WorkerOptions>,
     'connection' | 'namespace' | 'taskQueue' | 'workflowsPath' | 'shutdownGraceTime' | 'shutdownForceTime'
   >;
 }
 
-/** The options that no plugin has, by their names: one that is added to the type is missed here by the compiler. */
+/** The options that the plugin does not have, by name. The compiler reports one that is missing here. */
 type OwnOption = Exclude<keyof CreateWorkerOptions, keyof LonghaulPluginOptions>;
 
-const OWN: Record<OwnOption, true> = {
+const OWN_OPTIONS: Record<OwnOption, true> = {
   connection: true,
   address: true,
   namespace: true,
@@ -55,40 +61,41 @@ export interface LonghaulWorker {
   readonly namespace: string;
   /** The Temporal Worker underneath. */
   readonly worker: Worker;
-  /** Polls until a shutdown and resolves once all is drained. SIGINT and SIGTERM begin a shutdown. */
+  /** Polls until a shutdown, and resolves when all work has drained. SIGINT and SIGTERM begin a shutdown. */
   run(): Promise<void>;
-  /** Begins a shutdown: takes nothing new, lets calls in flight finish within the grace time. Calling it again changes nothing. */
+  /** Begins a shutdown: accepts no new tasks, and lets calls in flight finish within the grace time. Idempotent. */
   shutdown(): void;
-  /** How it stands, for a readiness probe. */
+  /** Returns the health of the worker, for a readiness probe. */
   health(): Promise<WorkerHealth>;
 }
 
-/** How a worker stands. */
+/** The health of a worker. */
 export interface WorkerHealth {
-  /** It polls, and none of its resources has failed. */
+  /** True if it polls and none of its resources has failed. */
   readonly ready: boolean;
   /** The state of the Temporal Worker underneath, such as `RUNNING` or `DRAINING`. */
   readonly state: string;
-  /** By name those that are made with `resource()`: whoever asks has those checked whose last check is too old. */
+  /** The resources made with `resource()`, by name. A request checks those whose last check is too old. */
   readonly resources: Readonly<Record<string, ResourceHealth>>;
 }
 
 /**
- * Agents wait, for models and for whatever their tools ask, and hardly compute: how many may wait at once is not what
- * should limit a worker. The SDK's own numbers are 100, 100 and 40. A task of a workflow waits for its local calls.
+ * The default slots. Agents wait for models and tools and need little CPU, so a worker should not be limited by the
+ * number of waiting calls. The SDK's defaults are 100, 100 and 40. A workflow task waits for its local activities.
  */
 const SLOTS = {
   maxConcurrentActivityTaskExecutions: 500,
   maxConcurrentLocalActivityExecutions: 500,
   maxConcurrentWorkflowTaskExecutions: 200,
 } as const;
-/** After the grace time calls are aborted; this is how long they may take to notice. */
+/** The time that calls have to react after they are aborted at the end of the grace time. */
 const FORCE_AFTER_GRACE_MS = 30_000;
 
 /**
  * Creates a worker for agents. Throws a UsageError for unknown options, agents or tools that contradict each other, and
- * versioning that the server lacks, `server_unreachable` with the address where no server answers, `encryption_key_missing` where
- * the key to encrypt with cannot be had, and `resource_unavailable` for a resource that cannot be opened.
+ * versioning that the server does not support; `server_unreachable` with the address if no server answers;
+ * `encryption_key_missing` if the active encryption key is not available; and `resource_unavailable` for a resource
+ * that cannot be opened.
  */
 export async function createWorker<const Agents extends readonly AnyAgent[]>(
   options: CreateWorkerOptions & { agents: Agents } & ResourcesOption<ResourcesOfAgents<Agents>>,
@@ -105,7 +112,7 @@ export async function createWorker<const Agents extends readonly AnyAgent[]>(
   let worker: Worker;
   try {
     if (options.versioning !== undefined) await requireSupport(connection, options.versioning);
-    // Before there is a Temporal Worker, which cannot be given up without being run.
+    // Before the Temporal Worker is created, which cannot be discarded without being run.
     await plugin.requireEncryptionKey();
     await plugin.openResources();
     worker = await Worker.create(workerOptions(options, { connection, namespace, taskQueue, plugin }));
@@ -131,10 +138,10 @@ export async function createWorker<const Agents extends readonly AnyAgent[]>(
   };
 }
 
-/** Checks the options of a worker. Returns what of them is for the plugin. */
+/** Checks the options of a worker. Returns those of the plugin. */
 function checkedOptions(options: CreateWorkerOptions): LonghaulPluginOptions {
-  requireKnown('the worker', options, [...Object.keys(PLUGIN_OPTIONS), ...Object.keys(OWN)]);
-  checkParts('the worker', options);
+  requireKnown('the worker', options, [...Object.keys(PLUGIN_OPTIONS), ...Object.keys(OWN_OPTIONS)]);
+  checkWorkerParts('the worker', options);
   for (const name of ['address', 'namespace', 'taskQueue', 'workflowsPath'] as const) {
     if (options[name] !== undefined) nonEmpty(`the worker: "${name}"`, options[name]);
   }
@@ -152,19 +159,19 @@ async function healthOf(worker: Worker, plugin: LonghaulPlugin): Promise<WorkerH
   return { ready: state === 'RUNNING' && !failed, state, resources };
 }
 
-/** Where a worker polls, and what makes it one for agents. */
-interface WorkerPlace {
+/** The connection, namespace and task queue of a worker, and its plugin. */
+interface WorkerTarget {
   connection: NativeConnection;
   namespace: string;
   taskQueue: string;
   plugin: LonghaulPlugin;
 }
 
-function workerOptions({ worker = {}, workflowsPath, shutdownGrace = '5m' }: CreateWorkerOptions, place: WorkerPlace): WorkerOptions {
-  const { plugin, ...rest } = place;
+function workerOptions({ worker = {}, workflowsPath, shutdownGrace = '5m' }: CreateWorkerOptions, target: WorkerTarget): WorkerOptions {
+  const { plugin, ...rest } = target;
   const graceMs = timerMilliseconds(shutdownGrace, 'the worker: "shutdownGrace"', { least: 0 });
   return {
-    // A tuner gives out slots by itself, and takes no numbers beside it.
+    // A tuner assigns slots itself, and the SDK accepts no numbers beside it.
     ...(worker.tuner === undefined ? SLOTS : {}),
     ...worker,
     ...rest,

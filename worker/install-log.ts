@@ -3,13 +3,13 @@ import { UsageError } from '../src/core/domain/errors/error.ts';
 import { chosenLog, type LogChoice, type LogOptions } from '../src/log/log-choice.ts';
 import { runtimeOptions } from './runtime-options.ts';
 
-/** What this process logs, where a worker has chosen that. */
+/** The log of this process, if a worker has installed it. */
 let installed: LogChoice | undefined;
 
 /**
- * Makes Temporal's SDK write the log of this process to stderr as the options and the environment say. A process has one
- * log: an application that has installed a Runtime keeps its own, and the first worker chooses for those that follow.
- * Throws a UsageError for options that are no choice, and where they ask for something else than the log that there is.
+ * Makes Temporal's SDK write the log of this process to stderr, as the options and the environment configure it. A
+ * process has one log: an application that has installed a Runtime keeps its own, and the first worker decides for
+ * later ones. Throws a UsageError for invalid options, and for options that differ from the installed log.
  */
 export function installLog(options: LogOptions, otherwise?: LogChoice): void {
   const choice = chosenLog(options, process.env, otherwise);
@@ -17,7 +17,7 @@ export function installLog(options: LogOptions, otherwise?: LogChoice): void {
   requireSame(options, choice);
 }
 
-/** False where the application has a Runtime, or had one that the SDK would make again. */
+/** Returns false if the application has a Runtime, or had one that the SDK would create again. */
 function install(choice: LogChoice): boolean {
   // oxlint-disable-next-line no-underscore-dangle -- the SDK has no other way to ask whether there is a Runtime
   if (Runtime._instance !== undefined || Object.keys(Runtime.defaultOptions).length > 0) return false;
@@ -29,7 +29,7 @@ function requireSame({ logLevel, logFormat }: LogOptions, choice: LogChoice): vo
   if (logLevel === undefined && logFormat === undefined) return;
   if (installed === undefined) {
     throw new UsageError(
-      'the worker: "logLevel" and "logFormat" say how a log is written that this process has already: a Runtime of Temporal was installed, or a connection made, before. Leave both out, or give the Runtime a logger',
+      'the worker: "logLevel" and "logFormat" cannot change the log of this process: a Runtime of Temporal was installed, or a connection made, before. Leave both out, or give the Runtime a logger',
     );
   }
   if (choice.level === installed.level && choice.format === installed.format) return;

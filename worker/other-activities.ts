@@ -1,18 +1,18 @@
 import { UsageError } from '../src/core/domain/errors/error.ts';
 import type { DefaultActivity } from '../activities/default-activity.ts';
 
-/** The activities that a worker has beside Longhaul's. */
+/** The worker's own activities, beside Longhaul's. */
 export interface OtherActivities {
-  /** Their names, without the default one. */
+  /** Their names, without `default`. */
   names: string[];
-  /** What gets the calls of all others, where the worker has that; `kept` where nothing else may get them before. */
+  /** The worker's own default activity, if it has one; `kept` if it must be registered unchanged. */
   fallback: DefaultActivity | 'kept' | undefined;
 }
 
 /**
- * The activities of a worker, told apart. Throws a UsageError for a `default` activity with a definition of its own
- * (converters of its input) where Longhaul has to share it: what comes in is not for it alone then. Elsewhere it is kept, and
- * gets the calls of tools that the worker lacks.
+ * Separates the worker's own activities from its default activity. Throws a UsageError for a `default` activity with
+ * definition options (converters of its input) if Longhaul has to share it, because other calls would then pass through
+ * those options. If it need not be shared, it is kept, and receives calls of tools that the worker lacks.
  */
 export function otherActivities(activities: object = {}, isShared: boolean): OtherActivities {
   const names = Object.keys(activities).filter((name) => name !== 'default');

@@ -5,7 +5,7 @@ import { createRuntime, type RuntimeOptions } from '../activities/create-runtime
 import { createActivities } from '../activities/index.ts';
 import type { ResourceHealth } from '../activities/resources/live-resource.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
-import { watchStrays } from '../activities/attempts/stray-rejections.ts';
+import { watchUnhandledRejections } from '../activities/attempts/unhandled-rejections.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import type { EncryptionCodec } from '../src/codec/encryption-codec.ts';
 import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
@@ -13,23 +13,26 @@ import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { ResourcesOfAgents, ResourcesOption } from '../src/define/options/needed-resources.ts';
 import { requireKnown } from '../src/define/options/option-checks.ts';
 import { UsageError } from '../src/core/domain/errors/error.ts';
-import type { LonghaulSinks } from '../workflows/interceptors/cancel-sink.ts';
-import { checkBundle } from './bundle-check.ts';
-import { checkParts } from './check-parts.ts';
+import type { LonghaulSinks } from '../workflows/interceptors/cancellation-sinks.ts';
+import { checkBundle } from './check-bundle.ts';
+import { checkWorkerParts } from './check-worker-parts.ts';
 import { otherActivities } from './other-activities.ts';
 import { combinedWorkflows, INTERCEPTOR_MODULES, PAYLOAD_CONVERTER_MODULE, resolveSdk } from './combined-workflows.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
 import { deploymentOptions, requireSupport, type SystemInfoAccess, type Versioning } from './versioning.ts';
 
-/** What a worker needs in order to run agents. */
+/** Options of the plugin: everything that a worker needs to run agents. */
 export interface LonghaulPluginOptions extends RuntimeOptions {
-  /** Compression and encryption of what is stored; the clients need the same. What is encoded is read in any case. */
+  /** Compression and encryption of stored payloads; clients need the same options. Encoded payloads can always be read. */
   codec?: CodecOptions;
-  /** Ties the worker to one build of your code, and says what becomes of runs in flight when there is another. Default: no versions. */
+  /**
+   * Ties the worker to one build of your code, and decides what happens to runs in flight when there is another.
+   * Default: no versioning.
+   */
   versioning?: Versioning;
 }
 
-/** Those options by their names: one that is added to the type is missed here by the compiler. */
+/** The options by name. The compiler reports one that is missing here. */
 export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
   agents: true,
   providers: true,
@@ -52,27 +55,27 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
 };
 
 /**
- * Adds Longhaul to a Worker that a team already has: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`.
- * It brings the `agentRun` workflow beside the worker's own, the activities, and the fast way of a cancellation.
- * A bundle built ahead needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`.
- * One plugin is for workers of one namespace. Throws a UsageError for unknown options, a codec that cannot be used, duplicate agents, missing providers, prices that are none, a tool that
- * spills without a payload store, tools that need a resource which is missing, tools named like an activity that exists,
- * and versioning that the server lacks (where the worker is run).
+ * Adds Longhaul to an existing Worker: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`. It
+ * adds the `agentRun` workflow to the worker's own, the activities, and immediate cancellation inside one process. A
+ * prebuilt bundle needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`. One plugin serves workers of one
+ * namespace. Throws a UsageError for unknown options, a codec that cannot be used, duplicate agents, missing providers,
+ * invalid prices, a tool that spills without a payload store, tools that need a resource which is missing, tools named
+ * like an existing activity, and versioning that the server does not support (when the worker is run).
  */
 export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly AnyAgent[]> extends SimplePlugin {
   readonly #runtime: ActivityRuntime;
   readonly #encrypts: boolean;
   readonly #encryption: EncryptionCodec;
   readonly #versioning: Versioning | undefined;
-  /** What its workers serve: what is known of a namespace holds for no other. */
+  /** The namespace of its workers: facts about one namespace do not hold for another. */
   #namespace: string | undefined;
   #connection: SystemInfoAccess | undefined;
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
 
   constructor(options: LonghaulPluginOptions & { agents: Agents } & ResourcesOption<ResourcesOfAgents<Agents>>) {
-    // Options that cannot be used are refused here, not when a worker is made.
+    // Invalid options are refused here, not when a worker is created.
     requireKnown('the plugin', options, Object.keys(PLUGIN_OPTIONS));
-    checkParts('the plugin', options);
+    checkWorkerParts('the plugin', options);
     const codecs = createCodecs(options.codec);
     super({ name: 'longhaul', dataConverter: (existing) => withCodec(existing, options.codec, codecs) });
     [, this.#encryption] = codecs;
@@ -93,8 +96,8 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     const { names, fallback } = otherActivities(options.activities, registry.hasMcpServers);
     for (const name of names) this.#runtime.otherActivities.add(name);
     if (options.identity !== undefined) this.#runtime.identity = options.identity;
-    const own = createActivities(this.#runtime, fallback);
-    const taken = names.filter((name) => Object.hasOwn(own, name));
+    const longhaulActivities = createActivities(this.#runtime, fallback);
+    const taken = names.filter((name) => Object.hasOwn(longhaulActivities, name));
     if (taken.length > 0)
       throw new UsageError(`the worker has an activity "${taken[0]}" already, and so has Longhaul: rename the tool or the activity`);
     this.#connection = options.connection;
@@ -105,10 +108,10 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
       ...configured,
       dataConverter: markingUnreadable(configured.dataConverter),
       ...(options.workflowBundle === undefined ? this.#workflows(options) : {}),
-      activities: { ...options.activities, ...own },
+      activities: { ...options.activities, ...longhaulActivities },
       sinks: { ...options.sinks, ...this.#sinks() },
       ...(this.#versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(this.#versioning, options) }),
-      // The SDK would otherwise hold a heartbeat back for up to 0.8 of the heartbeat time-out.
+      // Otherwise the SDK would delay a heartbeat for up to 0.8 of the heartbeat timeout.
       maxHeartbeatThrottleInterval: options.maxHeartbeatThrottleInterval ?? this.#runtime.heartbeatMs,
     };
   }
@@ -117,11 +120,11 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     if (this.#versioning !== undefined && this.#connection !== undefined) await requireSupport(this.#connection, this.#versioning);
     if (this.#encrypts) await this.requireEncryptionKey();
     const opening = this.openResources();
-    // Where nothing is to be opened the worker polls at once: it hears of a shutdown only from then on.
+    // If nothing has to be opened, the worker polls at once: only a polling worker reacts to a shutdown.
     if (!this.#runtime.resourcePool.isOpen) await opening;
     const { mcp } = this.#runtime;
     mcp.start();
-    const unwatch = watchStrays();
+    const unwatch = watchUnhandledRejections();
     try {
       await super.runWorker(worker, next);
     } finally {
@@ -130,28 +133,31 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     }
   }
 
-  /** How each resource of the worker stands that is a live object. What was not checked for long, or has failed, is seen to first. */
+  /**
+   * Returns the health of each live resource of the worker. Checks first those whose last check is too old, and retries
+   * those that have failed.
+   */
   resourceHealth(): Promise<Record<string, ResourceHealth>> {
     return this.#runtime.resourcePool.health();
   }
 
   /**
-   * Asks for the key to encrypt with before the worker is run, which does it otherwise: a worker that could not encrypt
-   * what it reports would end in the middle of a run. Rejects with `encryption_key_missing` where the key cannot be had.
+   * Loads the active encryption key before the worker runs, which would do it otherwise: a worker that cannot encrypt
+   * its reports would fail in the middle of a run. Rejects with `encryption_key_missing` if the key is not available.
    */
   requireEncryptionKey(): Promise<void> {
     return this.#encryption.requireActiveKey();
   }
 
   /**
-   * Opens the resources before the worker is run, which does it otherwise: `closeResources` is to follow. Rejects with
-   * `resource_unavailable` for one that cannot be opened.
+   * Opens the resources before the worker runs, which would do it otherwise; call `closeResources` afterwards. Rejects
+   * with `resource_unavailable` for one that cannot be opened.
    */
   openResources(): Promise<void> {
     return this.#runtime.resourcePool.open();
   }
 
-  /** Closes the resources, unless a worker runs that needs them. Never rejects. */
+  /** Closes the resources, unless a running worker needs them. Never rejects. */
   closeResources(): Promise<void> {
     return this.#runtime.resourcePool.close();
   }
@@ -178,7 +184,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     };
   }
 
-  /** The bundler hook, which also runs for a worker, does the rest: here only a path must be present for it to run at all. */
+  /** Returns a path so that the bundler hook runs at all; the hook, which also runs for a worker, does the rest. */
   #workflows(options: { workflowsPath?: string }): { workflowsPath: string } {
     return { workflowsPath: options.workflowsPath ?? combinedWorkflows(undefined) };
   }

@@ -5,14 +5,17 @@ import { bundleWorkflows } from './bundle-workflows.ts';
 import { AGENT_RUN_MODULE } from './combined-workflows.ts';
 
 /**
- * The module to add to the interceptors of a bundle built ahead, so that a divergence can be told by its commands.
- * Where a Replayer bundles by itself, it is added.
+ * The interceptor module to add to a prebuilt bundle, so that a divergence can be described by its commands. A Replayer
+ * that bundles itself adds it.
  */
 export const COMMAND_RECORDER_MODULE = fileURLToPath(
   new URL(`../workflows/interceptors/command-recorder${extname(import.meta.url)}`, import.meta.url),
 );
 
-/** Bundles workflows as a worker with these options does, and lets a replay see their commands. Throws a UsageError with the bundler's reason. */
+/**
+ * Bundles workflows as a worker with these options does, and adds the command recorder. Throws a UsageError with the
+ * bundler's reason.
+ */
 export async function bundleForReplay(
   workflowsPath: string = AGENT_RUN_MODULE,
   { interceptors, dataConverter, bundlerOptions, plugins = [] }: Omit<ReplayWorkerOptions, 'workflowsPath'>,

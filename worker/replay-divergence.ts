@@ -2,45 +2,45 @@ import { ACTIVITIES } from '../src/core/protocol.ts';
 import type { CommandType, RecordedCommand } from '../workflows/interceptors/command-recorder.ts';
 import type { HistoryCommand, HistoryTask } from './replay-history.ts';
 
-/** Where the code first did something else than what a history says. */
+/** The first difference between the code's commands and a history. */
 export interface Divergence {
-  /** Of the run, 1-based; null before its first call. */
+  /** The step of the run, 1-based; null before its first call. */
   step: number | null;
-  /** Of the history: the command that the code did not repeat, or the end of the task in which it did too much. */
+  /** The event of the history: the command that the code did not repeat, or the end of the task in which it issued another. */
   eventId: number;
-  /** What history has there, in words: `activity "callModel"`. */
+  /** The command of the history, in words: `activity "callModel"`. */
   expected: string;
-  /** What the code did instead. */
+  /** The command of the code, in words. */
   actual: string;
 }
 
-/** What the code asked for, by the id of the event that began the workflow task. */
+/** The commands of the code, by the id of the event that began the workflow task. */
 export type ActualCommands = ReadonlyMap<number, readonly RecordedCommand[]>;
 
-/** The first command that differs; undefined where the commands that can be compared are the same. */
+/** Returns the first command that differs; undefined if all comparable commands are equal. */
 export function firstDivergence(tasks: readonly HistoryTask[], actual: ActualCommands): Divergence | undefined {
   let step: number | null = null;
-  /** Local activities that the code has asked for, and that history has not seen end. */
+  /** Local activities that the code has started, and whose end the history has not recorded yet. */
   const running: RecordedCommand[] = [];
   for (const { task, completed, commands } of tasks) {
     const done = actual.get(task);
-    // Waiting for local activities alone: such a task is replayed together with the next one.
+    // A task that only waits for local activities is replayed together with the next one.
     if (done === undefined && commands.length === 0) continue;
-    // The replay ended before this task: what comes later cannot be compared.
+    // The replay ended before this task: later ones cannot be compared.
     if (done === undefined) return undefined;
     const [others, own] = [commands.filter((one) => !isLocal(one)), done.filter((one) => !isLocal(one))];
     running.push(...done.filter(isLocal));
     const missing = commands.filter(isLocal).find((one) => !take(running, one));
     if (missing !== undefined) return { step, eventId: missing.eventId, expected: words(missing), actual: words(own[0]) };
     for (let index = 0; index < Math.max(others.length, own.length); index += 1) {
-      const [expected, actually] = [others[index], own[index]];
-      if (isSame(expected, actually)) step = actually?.step ?? step;
+      const [expected, issued] = [others[index], own[index]];
+      if (isSame(expected, issued)) step = issued?.step ?? step;
       else
         return {
-          step: stepAt(expected, actually) ?? step,
+          step: stepAt(expected, issued) ?? step,
           eventId: expected?.eventId ?? completed,
           expected: words(expected),
-          actual: words(actually ?? running[0]),
+          actual: words(issued ?? running[0]),
         };
     }
   }
@@ -51,19 +51,19 @@ function isLocal({ type }: RecordedCommand): boolean {
   return type === 'local_activity';
 }
 
-/** Takes a command like that out; false where there is none. */
+/** Removes an equal command; returns false if there is none. */
 function take(commands: RecordedCommand[], command: RecordedCommand): boolean {
   const index = commands.findIndex((one) => isSame(one, command));
   if (index >= 0) commands.splice(index, 1);
   return index >= 0;
 }
 
-/** The step that was reached when the replay ended; null before the first. */
+/** Returns the step that the replay reached; null before the first. */
 export function lastStep(actual: ActualCommands): number | null {
   return [...actual.values()].flat().reduce<number | null>((step, command) => command.step ?? step, null);
 }
 
-/** History says where it stands, unless it has nothing there or a codec made its summaries unreadable. */
+/** Returns the step of a difference: the history's, unless it has no command there or a codec made its summaries unreadable. */
 function stepAt(expected: HistoryCommand | undefined, own: RecordedCommand | undefined): number | undefined {
   const isModelCall = expected?.name === ACTIVITIES.callModel;
   return expected?.step ?? (expected === undefined || isModelCall ? own?.step : undefined);

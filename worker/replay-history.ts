@@ -4,21 +4,21 @@ import type { HistoryEvent } from '../src/history/run-history.ts';
 import { activityStep } from '../src/core/domain/run/activity-step.ts';
 import type { CommandType, RecordedCommand } from '../workflows/interceptors/command-recorder.ts';
 
-/** A command that the server recorded, and the event that says so. */
+/** A command that the server recorded, and its event. */
 export interface HistoryCommand extends RecordedCommand {
   eventId: number;
 }
 
-/** What one workflow task of a history asked of the server. */
+/** The commands of one workflow task in a history. */
 export interface HistoryTask {
-  /** Id of the event that began it. */
+  /** The id of the event that began it. */
   task: number;
-  /** Id of the event that recorded its end: what a command would have come after. */
+  /** The id of the event that recorded its end: a command follows it. */
   completed: number;
   commands: HistoryCommand[];
 }
 
-/** The completed workflow tasks of a history, in order, with the commands that each of them left in it. */
+/** Returns the completed workflow tasks of a history, in order, with their commands. */
 export function historyTasks(events: readonly HistoryEvent[]): HistoryTask[] {
   const tasks: HistoryTask[] = [];
   for (const event of events) {
@@ -30,12 +30,15 @@ export function historyTasks(events: readonly HistoryEvent[]): HistoryTask[] {
   return tasks;
 }
 
-/** The workflow type that a history begins with. */
+/** Returns the workflow type that a history begins with. */
 export function workflowTypeOf(events: readonly HistoryEvent[]): string {
   return events[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
 }
 
-/** Patches are left out: where their markers stand says little about when the code asked for them. */
+/**
+ * Returns the command behind an event. Patches are omitted: the position of a marker says little about when the code
+ * called `patched`.
+ */
 function commandOf(event: HistoryEvent): RecordedCommand | undefined {
   const activity = event.activityTaskScheduledEventAttributes;
   if (activity) {
@@ -72,13 +75,13 @@ const NAMELESS: readonly (readonly [keyof HistoryEvent, CommandType])[] = [
   ['workflowExecutionContinuedAsNewEventAttributes', 'continue_as_new'],
 ];
 
-/** The SDK makes a run findable by its patches: that is no command of the code. */
+/** True for the search attribute with which the SDK makes a run findable by its patches: it is not a command of the code. */
 function isPatchAttribute({ upsertWorkflowSearchAttributesEventAttributes: upsert }: HistoryEvent): boolean {
   const fields = Object.keys(upsert?.searchAttributes?.indexedFields ?? {});
   return fields.length === 1 && fields[0] === 'TemporalChangeVersion';
 }
 
-/** Nothing where a codec made it unreadable: it says where in the run the event stands, no more. */
+/** Decodes a payload; undefined if a codec made it unreadable, in which case only the step is unknown. */
 function decoded(payload: Payload | null | undefined): unknown {
   try {
     return payload ? defaultPayloadConverter.fromPayload(payload) : undefined;

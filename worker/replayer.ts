@@ -9,40 +9,43 @@ import { bundleForReplay } from './replay-bundle.ts';
 import { type Divergence, firstDivergence, lastStep } from './replay-divergence.ts';
 import { historyTasks, workflowTypeOf } from './replay-history.ts';
 
-/** What to replay with. */
+/** Options of a Replayer. */
 export interface ReplayerOptions {
-  /** The module of your own workflows, as the worker gets it. */
+  /** The module of your own workflows, as for the worker. */
   workflowsPath?: string;
-  /** As the worker has it, where it encrypts. */
+  /** The codec of the worker, if it encrypts. */
   codec?: CodecOptions;
   /** Options of the Temporal Worker that matter for a replay: data converter, plugins, interceptors, a bundle built ahead. */
   worker?: Omit<ReplayWorkerOptions, 'workflowsPath'>;
 }
 
-/** How the code took to a history. */
+/** The result of replaying a history. */
 export type ReplayVerdict =
-  /** It does what the history says. */
+  /** The code's commands match the history. */
   | { type: 'ok' }
-  /** It does something else: a run in this state would be stuck. */
+  /** The code's commands differ: a run in this state would be stuck. */
   | { type: 'diverged'; message: string; divergence: Divergence | null }
-  /** It could not be replayed: the code throws, or has no such workflow, or the history is none. `step` is where it came to. */
+  /**
+   * The history could not be replayed: the code throws, or lacks the workflow, or the history is invalid. `step` is the
+   * step that was reached.
+   */
   | { type: 'failed'; message: string; step: number | null };
 
-/** Replays histories, one after the other, with the workflow code as it is: a dress rehearsal of a deploy. Needs no server. */
+/** Replays histories, one after the other, with the current workflow code, to test a deploy in advance. Needs no server. */
 export class Replayer {
   readonly #options: ReplayerOptions;
   #results: AsyncIterableIterator<ReplayResult> | undefined;
   #next: { history: { events: HistoryEvent[] }; workflowId: string } | undefined;
   #commands = new Map<number, RecordedCommand[]>();
 
-  /** Bundles nothing yet: the first replay does. */
+  /** Bundles nothing: the first replay does. */
   constructor(options: ReplayerOptions = {}) {
     this.#options = options;
   }
 
   /**
-   * Replays one execution: its events as the server gives them, or the JSON of a history file. Call it again only when
-   * it has resolved. Throws a UsageError where the workflows cannot be bundled.
+   * Replays one execution: its events as the server returns them, or the JSON of a history file. Call it again only
+   * after it has resolved. Throws a UsageError if the workflows cannot be bundled.
    */
   async replay(workflowId: string, history: unknown): Promise<ReplayVerdict> {
     const events = eventsOf(history);
@@ -55,7 +58,7 @@ export class Replayer {
     return this.#verdict(events, value.error);
   }
 
-  /** Ends the worker underneath. */
+  /** Shuts down the replay worker. */
   async close(): Promise<void> {
     await this.#results?.return?.(undefined);
   }
@@ -70,7 +73,7 @@ export class Replayer {
     return Worker.runReplayHistories({ ...options, interceptors, workflowBundle, sinks, plugins }, this.#histories());
   }
 
-  /** The SDK asks for the next history only when somebody asks for the next result, and by then it is there. */
+  /** Yields the histories. The SDK asks for the next one only when the next result is requested, and by then it is set. */
   *#histories(): Generator<{ history: { events: HistoryEvent[] }; workflowId: string }> {
     while (this.#next !== undefined) {
       const next = this.#next;
@@ -79,7 +82,7 @@ export class Replayer {
     }
   }
 
-  /** A task can have several activations: their commands belong together. */
+  /** Collects the commands of each task, which can have several activations. */
   #sinks(): InjectedSinks<ReplaySinks> {
     const record = (task: number, commands: RecordedCommand[]): void => {
       this.#commands.set(task, [...(this.#commands.get(task) ?? []), ...commands]);
@@ -95,7 +98,7 @@ export class Replayer {
   }
 }
 
-/** The events of a history in any of its forms, or what is wrong with it. */
+/** Returns the events of a history in any of its formats, or the problem with it. */
 function eventsOf(history: unknown): HistoryEvent[] | string {
   const events: unknown = Array.isArray(history) ? history : isObject(history) ? history['events'] : undefined;
   if (!Array.isArray(events) || !isObject(events[0])) return 'This is no history: it has no list of events';
@@ -111,7 +114,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** What the SDK has to say, without the form in which it prints its own structures. */
+/** Returns the message of the SDK without the format in which it prints its own structures. */
 function coreMessage(text: string, workflowType: string): string {
   const quoted = /message: ("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
   const message = quoted === undefined ? text : String(JSON.parse(quoted.replaceAll("\\'", "'")));

@@ -2,7 +2,10 @@ import { DefaultLogger, type RuntimeOptions } from '@temporalio/worker';
 import type { LogChoice } from '../src/log/log-choice.ts';
 import { logWriter } from '../src/log/log-writer.ts';
 
-/** Has Temporal's SDK log through `write` as was chosen, and of its own what needs attention. */
+/**
+ * Returns options that make Temporal's SDK log through `write` with the chosen level and format; of its Rust core, only
+ * warnings and errors are logged.
+ */
 export function runtimeOptions({ level, format }: LogChoice, write: (text: string) => void): RuntimeOptions {
   return {
     logger: new DefaultLogger(level === 'OFF' ? 'ERROR' : level, logWriter({ level, format }, write)),

@@ -7,20 +7,20 @@ import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../src/core/protocol.
 type Name = keyof typeof SEARCH_ATTRIBUTE_TYPES;
 type Type = (typeof SEARCH_ATTRIBUTE_TYPES)[Name];
 
-/** What the server calls the types. */
+/** The server's numbers of the types. */
 const TYPE_NUMBERS = { Keyword: 2, KeywordList: 7 } as const satisfies Record<Type, number>;
 
 const NAMES = Object.keys(SEARCH_ATTRIBUTE_TYPES) as Name[];
 
-/** How the attributes are looked up and added: the part of a connection that is needed. */
+/** The part of a connection with which the attributes are looked up and added. */
 export interface SearchAttributeAccess {
   operatorService: Pick<OperatorService, 'listSearchAttributes' | 'addSearchAttributes'>;
   workflowService: Pick<WorkflowService, 'countWorkflowExecutions'>;
 }
 
 /**
- * Registers Longhaul's search attributes where they are missing, and says which of them the namespace has. Where some
- * may not be had, runs work without them; `warn` then gets one line with the command that an administrator needs.
+ * Registers Longhaul's search attributes if they are missing, and returns those that the namespace has. Runs work
+ * without missing ones; `warn` then receives one line with the command for an administrator.
  */
 export async function ensureSearchAttributes(
   connection: SearchAttributeAccess,
@@ -37,7 +37,7 @@ export async function ensureSearchAttributes(
   };
 }
 
-/** Which attributes are missing although they were to be added, and why. */
+/** Adds missing attributes. Returns those that are still missing, and why. */
 async function register(connection: SearchAttributeAccess, namespace: string): Promise<{ missing: Name[]; why: string }> {
   try {
     const missing = await missingIn(connection, namespace);
@@ -57,7 +57,10 @@ async function missingIn({ operatorService }: SearchAttributeAccess, namespace: 
   return NAMES.filter((name) => customAttributes?.[name] !== TYPE_NUMBERS[SEARCH_ATTRIBUTE_TYPES[name]]);
 }
 
-/** Adds attributes, those of one type at a time: a namespace may have room for one type and not for another. Gives why some were not added. */
+/**
+ * Adds attributes, one type at a time: a namespace may have room for one type and not for another. Returns why some
+ * were not added.
+ */
 async function add({ operatorService }: SearchAttributeAccess, namespace: string, names: Name[]): Promise<string | undefined> {
   let refused: string | undefined;
   for (const [type, number] of Object.entries(TYPE_NUMBERS)) {
@@ -73,8 +76,8 @@ async function add({ operatorService }: SearchAttributeAccess, namespace: string
 }
 
 /**
- * Whether an attribute can be searched by as its type can: the way to find out where the operator service is not for
- * workers (Temporal Cloud). STARTS_WITH is for Keyword; a KeywordList takes IN, like others, and refuses STARTS_WITH.
+ * Returns true if an attribute can be queried as its type allows: the only test if workers may not use the operator
+ * service (Temporal Cloud). Keyword supports STARTS_WITH; KeywordList supports IN, and refuses STARTS_WITH.
  */
 async function canBeSearched({ workflowService }: SearchAttributeAccess, namespace: string, name: Name): Promise<boolean> {
   const isTaken = async (condition: string): Promise<boolean | undefined> => {
@@ -82,7 +85,7 @@ async function canBeSearched({ workflowService }: SearchAttributeAccess, namespa
       await workflowService.countWorkflowExecutions({ namespace, query: `${name} ${condition}` });
       return true;
     } catch (error) {
-      // The server has read the query and does not take it: any other failure says nothing about the attribute.
+      // The server has parsed the query and refuses it: any other failure says nothing about the attribute.
       return grpcCode(error) === GRPC.invalidArgument ? false : undefined;
     }
   };
@@ -91,7 +94,7 @@ async function canBeSearched({ workflowService }: SearchAttributeAccess, namespa
   return startsWith === false && (await isTaken(`IN ('x')`)) === true;
 }
 
-/** What runs are found by with each of them. */
+/** The properties by which runs can be found with each attribute. */
 const FOUND_BY: Record<Name, string> = {
   LonghaulAgent: 'agent or status',
   LonghaulStatus: 'agent or status',

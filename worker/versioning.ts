@@ -2,33 +2,36 @@ import type { WorkerOptions } from '@temporalio/worker';
 import { LonghaulError, UsageError, errorMessage } from '../src/core/domain/errors/error.ts';
 
 /**
- * What becomes of runs in flight when another build becomes the current version of its deployment.
- * `PINNED`: they end on the build that they began with, which has to stay up as long. `AUTO_UPGRADE`: they move to the
- * current build with their next task, so a change of workflow code sits behind `patched`.
- * `UPGRADE_ON_CONTINUE_AS_NEW`: pinned, and they move where they continue as new; not every server can.
+ * The behavior of runs in flight when another build becomes the current version of its deployment. `PINNED`: they end
+ * on the build that they began with, which has to keep running until then. `AUTO_UPGRADE`: they move to the current
+ * build with their next task, so changes of workflow code have to be guarded by `patched`.
+ * `UPGRADE_ON_CONTINUE_AS_NEW`: pinned, but they move when they continue as new; older servers do not support it.
  */
 export type VersioningBehavior = 'PINNED' | 'AUTO_UPGRADE' | 'UPGRADE_ON_CONTINUE_AS_NEW';
 
-/** Which build of which deployment a worker runs. */
+/** The build and the deployment of a worker. */
 export interface Versioning {
-  /** The same for all builds of a worker, such as the name of your service. */
+  /** The name of the deployment, the same for all builds of a worker, such as the name of your service. */
   deploymentName: string;
-  /** Another one for each build, such as the commit. */
+  /** The id of the build, different for each, such as the commit. */
   buildId: string;
   behavior: VersioningBehavior;
 }
 
-/** The part of a connection that is asked what the server is. */
+/** The part of a connection that returns the server's version. */
 export interface SystemInfoAccess {
   workflowService: { getSystemInfo(request: object): Promise<{ serverVersion?: string | null }> };
 }
 
 const BEHAVIORS: readonly string[] = ['PINNED', 'AUTO_UPGRADE', 'UPGRADE_ON_CONTINUE_AS_NEW'] satisfies VersioningBehavior[];
 
-/** The first server that moves a pinned run where it continues as new. Older ones take the wish, and leave the run where it is. */
+/** The first server version that moves a pinned run when it continues as new. Older ones accept the option and ignore it. */
 const UPGRADES_ON_CONTINUE_AS_NEW = [1, 31] as const;
 
-/** What the Temporal Worker is told. Throws a UsageError for names that Temporal does not take, and for options of the worker that say the same. */
+/**
+ * Returns the deployment options of the Temporal Worker. Throws a UsageError for names that Temporal does not accept,
+ * and if `workerDeploymentOptions` are set too.
+ */
 export function deploymentOptions(
   { deploymentName, buildId, behavior }: Versioning,
   worker: Pick<WorkerOptions, 'workerDeploymentOptions'>,
@@ -39,7 +42,7 @@ export function deploymentOptions(
     throw new UsageError(`The deployment name "${deploymentName}" is empty or has a dot or a colon in it: choose another one`);
   if (buildId === '')
     throw new UsageError(`The build id of deployment "${deploymentName}" is empty: take the commit of the build, or its version`);
-  if (!BEHAVIORS.includes(behavior)) throw new UsageError(`The versioning behavior "${behavior}" is none of ${BEHAVIORS.join(', ')}`);
+  if (!BEHAVIORS.includes(behavior)) throw new UsageError(`The versioning behavior "${behavior}" is not one of ${BEHAVIORS.join(', ')}`);
   return {
     version: { deploymentName, buildId },
     useWorkerVersioning: true,
@@ -47,7 +50,7 @@ export function deploymentOptions(
   };
 }
 
-/** Throws a UsageError where the server would ignore what the versioning asks for: its version decides. */
+/** Throws a UsageError if the server's version would ignore the versioning behavior. */
 export async function requireSupport(connection: SystemInfoAccess, { behavior }: Versioning): Promise<void> {
   if (behavior !== 'UPGRADE_ON_CONTINUE_AS_NEW') return;
   const version = await serverVersion(connection);
@@ -56,7 +59,7 @@ export async function requireSupport(connection: SystemInfoAccess, { behavior }:
   if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) return;
   throw new UsageError(
     `Versioning behavior "UPGRADE_ON_CONTINUE_AS_NEW" needs Temporal server ${UPGRADES_ON_CONTINUE_AS_NEW.join('.')} or newer, ` +
-      `and this one is "${version || 'unknown'}", where such runs would stay on their build: choose PINNED or AUTO_UPGRADE`,
+      `and this one is "${version || 'unknown'}", which would leave such runs on their build: choose PINNED or AUTO_UPGRADE`,
   );
 }
 

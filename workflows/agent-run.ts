@@ -14,23 +14,23 @@ import { isTerminal } from '../src/core/domain/run/run-status.ts';
 import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../src/core/loop/state/run-state.ts';
 import type { CarriedInput, RunInput } from '../src/core/protocol.ts';
-import type { LonghaulSinks } from './interceptors/cancel-sink.ts';
+import type { LonghaulSinks } from './interceptors/cancellation-sinks.ts';
 import { close } from './run/closing.ts';
 import { currentDetails } from './visibility/current-details.ts';
-import { executeRun, failed, type RunObserver, type RunStart } from './run/execute-run.ts';
+import { executeRun, failedResult, type RunObserver, type RunStart } from './run/execute-run.ts';
 import type { LiveRun } from './run/live-run.ts';
 import { scheduleActivity } from './run/schedule-activity.ts';
 import { registerMessages } from './run/run-messages.ts';
 import { registerQueries } from './run/run-queries.ts';
 import { type CheckedStart, checkStart } from './run/run-start.ts';
-import { Published, shownStatus } from './visibility/search-attributes.ts';
+import { SearchAttributePublisher, publishedStatus } from './visibility/search-attributes.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
 /**
- * One run of an agent. Registers its handlers, resolves the agent, runs the loop, closes, or continues as new where
- * its history is full. Started by the client, the CLI, the Temporal UI or a Schedule with the same plain JSON.
- * Returns the RunResult without its steps; throws an ApplicationFailure whose details hold it for status `error`, a
+ * Runs an agent: registers the handlers, resolves the agent, runs the loop, and closes, or continues as new when its
+ * history is full. The client, the CLI, the Temporal UI and Schedules start it with the same JSON. Returns the
+ * RunResult without its steps; throws an ApplicationFailure whose details hold it for status `error`, and a
  * cancellation for status `cancelled`.
  */
 export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunResultFields> {
@@ -42,39 +42,45 @@ export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunRe
   registerMessages(run);
   abortOnCancel();
   cancelOnSignal(run);
-  if (!checked.ok) return close(failed(run, checked.code, checked.problem));
-  const published = new Published(isWaiting(checked.start) || showsOtherwise(checked.start));
-  const end = await executeRun(run, checked.start, observer(run, published));
+  if (!checked.ok) return close(failedResult(run, checked.code, checked.problem));
+  const searchAttributes = new SearchAttributePublisher(wasWaiting(checked.start) || hasStaleStatus(checked.start));
+  const end = await executeRun(run, checked.start, observer(run, searchAttributes));
   if (end.type === 'continue') return continueAsNew(end.carry);
-  if (run.snapshot !== undefined) published.status(run.snapshot, end.result.status);
+  if (run.snapshot !== undefined) searchAttributes.publishStatus(run.snapshot, end.result.status);
   return close(end.result, run.inbox.cancelReason);
 }
 
-/** The execution before has shown that the run is paused or waits for a decision. */
-function isWaiting(start: RunStart): boolean {
+/** True if the previous execution ended with the run paused or waiting for a decision. */
+function wasWaiting(start: RunStart): boolean {
   return start.type === 'carry' && (start.carry.inbox.paused || (start.carry.approvals?.pending.length ?? 0) > 0);
 }
 
-/** The execution before has shown another status, and what it was about has passed since: who paused the run has let it go on meanwhile. */
-function showsOtherwise({ type }: RunStart): boolean {
-  return type === 'carry' && (shownStatus() ?? 'running') !== 'running' && patched('shown-status');
+/**
+ * True if the search attributes still show another status than `running`: the run was paused, for instance, and has
+ * been resumed since.
+ */
+function hasStaleStatus({ type }: RunStart): boolean {
+  return type === 'carry' && (publishedStatus() ?? 'running') !== 'running' && patched('shown-status');
 }
 
-/** Makes the run visible in the Temporal UI: search attributes where they change, current details with every record. */
-function observer(run: LiveRun, published: Published): RunObserver {
+/** Makes the run visible in the Temporal UI: search attributes when they change, current details with every record. */
+function observer(run: LiveRun, searchAttributes: SearchAttributePublisher): RunObserver {
   const details = (state: RunState | undefined): void => setCurrentDetails(currentDetails(state, run));
   return {
-    resolved: ({ snapshot }) => published.begun(snapshot),
+    resolved: ({ snapshot }) => searchAttributes.publishStart(snapshot),
     recorded: (state) => {
       details(state);
-      if (!isTerminal(state.status)) published.show(state);
+      if (!isTerminal(state.status)) searchAttributes.publishChanges(state);
     },
     noted: details,
     missing: ({ state }) => details(state),
   };
 }
 
-/** The server carries the search attributes on by itself, and the memo only as it was at the start. A pinned run may move to the current build here. */
+/**
+ * Continues as new. The server carries over the search attributes by itself, but the memo only as it was at the start.
+ * A pinned run may move to the current build here.
+ */
 async function continueAsNew(carry: ContinueAsNewState): Promise<never> {
   await condition(allHandlersFinished);
   const next = makeContinueAsNewFunc<typeof agentRun>({
@@ -84,17 +90,17 @@ async function continueAsNew(carry: ContinueAsNewState): Promise<never> {
   return next({ carry });
 }
 
-/** Who signals "cancel" is heard whatever the run does: the loop may be in the middle of a call. */
+/** Handles the signal "cancel" at any time: the loop may be in the middle of a call. */
 function cancelOnSignal(run: LiveRun): void {
-  const asked = async (): Promise<void> => {
+  const requestCancel = async (): Promise<void> => {
     await condition(() => run.inbox.cancelAsked);
     await scheduleActivity(run, cancelRequest(run.inbox.cancelReason ?? ''));
   };
-  // A cancellation by other means ends the wait.
-  asked().catch(() => undefined);
+  // Another cancellation of the run ends the wait.
+  requestCancel().catch(() => undefined);
 }
 
-/** Tells the activities in this worker's process at once; a heartbeat tells those elsewhere. */
+/** Aborts the activities in this worker's process at once; others learn of the cancellation by heartbeat. */
 function abortOnCancel(): void {
   CancellationScope.current().cancelRequested.catch(() => longhaul.cancelRequested());
 }

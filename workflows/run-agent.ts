@@ -10,7 +10,7 @@ import { priorityFrom, priorityProblem } from '../src/core/domain/agent/task-pri
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/core/protocol.ts';
 import { checkRunInput } from '../src/core/wire-schemas/run-input-schema.ts';
 import { startActivity } from './run/schedule-activity.ts';
-import { valueOf } from './interceptors/raw-value.ts';
+import { decodedValue } from './interceptors/raw-value.ts';
 import { type InlineEnd, type InlineOptions, runInline } from './run-inline.ts';
 import { runInputOf, type StartedRun } from './run/run-input.ts';
 
@@ -20,30 +20,33 @@ const READ_RESULT: ActivityOptions = {
   retry: { maximumAttempts: 5 },
 };
 
-/** How `runAgent` starts a run: with the deps that its agent takes, which may be left out where the agent's schema requires none. */
+/** Options of `runAgent` for a child: with the deps of the agent, optional if its schema requires none. */
 export type RunAgentOptions<GivenDeps = unknown> = ChildOptions & DepsOption<GivenDeps>;
 
-/** The options of `runAgent`, to be left out where nothing in them is required. */
+/** The options of `runAgent`, optional if no deps are required. */
 type RunAgentArguments<GivenDeps> =
   RequiresSomething<DepsOption<GivenDeps>> extends true ? [options: RunAgentOptions<GivenDeps>] : [options?: RunAgentOptions<GivenDeps>];
 
-/** How `runAgent` starts a run, whatever its deps. */
+/** Options of `runAgent` for a child, without deps. */
 export interface ChildOptions extends StartedRun {
   inline?: never;
-  /** The run id of the child; the parent's id and the agent's name otherwise. */
+  /** The run id of the child. Default: the agent's name and a random id. */
   runId?: string;
-  /** Tasks of a run with a lower number go first where a task queue has a backlog. Default: that of the calling workflow. */
+  /** Tasks of a run with a lower number go first if a task queue has a backlog. Default: that of the calling workflow. */
   priority?: number;
-  /** Where a task queue has a backlog, runs of each key get an equal share. At most 64 bytes. Default: that of the calling workflow. */
+  /**
+   * If a task queue has a backlog, runs of each key get an equal share. At most 64 bytes. Default: that of the calling
+   * workflow.
+   */
   fairnessKey?: string;
-  /** The task queue of the worker that has the agent; the parent's own otherwise. */
+  /** The task queue of the worker that has the agent. Default: that of the calling workflow. */
   taskQueue?: string;
 }
 
 /**
- * Runs an agent inside the history of the current workflow: see `InlineOptions`. Gives its RunResult, or what to
- * carry on where the workflow has to continue as new: `continueAsNew({...yours, carry})`, and then
- * `runAgent(agent, input, { inline: true, carry })` goes on where it stood.
+ * Runs an agent inside the history of the current workflow: see `InlineOptions`. Returns its RunResult, or the state to
+ * carry over if the workflow has to continue as new: call `continueAsNew({...yours, carry})`, and the next execution
+ * resumes the run with `runAgent(agent, input, { inline: true, carry })`.
  */
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
@@ -51,13 +54,13 @@ export async function runAgent<Agent extends AnyAgent>(
   options: InlineOptions<GivenDepsOf<Agent>>,
 ): Promise<InlineEnd<ResultOf<Agent>>>;
 /**
- * Runs an agent as a child of the current workflow and returns its RunResult, whatever its status. Name the agent's
- * type for a typed output: `runAgent<typeof researcher>('researcher', question)`; the import of that type is erased,
- * so that nothing of the agent reaches the sandbox.
+ * Runs an agent as a child of the current workflow and returns its RunResult, for any status. Pass the agent's type for
+ * a typed output: `runAgent<typeof researcher>('researcher', question)`. The import of that type is erased, so no code
+ * of the agent reaches the sandbox.
  *
- * A cancellation of the calling scope is passed on and rethrown. Throws ChildWorkflowFailure where the child was
- * terminated or timed out, and an ApplicationFailure of type `invalid_input` or `payload_too_large` for what no run can
- * start with.
+ * A cancellation of the calling scope is passed on and rethrown. Throws ChildWorkflowFailure if the child was
+ * terminated or timed out, and an ApplicationFailure of type `invalid_input` or `payload_too_large` for an input that
+ * no run can start with.
  */
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
@@ -77,7 +80,7 @@ async function runChild(agent: string, input: string | ContentPart[], options: R
   const priority = priorityOf(agent, options);
   const runInput = runInputOf(agent, input, options);
   const checked = checkRunInput(runInput);
-  // A command that is too large would fail the task of the calling workflow, again and again.
+  // A command that is too large would fail the task of the calling workflow repeatedly.
   if (!checked.ok) {
     throw ApplicationFailure.create({
       type: checked.code,
@@ -106,14 +109,20 @@ async function runChild(agent: string, input: string | ContentPart[], options: R
   }
 }
 
-/** Throws where the server would refuse the command, which would fail the task of the calling workflow again and again. */
+/**
+ * Returns the priority of the child. Throws for one that the server would refuse: the refused command would fail the
+ * task of the calling workflow repeatedly.
+ */
 function priorityOf(agent: string, { priority, fairnessKey }: ChildOptions): Priority | undefined {
   const problem = priorityProblem(priority, fairnessKey);
   if (problem === undefined) return priorityFrom(priority, fairnessKey);
   throw ApplicationFailure.create({ type: 'invalid_input', message: `Agent "${agent}" cannot start: ${problem}`, nonRetryable: true });
 }
 
-/** What a child left that was cancelled by itself. Its close carries no details to its parent, so its memo is read. */
+/**
+ * Reads the result of a child that was cancelled by itself. Its close gives its parent no details, so an activity reads
+ * its memo.
+ */
 async function readCancelled(runId: string): Promise<RunResultFields> {
   const raw = await startActivity<ReadResultInput, unknown>({
     name: ACTIVITIES.readResult,
@@ -121,10 +130,10 @@ async function readCancelled(runId: string): Promise<RunResultFields> {
     options: READ_RESULT,
     input: { runId },
   });
-  return valueOf(raw) as RunResultFields;
+  return decodedValue(raw) as RunResultFields;
 }
 
-/** The RunResult in the details of a failed child. */
+/** Returns the RunResult from the details of a failed child. */
 function resultOf({ cause }: ChildWorkflowFailure): RunResultFields | undefined {
   const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
   return isRunResult(details) ? details : undefined;

@@ -12,31 +12,31 @@ import { registerMessages } from './run/run-messages.ts';
 import { registerQueries } from './run/run-queries.ts';
 import { type CheckedStart, checkStart, type RunIdentity } from './run/run-start.ts';
 
-/** How `runAgent` runs an agent inside the history of the current workflow: with the deps that it takes. */
+/** Options of `runAgent` for a run inside the history of the current workflow, with the deps of the agent. */
 export type InlineOptions<GivenDeps = unknown> = InlineRunOptions & DepsOption<GivenDeps>;
 
-/** How `runAgent` runs an agent inside the history of the current workflow, whatever its deps. */
+/** Options of `runAgent` for a run inside the history of the current workflow, without deps. */
 export interface InlineRunOptions extends StartedRun {
   inline: true;
   /**
-   * Names the run inside this workflow: its queries and Updates bear the key (`key.status`), and its run id is
-   * `workflowId/key`. Default: the agent's name, with a number from the second of one name on.
+   * Names the run inside this workflow: its queries and Updates get the key as a prefix (`key.status`), and its run id
+   * is `workflowId/key`. Default: the agent's name, with a number for the second and later runs of that agent.
    */
   key?: string;
-  /** What the execution before was given to carry on; the input is then that of the beginning. */
+  /** The state that the previous execution carried over; `input` then has to be the original one. */
   carry?: ContinueAsNewState;
 }
 
-/** What a run inside a workflow comes to in one execution of that workflow. */
+/** The outcome of a run inside a workflow for one execution of that workflow. */
 export type InlineEnd<Result> = { type: 'finished'; result: Result } | { type: 'continue'; carry: ContinueAsNewState };
 
-const NOTHING_TO_OBSERVE = { resolved: () => undefined, recorded: () => undefined, noted: () => undefined, missing: () => undefined };
+const NO_OBSERVER = { resolved: () => undefined, recorded: () => undefined, noted: () => undefined, missing: () => undefined };
 
-/** Keys that are in use, and those that have been. Module state belongs to one execution. */
+/** Keys that are in use, and keys that have been used. Module state belongs to one execution. */
 const keys = new Set<string>();
 const used = new Set<string>();
 
-/** Runs an agent inside the current workflow. A cancellation of the calling scope is rethrown, once the run has ended with it. */
+/** Runs an agent inside the current workflow. A cancellation of the calling scope is rethrown after the run has ended with it. */
 export async function runInline<Agent extends AnyAgent>(
   agent: string,
   input: string | ContentPart[],
@@ -49,14 +49,14 @@ export async function runInline<Agent extends AnyAgent>(
   const { run, start } = startOf(agent, input, { options, identity });
   registerQueries(run);
   registerMessages(run);
-  const end = await executeRun(run, start, NOTHING_TO_OBSERVE);
+  const end = await executeRun(run, start, NO_OBSERVER);
   keys.delete(key);
   const scope = CancellationScope.current();
   if (scope.consideredCancelled) await scope.cancelRequested;
   return end.type === 'continue' ? end : { type: 'finished', result: new RunResult<unknown>(end.result) as ResultOf<Agent> };
 }
 
-/** What the run begins with. Where its input is refused, its key is free again, and the run is not counted. */
+/** Returns the start of the run. If its input is refused, its key becomes free again, and the run is not counted. */
 function startOf<Deps>(
   agent: string,
   input: string | ContentPart[],
@@ -70,7 +70,7 @@ function startOf<Deps>(
     keys.delete(key);
     throw ApplicationFailure.create({ type: checked.code, message: checked.problem, nonRetryable: true });
   } catch (error) {
-    // The key is part of what tools are given as their idempotency key: a run that is replayed keeps its own.
+    // The key is part of the idempotency keys of tools: a replayed run must keep its own.
     if (patched('inline-refusals')) {
       keys.delete(key);
       used.delete(key);
@@ -79,13 +79,13 @@ function startOf<Deps>(
   }
 }
 
-/** The carry comes from the input of the workflow around, and is checked after it has a key. */
+/** Reads the key from a carry, which comes from the input of the surrounding workflow and is checked later. */
 function carriedKey(carry: unknown, workflowId: string): string | undefined {
   const runId = isJsonObject(carry) ? carry['runId'] : undefined;
   return typeof runId === 'string' ? runId.slice(workflowId.length + 1) : undefined;
 }
 
-/** Two runs under one key would answer each other's queries. */
+/** Reserves a key. Two runs with the same key would answer each other's queries. */
 function keyOf(key: string): string {
   if (keys.has(key)) {
     const message = `Two agents run inline under the key "${key}" at the same time: give each its own "key"`;

@@ -8,7 +8,7 @@ declare class TextDecoder {
   decode(bytes: Uint8Array): string;
 }
 
-/** Named by the types of tools, which workflows import as types alone: there is no AbortSignal in the sandbox. */
+/** The types of tools refer to it, which workflows import as types only: the sandbox has no AbortSignal. */
 interface AbortSignal {
   readonly aborted: boolean;
 }

@@ -6,7 +6,7 @@ import { type ErrorCode, UsageError } from '../../src/core/domain/errors/error.t
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { knownText, type MissingThing } from '../../src/core/domain/errors/missing.ts';
 import type { ModelClient } from '../../src/core/domain/model/model.ts';
-import { MissingHere } from '../attempts/missing-here.ts';
+import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
 
 /** The agents and model providers of a worker, by name. */
 export class AgentRegistry {
@@ -33,12 +33,12 @@ export class AgentRegistry {
     return [...new Set([...this.#agents.values()].flatMap((agent) => agent.tools.map((tool) => tool.name)))];
   }
 
-  /** Some agent has tools whose names are not known before a run starts. */
+  /** True if an agent has MCP servers: the names of their tools are not known before a run starts. */
   get hasMcpServers(): boolean {
     return [...this.#agents.values()].some(({ mcp = [] }) => mcp.length > 0);
   }
 
-  /** Throws `unknown_agent` with the known names. */
+  /** Returns an agent. Throws `unknown_agent` with the known names. */
   agent(name: string): AnyAgent {
     const agent = this.#agents.get(name);
     if (agent !== undefined) return agent;
@@ -49,7 +49,7 @@ export class AgentRegistry {
     });
   }
 
-  /** The model client for `provider/model`. Throws `unknown_provider` with the known names. */
+  /** Returns the model client for `provider/model`. Throws `unknown_provider` with the known names. */
   provider(model: string): ModelClient {
     const provider = this.#providers.get(providerOf(model));
     if (provider !== undefined) return provider;
@@ -57,18 +57,21 @@ export class AgentRegistry {
     throw missing('unknown_provider', `No provider "${thing.name}" for model "${model}" in this worker`, thing);
   }
 
-  /** The tool as this worker has it, or undefined where agent or tool are gone since the run began. */
+  /** Returns a tool as this worker has it, or undefined if the agent or the tool has been removed since the run began. */
   tool(agentName: string, toolName: string): AnyTool | undefined {
     return this.#agents.get(agentName)?.tools.find((tool) => tool.name === toolName);
   }
 
-  /** The MCP server as this worker has it, or undefined where agent or server are gone since the run began. */
+  /**
+   * Returns an MCP server as this worker has it, or undefined if the agent or the server has been removed since the run
+   * began.
+   */
   mcpServer(agentName: string, serverName: string): McpServerDefinition | undefined {
     return this.#agents.get(agentName)?.mcp?.find((server) => server.name === serverName);
   }
 
-  /** The failure of a call whose tool, or whose MCP server, this worker does not have. */
-  missingTool(agentName: string, toolName: string, serverName?: string): MissingHere {
+  /** Returns the failure of a call whose tool or MCP server this worker does not have. */
+  missingTool(agentName: string, toolName: string, serverName?: string): MissingOnWorkerError {
     const agent = this.#agents.get(agentName);
     const known = serverName === undefined ? agent?.tools.map(({ name }) => name) : agent?.mcp?.map(({ name }) => name);
     const kind = serverName === undefined ? 'tool' : 'MCP server';
@@ -76,25 +79,25 @@ export class AgentRegistry {
     return missing('unknown_tool', `No ${kind} "${name}" of agent "${agentName}" in this worker`, { kind, name, known: known ?? [] });
   }
 
-  /** Deps as the agent's schema sees them (defaults filled in), or as they are where this worker lacks the agent. */
+  /** Returns deps as the agent's schema parses them (defaults filled in), or unchanged if this worker lacks the agent. */
   deps(agentName: string, deps: JsonObject): unknown {
     const agent = this.#agents.get(agentName);
     return agent === undefined ? deps : parseDeps(agent, deps);
   }
 
-  /** The zod schema of the agent's output, where this worker has the agent. */
+  /** Returns the zod schema of the agent's output, if this worker has the agent. */
   outputZod(agentName: string): NonNullable<AnyAgent['output']>['zod'] | undefined {
     return this.#agents.get(agentName)?.output?.zod;
   }
 }
 
-function missing(code: ErrorCode, what: string, thing: MissingThing): MissingHere {
-  const here = new MissingHere(code, what, thing);
-  here.message = `${what}. ${knownText(here.missing)}`;
-  return here;
+function missing(code: ErrorCode, what: string, thing: MissingThing): MissingOnWorkerError {
+  const error = new MissingOnWorkerError(code, what, thing);
+  error.message = `${what}. ${knownText(error.missing)}`;
+  return error;
 }
 
-/** What stands before the first slash. */
+/** Returns the part before the first slash. */
 function providerOf(model: string): string {
   return model.slice(0, Math.max(0, model.indexOf('/')));
 }

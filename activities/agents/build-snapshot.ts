@@ -5,55 +5,57 @@ import type { AgentSnapshot, OutputSnapshot, ToolSnapshot } from '../../src/core
 import type { ContinueAsNewThresholds } from '../../src/core/domain/run/continue-as-new.ts';
 import { canonicalJson, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
 import type { PriceTable } from '../../src/model/prices.ts';
-import { requireNamedTools } from './require-named-tools.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
 import { windowPolicy } from './window-policy.ts';
 
-/** What a snapshot needs beside the agent's definition. */
-export interface SnapshotCircumstances extends LimitOverrides {
+/** Everything that a snapshot needs besides the agent's definition. */
+export interface SnapshotInputs extends LimitOverrides {
   /** The agent's instructions, resolved for the deps of this run. */
   instructions: string[];
   capabilities: ModelCapabilities;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
-  /** The namespace has Longhaul's search attributes for agent and status. */
+  /** True if the namespace has Longhaul's search attributes for agent and status. */
   searchAttributes: boolean;
-  /** The namespace has the search attribute for what a run waits for. */
+  /** True if the namespace has the search attribute for what a run waits for. */
   waitingForAttribute?: boolean;
-  /** The words that the run was started with. */
+  /** The tags that the run was started with. */
   tags?: readonly string[] | undefined;
-  /** The namespace has the search attribute for them. */
+  /** True if the namespace has the search attribute for tags. */
   tagAttribute?: boolean;
-  /** Where the worker sets its own. */
+  /** Thresholds for continue-as-new, if the worker sets its own. */
   continueAsNew?: ContinueAsNewThresholds | undefined;
-  /** The run moves to the current build of its worker where it continues as new. */
+  /** True if the run moves to the current build of its worker when it continues as new. */
   upgradeOnContinueAsNew?: boolean;
   /** The tools of the agent's MCP servers. */
   mcpTools?: readonly ToolSnapshot[];
-  /** The worker has an archive. */
+  /** True if the worker has an archive. */
   archive?: boolean;
-  /** The worker checks who decides. */
+  /** True if the worker checks the author of each decision. */
   authorize?: boolean;
-  /** The worker tells somebody when something waits. */
+  /** True if the worker sends a notice when a call waits for a decision. */
   notify?: boolean;
-  /** The worker tells somebody when a run has ended. */
+  /** True if the worker sends a notice when a run has ended. */
   notifyEnded?: boolean;
-  /** Prices that the worker knows better than the list. */
+  /** Prices of the worker, which take precedence over the list. */
   prices?: PriceTable | undefined;
 }
 
 /**
- * The agent as plain JSON, pinned for one run. Its digest names the same content wherever it is computed. Throws
- * `invalid_input` and `invalid_agent` for limits that could not hold, and for tools that the agent names and does not have.
+ * Builds the snapshot of an agent: plain JSON, pinned for one run. Equal content has an equal digest on every worker.
+ * Throws `invalid_input` and `invalid_agent` for limits that cannot be enforced, and for tools that the agent names and
+ * does not have.
  */
-export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstances): AgentSnapshot {
-  const { instructions, capabilities, heartbeatMs, searchAttributes, continueAsNew } = circumstances;
+export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSnapshot {
+  const { instructions, capabilities, heartbeatMs, searchAttributes, continueAsNew } = inputs;
   const output = outputSnapshot(agent, capabilities);
-  const tools = [...agent.tools.map(toolSnapshot), ...(circumstances.mcpTools ?? [])];
+  const tools = [...agent.tools.map(toolSnapshot), ...(inputs.mcpTools ?? [])];
   requireNamedTools(agent, tools);
-  const limits = snapshotLimits(agent, circumstances, tools);
-  const prices = snapshotPrices(agent, limits, circumstances.prices);
+  const limits = snapshotLimits(agent, inputs, tools);
+  const prices = snapshotPrices(agent, limits, inputs.prices);
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
     name: agent.name,
@@ -68,31 +70,31 @@ export function buildSnapshot(agent: AnyAgent, circumstances: SnapshotCircumstan
     limits,
     timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts },
     ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
-    ...(circumstances.authorize ? { authorize: true as const } : {}),
-    ...(circumstances.notify ? { notify: true as const } : {}),
-    ...(circumstances.notifyEnded ? { notifyEnded: true as const } : {}),
+    ...(inputs.authorize ? { authorize: true as const } : {}),
+    ...(inputs.notify ? { notify: true as const } : {}),
+    ...(inputs.notifyEnded ? { notifyEnded: true as const } : {}),
     ...(prices === undefined ? {} : { prices }),
     window: windowPolicy(agent, capabilities),
     ...(continueAsNew === undefined ? {} : { continueAsNew }),
-    ...(circumstances.archive ? { archive: true } : {}),
-    ...(circumstances.upgradeOnContinueAsNew ? { upgradeOnContinueAsNew: true as const } : {}),
+    ...(inputs.archive ? { archive: true } : {}),
+    ...(inputs.upgradeOnContinueAsNew ? { upgradeOnContinueAsNew: true as const } : {}),
     searchAttributes,
-    ...(circumstances.waitingForAttribute ? { waitingForAttribute: true as const } : {}),
-    ...tagged(circumstances),
+    ...(inputs.waitingForAttribute ? { waitingForAttribute: true as const } : {}),
+    ...tagFields(inputs),
   };
   return { ...content, digest: snapshotDigest(content) };
 }
 
-/** A run without tags has none of it. */
-function tagged({ tags = [], tagAttribute }: SnapshotCircumstances): Pick<AgentSnapshot, 'tags' | 'tagAttribute'> {
+/** Returns the fields for tags: none for a run without tags. */
+function tagFields({ tags = [], tagAttribute }: SnapshotInputs): Pick<AgentSnapshot, 'tags' | 'tagAttribute'> {
   if (tags.length === 0) return {};
   return { tags: [...tags], ...(tagAttribute ? { tagAttribute } : {}) };
 }
 
-/** 132 bits in base64url: every activity input names the snapshot by it, so it is kept short. */
+/** The length of a digest: 132 bits in base64url. Every activity input names the snapshot by its digest, so it is kept short. */
 const DIGEST_LENGTH = 22;
 
-/** The start of a SHA-256 over the canonical JSON of everything but the digest itself. */
+/** Returns the start of a SHA-256 over the canonical JSON of everything but the digest itself. */
 function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
   const plain = JSON.parse(JSON.stringify(content)) as JsonValue;
   return createHash('sha256').update(canonicalJson(plain)).digest('base64url').slice(0, DIGEST_LENGTH);
@@ -118,4 +120,30 @@ function outputSnapshot(agent: AnyAgent, capabilities: ModelCapabilities): Outpu
   if (agent.output === undefined) return undefined;
   const { schema, providerSchema, strict, mode, maxRetries } = agent.output;
   return { mode: mode ?? (capabilities.structuredOutput ? 'schema' : 'final_answer'), schema, providerSchema, strict, maxRetries };
+}
+
+/**
+ * Throws `invalid_agent` if an agent names a tool that it does not have. With MCP servers this could not be checked
+ * when the agent was defined.
+ */
+function requireNamedTools({ name, mcp, settings, limits, output }: AnyAgent, tools: readonly ToolSnapshot[]): void {
+  if (mcp === undefined) return;
+  const { toolChoice } = settings;
+  const chosen = typeof toolChoice === 'object' ? [toolChoice.tool] : [];
+  const named: [option: string, tools: string[]][] = [
+    ['settings.toolChoice', output === undefined ? chosen : chosen.filter((tool) => tool !== FINAL_ANSWER)],
+    ['limits.toolCallsByName', Object.keys(limits.toolCallsByName ?? {})],
+  ];
+  for (const [option, names] of named) {
+    const missing = names.find((one) => !tools.some((tool) => tool.name === one));
+    if (missing === undefined) continue;
+    throw new LonghaulError(
+      'invalid_agent',
+      `"${option}" of agent "${name}" names the tool "${missing}", which neither it nor an MCP server of it has (it has: ${namesOf(tools)})`,
+    );
+  }
+}
+
+function namesOf(tools: readonly ToolSnapshot[]): string {
+  return tools.map(({ name }) => `"${name}"`).join(', ') || 'none';
 }

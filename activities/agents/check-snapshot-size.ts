@@ -20,7 +20,7 @@ export function checkSnapshotSize(snapshot: AgentSnapshot): void {
   );
 }
 
-/** The bytes of each tool, and of all tools of an MCP server together. */
+/** Returns the bytes of each tool, and the sum for all tools of one MCP server. */
 function bytesOfTools(tools: readonly ToolSnapshot[]): [what: string, bytes: number][] {
   const parts = new Map<string, number>();
   for (const tool of tools) {

@@ -14,10 +14,13 @@ import { listMcpTools } from '../mcp/list-tools.ts';
 import { queryRun } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
-/** The run's first activity: the agent by name, its instructions for these deps, as the snapshot that the run is pinned to. */
+/**
+ * Creates the first activity of a run: it resolves the agent by name, and its instructions for these deps, to the
+ * snapshot that the run is pinned to.
+ */
 export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveAgentInput) => Promise<AgentSnapshot> {
   const { aborts, heartbeatMs, notifyEnded } = runtime;
-  // A run without an agent has no snapshot that says whether somebody is to be told of its end.
+  // A run whose agent cannot be resolved has no snapshot to say that its end must be notified: the failure says it.
   const details = notifyEnded === undefined ? undefined : { notifyEnded: true };
   return failingAs(
     'invalid_agent',
@@ -27,15 +30,15 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
 }
 
 async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, signal: AbortSignal): Promise<AgentSnapshot> {
-  const agent = overridden(runtime.registry.agent(input.agent), input);
-  const given = input.depsByReference ? (await queryRun<DataView>(input, QUERIES.data, null)).deps : (input.deps ?? {});
-  // The client refuses these before the start; runs that start another way come here.
-  const problem = depsProblem(given);
+  const agent = applyOverrides(runtime.registry.agent(input.agent), input);
+  const deps = input.depsByReference ? (await queryRun<DataView>(input, QUERIES.data, null)).deps : (input.deps ?? {});
+  // The client refuses such deps before the start; runs that start in another way are checked here.
+  const problem = depsProblem(deps);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   const searchAttributes = await runtime.searchAttributes();
   const mcpTools = await toolsOfServers(runtime, agent, signal);
   const snapshot = buildSnapshot(agent, {
-    instructions: await resolveInstructions(agent, parseDeps(agent, given)),
+    instructions: await resolveInstructions(agent, parseDeps(agent, deps)),
     capabilities: runtime.registry.provider(agent.model).capabilities,
     heartbeatMs: runtime.heartbeatMs,
     searchAttributes: searchAttributes.agentAndStatus,
@@ -58,8 +61,8 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   return snapshot;
 }
 
-/** The agent as this run has it. Throws `invalid_input` for what the start says of it and cannot be. */
-function overridden(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
+/** Returns the agent with the overrides of this run. Throws `invalid_input` for overrides that are not valid. */
+function applyOverrides(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
   try {
     return withOverrides(agent, input);
   } catch (error) {
@@ -67,7 +70,7 @@ function overridden(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
   }
 }
 
-/** The tools of the agent's MCP servers: what these say goes into history, and so without secrets. */
+/** Returns the tools of the agent's MCP servers. Their texts are recorded in history, so secrets are redacted. */
 async function toolsOfServers(runtime: ActivityRuntime, { tools, mcp = [] }: AnyAgent, stop: AbortSignal): Promise<ToolSnapshot[]> {
   if (mcp.length === 0) return [];
   const taken = new Set([...RESERVED_NAMES, ...tools.map(({ name }) => name), ...runtime.otherActivities]);

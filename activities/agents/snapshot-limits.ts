@@ -6,16 +6,19 @@ import type { ModelPrice } from '../../src/core/domain/model/price.ts';
 import { priceOf, type PriceTable } from '../../src/model/prices.ts';
 import type { ResolveAgentInput } from '../../src/core/protocol.ts';
 
-/** What the start of a run says about its limits. */
+/** The limits that a run is started with. */
 export type LimitOverrides = Pick<ResolveAgentInput, 'limits'> & { maxIterations?: number | undefined };
 
-/** The limits of a run: the agent's, with those that it was started with. Throws `invalid_input` for a limit of a tool that is not among `tools`. */
+/**
+ * Returns the limits of a run: the agent's, overridden by those that the run was started with. Throws `invalid_input`
+ * for a limit of a tool that is not among `tools`.
+ */
 export function snapshotLimits(
   { name, limits }: AnyAgent,
-  { maxIterations, limits: given = {} }: LimitOverrides,
+  { maxIterations, limits: overrides = {} }: LimitOverrides,
   tools: readonly Pick<ToolSnapshot, 'name'>[],
 ): RunLimits {
-  for (const tool of Object.keys(given.toolCallsByName ?? {})) {
+  for (const tool of Object.keys(overrides.toolCallsByName ?? {})) {
     if (tools.some((one) => one.name === tool)) continue;
     const known = tools.map((one) => `"${one.name}"`).join(', ') || 'none';
     throw new LonghaulError(
@@ -23,18 +26,18 @@ export function snapshotLimits(
       `"limits.toolCallsByName" names the tool "${tool}", which agent "${name}" does not have (it has: ${known})`,
     );
   }
-  const toolCallsByName = { ...limits.toolCallsByName, ...given.toolCallsByName };
+  const toolCallsByName = { ...limits.toolCallsByName, ...overrides.toolCallsByName };
   return {
     ...limits,
-    ...given,
+    ...overrides,
     ...(Object.keys(toolCallsByName).length === 0 ? {} : { toolCallsByName }),
     ...(maxIterations === undefined ? {} : { maxIterations }),
   };
 }
 
 /**
- * The prices of the models that a run may call, as far as they are known. Throws `invalid_agent` where the run has a
- * limit in dollars and one of them is not: the limit would hold for nothing.
+ * Returns the known prices of the models that a run may call. Throws `invalid_agent` if the run has a limit in dollars
+ * and the price of a model is unknown: the limit could not be enforced.
  */
 export function snapshotPrices(
   agent: AnyAgent,
@@ -48,7 +51,7 @@ export function snapshotPrices(
     else if (costUsd !== undefined) {
       throw new LonghaulError(
         'invalid_agent',
-        `The limit "costUsd" of agent "${agent.name}" cannot hold: the price of model "${model}" is not known. ` +
+        `The limit "costUsd" of agent "${agent.name}" cannot be enforced: the price of model "${model}" is not known. ` +
           `Give it to the worker, in US dollars per million tokens: prices: {'${model}': {input: …, output: …}}`,
       );
     }

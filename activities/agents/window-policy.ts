@@ -6,13 +6,13 @@ import { contextTokens } from '../../src/model/context-tokens.ts';
 const DEFAULT_MAX_BYTES = 1_000_000;
 const DEFAULT_KEEP_RESULTS = 4;
 
-/** The part of a model's context that stays free for its answer, where the agent sets no limit to that. */
+/** The share of a model's context that stays free for its answer if the agent does not limit the answer. */
 const ANSWER_SHARE = 0.125;
 
-/** Tokens are estimated between two calls: this part of what is left is used. */
+/** The share of the remaining tokens that may be used: tokens are estimated between two calls. */
 const USED_SHARE = 0.9;
 
-/** How far the window of an agent may grow: what the agent says, else what its model takes. */
+/** Returns how far the window of an agent may grow: the agent's own setting, otherwise what its model accepts. */
 export function windowPolicy({ window, model, settings }: AnyAgent, capabilities: ModelCapabilities): WindowPolicy {
   const context = capabilities.contextTokens ?? contextTokens(model);
   const answer = Math.min(settings.maxOutputTokens ?? context * ANSWER_SHARE, context / 2);

@@ -1,37 +1,37 @@
-/** An activity that can be aborted; `interruptibleBy` is the key of the run whose messages may do so. */
+/** An activity that can be aborted. `interruptibleBy` is the key of the run whose messages may interrupt it. */
 interface Abortable {
   controller: AbortController;
   interruptibleBy: string | undefined;
-  /** By its run, whatever else may have aborted it before. */
-  isGivenUp: boolean;
+  /** True once its run has cancelled or interrupted it, even if the signal was aborted before. */
+  isCancelled: boolean;
 }
 
-/** One activity, as it is registered. */
-export interface Registered {
-  /** Aborted with the run, or with a message that interrupts it; whoever registers may abort it as well. */
+/** The registration of one activity. */
+export interface Registration {
+  /** Aborted when the run is cancelled or a message interrupts it; the activity may abort it too. */
   controller: AbortController;
-  /** True once the run has given it up. */
-  isGivenUp: () => boolean;
-  /** Forgets it. */
+  /** True once the run has cancelled or interrupted the activity. */
+  isCancelled: () => boolean;
+  /** Removes the registration. */
   release: () => void;
 }
 
 /**
- * The way a cancellation takes inside one process: the workflow's sink calls `abort`, and the activities of that
- * run see it at once, where a heartbeat would take seconds. Another process is reached by heartbeat alone. A message
- * that interrupts a model call takes the same way.
+ * Delivers cancellations inside one process: a workflow sink calls `abort`, and the activities of that run are aborted
+ * at once, while a heartbeat would take seconds. Activities in other processes learn of it by heartbeat. Messages that
+ * interrupt a model call are delivered in the same way.
  */
 export class AbortRegistry {
   readonly #activities = new Map<string, Set<Abortable>>();
 
-  /** Registers one activity of an execution. A model call says which run's messages interrupt it. */
-  register(execution: string, interruptibleBy?: string): Registered {
-    const activity: Abortable = { controller: new AbortController(), interruptibleBy, isGivenUp: false };
+  /** Registers one activity of an execution. A model call names the run whose messages may interrupt it. */
+  register(execution: string, interruptibleBy?: string): Registration {
+    const activity: Abortable = { controller: new AbortController(), interruptibleBy, isCancelled: false };
     const activities = this.#activities.get(execution) ?? new Set();
     this.#activities.set(execution, activities.add(activity));
     return {
       controller: activity.controller,
-      isGivenUp: () => activity.isGivenUp,
+      isCancelled: () => activity.isCancelled,
       release: () => {
         activities.delete(activity);
         if (activities.size === 0) this.#activities.delete(execution);
@@ -39,21 +39,21 @@ export class AbortRegistry {
     };
   }
 
-  /** Aborts every activity of the execution in this process. Calling it again changes nothing: a redone workflow task does. */
+  /** Aborts every activity of the execution in this process. Idempotent, because a workflow task may be executed again. */
   abort(execution: string): void {
-    for (const activity of this.#activities.get(execution) ?? []) giveUp(activity, new RunCancelled());
+    for (const activity of this.#activities.get(execution) ?? []) abortActivity(activity, new RunCancelled());
   }
 
-  /** Aborts the model call of one run of the execution; `run` is its key, empty for a run that is a workflow of its own. */
+  /** Aborts the model call of one run of the execution. `run` is its key, empty for a run that is a workflow of its own. */
   interrupt(execution: string, run: string): void {
     for (const activity of this.#activities.get(execution) ?? []) {
-      if (activity.interruptibleBy === run) giveUp(activity, new RunInterrupted());
+      if (activity.interruptibleBy === run) abortActivity(activity, new RunInterrupted());
     }
   }
 }
 
-function giveUp(activity: Abortable, reason: RunCancelled | RunInterrupted): void {
-  activity.isGivenUp = true;
+function abortActivity(activity: Abortable, reason: RunCancelled | RunInterrupted): void {
+  activity.isCancelled = true;
   activity.controller.abort(reason);
 }
 

@@ -4,34 +4,35 @@ import type { AbortRegistry } from './abort-registry.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
 import { withLacked } from '../../src/core/domain/errors/worker-wait.ts';
 import { executionKey } from '../run-queries/run-access.ts';
-import { lackedAttempts } from './waiting-attempt.ts';
+import { skippedAttempts } from './worker-wait.ts';
 
-/** What one attempt of an activity works with. */
+/** The controls of one attempt of an activity. */
 export interface Attempt {
-  /** Aborted by a cancellation, an interruption, a time-out, a worker shutdown. */
+  /** Aborted by a cancellation, an interruption, a timeout or a worker shutdown. */
   readonly signal: AbortSignal;
-  /** Throws the reason of the signal, where it is aborted. */
+  /** Throws the reason of the signal if it is aborted. */
   throwIfAborted(): void;
-  /** Aborts the signal, unless something else has. */
+  /** Aborts the signal, unless it is aborted already. */
   abort(reason: Error): void;
-  /** True where the workflow has given the activity up, as against a worker that shuts down or an attempt that timed out. */
-  isGivenUp(): boolean;
-  /** Beats at once with these details, which every later beat of this attempt repeats. */
-  beat(details: unknown): void;
+  /** True if the workflow has cancelled the activity; false if the worker shuts down or the attempt timed out. */
+  isCancelled(): boolean;
+  /** Sends a heartbeat now. Every later heartbeat of this attempt repeats its details. */
+  heartbeat(details: unknown): void;
 }
 
-/** How an attempt beats and is reached. */
+/** Options for the heartbeats and interruptions of an attempt. */
 export interface AttemptOptions {
   heartbeatMs: number;
-  /** The run whose messages interrupt the attempt: its key, empty for a run that is a workflow of its own. */
+  /** The key of the run whose messages may interrupt the attempt, empty for a run that is a workflow of its own. */
   interruptibleBy?: string;
-  /** What a beat of the timer says, until `beat` says something else. */
+  /** The details of periodic heartbeats until `beat` sets others. */
   details?: () => unknown;
 }
 
 /**
- * Runs `work` with a signal that hears of a cancellation by both ways, and beats on a timer meanwhile. The first
- * beat comes after a whole interval: a beat is a call to the server, and quick calls need none.
+ * Runs `work` with a signal that reports a cancellation from the server and from this process, and sends heartbeats on
+ * a timer. The first one is sent after a whole interval: a heartbeat is a call to the server, and quick calls need
+ * none.
  */
 export async function attempt<Result>(
   aborts: AbortRegistry,
@@ -40,44 +41,44 @@ export async function attempt<Result>(
 ): Promise<Result> {
   const { isLocal, heartbeatTimeoutMs } = activityInfo();
   if (isLocal) return work(new LocalAttempt());
-  const { controller, release, isGivenUp } = aborts.register(executionKey(), interruptibleBy);
+  const { controller, release, isCancelled } = aborts.register(executionKey(), interruptibleBy);
   const { signal } = controller;
-  const byServer = cancellationSignal();
-  const passOn = (): void => controller.abort(byServer.reason);
-  if (byServer.aborted) passOn();
-  else byServer.addEventListener('abort', passOn, { once: true });
+  const serverSignal = cancellationSignal();
+  const forwardAbort = (): void => controller.abort(serverSignal.reason);
+  if (serverSignal.aborted) forwardAbort();
+  else serverSignal.addEventListener('abort', forwardAbort, { once: true });
   let current = details;
-  // A tool may ask for more than the worker sends by itself.
+  // A tool may need heartbeats more often than the worker's default.
   const everyMs = Math.max(1, Math.min(heartbeatMs, (heartbeatTimeoutMs ?? Infinity) / MISSED_HEARTBEATS));
-  // What a timer throws would end the process.
-  const lacked = lackedAttempts();
-  const beat = (): void =>
+  // An error in the timer's callback would end the process.
+  const skipped = skippedAttempts();
+  const sendHeartbeat = (): void =>
     heartbeat(
       withLacked(
-        lacked,
+        skipped,
         detailsOf(() => current()),
       ),
     );
-  const timer = setInterval(beat, everyMs);
+  const timer = setInterval(sendHeartbeat, everyMs);
   try {
     return await work({
       signal,
       throwIfAborted: () => signal.throwIfAborted(),
       abort: (reason) => controller.abort(reason),
-      isGivenUp: () => isGivenUp() || cancellationDetails()?.cancelRequested === true,
-      beat: (beaten) => {
-        current = () => beaten;
-        beat();
+      isCancelled: () => isCancelled() || cancellationDetails()?.cancelRequested === true,
+      heartbeat: (newDetails) => {
+        current = () => newDetails;
+        sendHeartbeat();
       },
     });
   } finally {
     clearInterval(timer);
-    byServer.removeEventListener('abort', passOn);
+    serverSignal.removeEventListener('abort', forwardAbort);
     release();
   }
 }
 
-/** Details that can be sent: with others the SDK would cancel the activity. */
+/** Returns details that can be sent: for others the SDK would cancel the activity. */
 function detailsOf(read: () => unknown): unknown {
   try {
     return heartbeatDetails(read());
@@ -87,16 +88,16 @@ function detailsOf(read: () => unknown): unknown {
 }
 
 /**
- * A local call has no heartbeats, and its worker tells it by itself that it is cancelled. It takes milliseconds, and most
- * never look at their signal: it is made for those that do.
+ * The attempt of a local activity. It has no heartbeats, and its worker delivers the cancellation. A local call takes
+ * milliseconds and rarely uses its signal, so the signal is created on demand.
  */
 class LocalAttempt implements Attempt {
-  readonly #byWorker = cancellationSignal();
-  #ended: Error | undefined;
+  readonly #workerSignal = cancellationSignal();
+  #abortReason: Error | undefined;
   #controller: AbortController | undefined;
 
   get signal(): AbortSignal {
-    return (this.#controller ?? this.#listen()).signal;
+    return (this.#controller ?? this.#createController()).signal;
   }
 
   throwIfAborted(): void {
@@ -104,26 +105,26 @@ class LocalAttempt implements Attempt {
   }
 
   abort(reason: Error): void {
-    this.#ended ??= reason;
+    this.#abortReason ??= reason;
     this.#controller?.abort(reason);
   }
 
-  isGivenUp(): boolean {
-    return this.#byWorker.aborted;
+  isCancelled(): boolean {
+    return this.#workerSignal.aborted;
   }
 
-  beat(): void {
-    // Over before one would be due.
+  heartbeat(): void {
+    // A local call ends before a heartbeat would be due.
   }
 
   #reason(): unknown {
-    return this.#ended ?? (this.#byWorker.aborted ? this.#byWorker.reason : undefined);
+    return this.#abortReason ?? (this.#workerSignal.aborted ? this.#workerSignal.reason : undefined);
   }
 
-  #listen(): AbortController {
+  #createController(): AbortController {
     const controller = (this.#controller = new AbortController());
     if (this.#reason() !== undefined) controller.abort(this.#reason());
-    else this.#byWorker.addEventListener('abort', () => controller.abort(this.#byWorker.reason), { once: true });
+    else this.#workerSignal.addEventListener('abort', () => controller.abort(this.#workerSignal.reason), { once: true });
     return controller;
   }
 }

@@ -2,39 +2,42 @@ import { ApplicationFailure } from '@temporalio/common';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { toFailure } from '../failures/failure.ts';
 import type { SecretVault } from '../secrets/secret-vault.ts';
-import { logStray, reportingStrays } from './stray-rejections.ts';
-import type { Fitting } from '../failures/serializable-failure.ts';
+import { rejectionLogger, reportingRejections } from './unhandled-rejections.ts';
+import type { Sanitizer } from '../failures/serializable-failure.ts';
 
 /**
- * An activity of which nothing leaves that its worker could not report: hooks, tools and models may throw what they
- * like, and leave promises unhandled. Its failures are made of sound parts, have nothing of the secrets that the vault has read, and fit; what it
- * returns is JSON.
+ * Wraps an activity so that its worker can report everything that leaves it, although hooks, tools and models may throw
+ * any value and leave promises unhandled. Its failures are serializable, limited in size and free of the secrets that
+ * the vault has read; its result is JSON.
  */
 export function checkedActivity<Input, Output>(
   vault: SecretVault,
   activity: (input: Input) => Promise<Output>,
 ): (input: Input) => Promise<Output> {
-  const fitting = withoutSecrets(vault);
+  const sanitizer = secretSanitizer(vault);
   return async (input) => {
     try {
-      const report = logStray((reason) => toFailure(reason, 'internal', { fitting }));
-      return requireJson(await reportingStrays(report, () => activity(input)));
+      const report = rejectionLogger((reason) => toFailure(reason, 'internal', { sanitizer }));
+      return requireJson(await reportingRejections(report, () => activity(input)));
     } catch (error) {
-      throw toFailure(error, 'internal', { fitting });
+      throw toFailure(error, 'internal', { sanitizer });
     }
   };
 }
 
-/** Takes out of a failure what the vault has read, and cuts what does not fit. */
-export function withoutSecrets(vault: SecretVault): Fitting {
+/** Returns a fitting that redacts secrets from a failure and cuts long texts. */
+export function secretSanitizer(vault: SecretVault): Sanitizer {
   return {
-    // Without secrets before it is cut: a part of one would not be found.
+    // Secrets are redacted before the text is cut: a part of one would not be found.
     text: (text, maxBytes) => cutText(vault.redact(text), maxBytes),
     json: (value) => vault.redactJson(value),
   };
 }
 
-/** No code of the table: a run would take that for a tool that has not begun. */
+/**
+ * Throws if the output is not JSON. The failure's type is not an error code of Longhaul: a run would take such a code
+ * to mean that the tool has not begun.
+ */
 function requireJson<Output>(output: Output): Output {
   try {
     JSON.stringify(output);

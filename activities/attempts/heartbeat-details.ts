@@ -3,7 +3,10 @@ import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 
-/** The details of a heartbeat as they can be sent. What cannot be sent is replaced by a text that says so: progress is not worth a failed call. */
+/**
+ * Returns the details of a heartbeat in a form that can be sent. Details that cannot be sent are replaced by a text
+ * that says so: progress is not worth a failed call.
+ */
 export function heartbeatDetails(details: unknown): JsonValue | undefined {
   if (details === undefined) return undefined;
   const plain = cleanJson(details);

@@ -4,11 +4,11 @@ import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { ERROR_CODES, errorCode, type ErrorCode } from '../../src/core/domain/errors/error.ts';
 import { missingDetails } from '../../src/core/domain/errors/missing-details.ts';
 import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
-import { MissingHere } from '../attempts/missing-here.ts';
+import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
 import {
-  AS_IT_IS,
+  NO_CHANGE,
   causeOf,
-  type Fitting,
+  type Sanitizer,
   messageOf,
   serializableApplicationFailure,
   serializableCancellation,
@@ -17,41 +17,49 @@ import {
 } from './serializable-failure.ts';
 import { retryDelay } from './retry-delay.ts';
 
-/** How a failure is made, beside its code. */
+/** Parts of a failure besides its code. */
 export interface FailureParts {
-  /** JSON for who reads the failure. One that was thrown as a failure of Temporal has its own. */
+  /** JSON for the reader of the failure. An error that is a Temporal failure already keeps its own details. */
   details?: object | undefined;
-  fitting?: Fitting;
+  sanitizer?: Sanitizer;
 }
 
 /**
- * Makes of what was thrown the failure that carries it through Temporal: for an error of ours the code is its type, the table
- * decides whether it is tried again, and a wait that the provider asked for is honoured. An ApplicationFailure stays
- * what it says, and a cancellation one, in as far as they can be reported. Anything else is `otherwise`. Never throws.
+ * Converts any thrown value into a failure that Temporal can carry. An error of Longhaul keeps its code as the type;
+ * the table of codes decides whether it is retried, and a delay that the provider asked for is applied.
+ * ApplicationFailures and cancellations are kept as far as they can be serialized. Any other error gets the code
+ * `otherwise`. Never throws.
  */
-export function toFailure(error: unknown, otherwise: ErrorCode, { details, fitting = AS_IT_IS }: FailureParts = {}): SerializableFailure {
-  const cancellation = serializableCancellation(error, fitting);
+export function toFailure(
+  error: unknown,
+  otherwise: ErrorCode,
+  { details, sanitizer = NO_CHANGE }: FailureParts = {},
+): SerializableFailure {
+  const cancellation = serializableCancellation(error, sanitizer);
   if (cancellation !== undefined) return cancellation;
-  if (isInstance(error, ApplicationFailure)) return serializableApplicationFailure(error, otherwise, fitting);
+  if (isInstance(error, ApplicationFailure)) return serializableApplicationFailure(error, otherwise, sanitizer);
   const code = errorCode(error) ?? otherwise;
   const wait = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
-  const said = isInstance(error, MissingHere) ? missingDetails(error.missing) : details;
-  const isRetryable = ERROR_CODES[code].retryable && !isInstance(error, MissingHere);
-  const cause = causeOf(error, fitting);
+  const failureDetails = isInstance(error, MissingOnWorkerError) ? missingDetails(error.missing) : details;
+  const isRetryable = ERROR_CODES[code].retryable && !isInstance(error, MissingOnWorkerError);
+  const cause = causeOf(error, sanitizer);
   const failure = ApplicationFailure.create({
     type: code,
-    message: messageOf(error, fitting),
+    message: messageOf(error, sanitizer),
     nonRetryable: !isRetryable,
-    // No wait at all would replace Temporal's own.
+    // A delay of zero would replace Temporal's own backoff.
     ...(wait > 0 ? { nextRetryDelay: wait } : {}),
-    ...(said === undefined ? {} : { details: [said] }),
+    ...(failureDetails === undefined ? {} : { details: [failureDetails] }),
     ...(cause === undefined ? {} : { cause }),
   });
-  // Where it was thrown, as the log and the Temporal UI show it.
-  return withStack(failure, error, fitting);
+  // The stack shows the origin of the error in the log and in the Temporal UI.
+  return withStack(failure, error, sanitizer);
 }
 
-/** An activity whose errors of ours reach Temporal as the failures that the table of codes says; any other error is `otherwise`. `details` go with them. */
+/**
+ * Wraps an activity so that its errors reach Temporal as failures with a code: errors of Longhaul keep theirs, any
+ * other gets `otherwise`. `details` are added to the failures.
+ */
 export function failingAs<Input, Output>(
   otherwise: ErrorCode,
   work: (input: Input) => Promise<Output>,
@@ -66,7 +74,7 @@ export function failingAs<Input, Output>(
   };
 }
 
-/** A failure of `code` that is not tried again. */
-export function permanent(code: ErrorCode, message: string): ApplicationFailure {
+/** Creates a failure of `code` that is not retried. */
+export function permanentFailure(code: ErrorCode, message: string): ApplicationFailure {
   return ApplicationFailure.create({ type: code, message: cutText(message.toWellFormed(), BYTE_BUDGETS.errorMessage), nonRetryable: true });
 }

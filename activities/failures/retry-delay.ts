@@ -1,11 +1,11 @@
 import { msToNumber } from '@temporalio/common/lib/time.js';
 
-/** The longest wait that a failure may ask for. */
+/** The longest delay that a failure may ask for. */
 const LONGEST_WAIT_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * A wait before the next attempt as Temporal takes it: whole milliseconds, at most a day. Undefined for what is no wait:
- * encoding it would throw where nothing catches it, and end the worker.
+ * Returns the delay before the next attempt in a form that Temporal accepts: whole milliseconds, at most a day. Returns
+ * undefined for an invalid delay: encoding it would throw where nothing catches the error, and end the worker.
  */
 export function retryDelay(wait: unknown): number | undefined {
   const ms = typeof wait === 'string' ? millisecondsOf(wait) : wait;

@@ -8,76 +8,79 @@ import { cleanJson } from '../../src/model/clean-json.ts';
 import { retryDelay } from './retry-delay.ts';
 
 /**
- * Failures that can be reported. The SDK encodes the failure of an activity where nothing catches what that throws: a
- * failure with a BigInt in its details, a wait of NaN, or a stack that is no text would end the worker. So none is
- * passed on as it was thrown: each is made anew, of parts that are known to be sound.
+ * Failures that can be reported. The SDK encodes the failure of an activity in code that catches no errors: a failure
+ * with a BigInt in its details, a delay of NaN, or a stack that is not a string would end the worker. Therefore no
+ * failure is passed on as it was thrown: each one is rebuilt from parts that can be serialized.
  */
 
-/** A failure as an activity may throw it. */
+/** A failure that an activity may throw. */
 export type SerializableFailure = ApplicationFailure | CancelledFailure | AbortError;
 
-/** Changes the texts and the details of a failure on their way. */
-export interface Fitting {
+/** Rewrites the texts and the details of a failure. */
+export interface Sanitizer {
   text: (text: string, maxBytes: number) => string;
   json: (value: JsonValue) => JsonValue;
 }
 
-/** Everything as it is. */
-export const AS_IT_IS: Fitting = { text: (text) => text, json: (value) => value };
+/** Leaves texts and details unchanged. */
+export const NO_CHANGE: Sanitizer = { text: (text) => text, json: (value) => value };
 
-/** Bytes of a type: it is a name. */
+/** The most bytes of a type, which is a name. */
 const TYPE_BYTES = 200;
 const MOST_CAUSES = 4;
 const MOST_DETAILS = 100;
-/** Bytes of JSON of all details together. */
+/** The most bytes of JSON of all details together. */
 const DETAILS_BYTES = 64_000;
 
-/** A cancellation, which Temporal knows by its name. */
+/** A cancellation, which Temporal recognises by its name. */
 class AbortError extends Error {
   override readonly name = 'AbortError';
 }
 
-/** The cancellation that was thrown; undefined for anything else. */
-export function serializableCancellation(error: unknown, fitting: Fitting): CancelledFailure | AbortError | undefined {
+/** Returns the thrown cancellation; undefined for any other value. */
+export function serializableCancellation(error: unknown, sanitizer: Sanitizer): CancelledFailure | AbortError | undefined {
   if (isInstance(error, CancelledFailure)) {
-    const cancelled = new CancelledFailure(messageOf(error, fitting), detailsOf(error, fitting) ?? [], causeOf(error, fitting));
-    return withStack(cancelled, error, fitting);
+    const cancelled = new CancelledFailure(messageOf(error, sanitizer), detailsOf(error, sanitizer) ?? [], causeOf(error, sanitizer));
+    return withStack(cancelled, error, sanitizer);
   }
   if (memberOf(error, 'name') !== 'AbortError') return undefined;
-  return withStack(new AbortError(messageOf(error, fitting)), error, fitting);
+  return withStack(new AbortError(messageOf(error, sanitizer)), error, sanitizer);
 }
 
-/** The failure that the user's code has chosen, with what of it is sound; one without a type is `otherwise`. */
-export function serializableApplicationFailure(error: ApplicationFailure, otherwise: ErrorCode, fitting: Fitting): ApplicationFailure {
-  return applicationFailure(error, otherwise, fitting, []);
+/**
+ * Returns the failure that the user's code has thrown, with its serializable parts. A failure without a type gets
+ * `otherwise`.
+ */
+export function serializableApplicationFailure(error: ApplicationFailure, otherwise: ErrorCode, sanitizer: Sanitizer): ApplicationFailure {
+  return applicationFailure(error, otherwise, sanitizer, []);
 }
 
 function applicationFailure(
   error: ApplicationFailure,
   otherwise: ErrorCode,
-  fitting: Fitting,
+  sanitizer: Sanitizer,
   above: readonly unknown[],
 ): ApplicationFailure {
   const type = memberOf(error, 'type');
-  const details = detailsOf(error, fitting);
-  const cause = causeOf(error, fitting, above);
+  const details = detailsOf(error, sanitizer);
+  const cause = causeOf(error, sanitizer, above);
   const wait = retryDelay(memberOf(error, 'nextRetryDelay'));
   const failure = ApplicationFailure.create({
-    type: typeof type === 'string' && type !== '' ? fitting.text(type.toWellFormed(), TYPE_BYTES) : otherwise,
-    message: messageOf(error, fitting),
+    type: typeof type === 'string' && type !== '' ? sanitizer.text(type.toWellFormed(), TYPE_BYTES) : otherwise,
+    message: messageOf(error, sanitizer),
     nonRetryable: memberOf(error, 'nonRetryable') === true,
     ...(details === undefined ? {} : { details }),
     ...(wait === undefined ? {} : { nextRetryDelay: wait }),
     ...(memberOf(error, 'category') === ApplicationFailureCategory.BENIGN ? { category: ApplicationFailureCategory.BENIGN } : {}),
     ...(cause === undefined ? {} : { cause }),
   });
-  return withStack(failure, error, fitting);
+  return withStack(failure, error, sanitizer);
 }
 
-/** Says in words what was thrown. */
-export function messageOf(error: unknown, fitting: Fitting): string {
+/** Returns a message for any thrown value. */
+export function messageOf(error: unknown, sanitizer: Sanitizer): string {
   const message = errorMessage(error) || `[${nameOf(error)} without a message]`;
-  return fitting.text(message.toWellFormed(), BYTE_BUDGETS.errorMessage);
+  return sanitizer.text(message.toWellFormed(), BYTE_BUDGETS.errorMessage);
 }
 
 function nameOf(error: unknown): string {
@@ -85,33 +88,36 @@ function nameOf(error: unknown): string {
   return typeof name === 'string' && name !== '' ? name : 'An error';
 }
 
-/** The stack of what was thrown in the place of our own, which says nothing. */
-export function withStack<Failure extends Error>(failure: Failure, error: unknown, fitting: Fitting): Failure {
+/** Gives a failure the stack of the original error: its own would only show the conversion. */
+export function withStack<Failure extends Error>(failure: Failure, error: unknown, sanitizer: Sanitizer): Failure {
   const stack = memberOf(error, 'stack');
-  failure.stack = typeof stack === 'string' ? fitting.text(stack.toWellFormed(), BYTE_BUDGETS.errorMessage) : '';
+  failure.stack = typeof stack === 'string' ? sanitizer.text(stack.toWellFormed(), BYTE_BUDGETS.errorMessage) : '';
   return failure;
 }
 
-/** What caused it, and what caused that, made of sound parts; undefined where nothing is named. */
-export function causeOf(error: unknown, fitting: Fitting, above: readonly unknown[] = []): Error | undefined {
+/** Returns the chain of causes, rebuilt from serializable parts; undefined if the error has no cause. */
+export function causeOf(error: unknown, sanitizer: Sanitizer, above: readonly unknown[] = []): Error | undefined {
   const cause = memberOf(error, 'cause');
   const path = [...above, error];
   if (cause === undefined || cause === null || path.includes(cause)) return undefined;
   if (path.length > MOST_CAUSES) return new Error('[The causes of this error are left out]');
-  if (isInstance(cause, ApplicationFailure)) return applicationFailure(cause, 'internal', fitting, path);
-  const below = causeOf(cause, fitting, path);
-  return withStack(new Error(messageOf(cause, fitting), below === undefined ? {} : { cause: below }), cause, fitting);
+  if (isInstance(cause, ApplicationFailure)) return applicationFailure(cause, 'internal', sanitizer, path);
+  const below = causeOf(cause, sanitizer, path);
+  return withStack(new Error(messageOf(cause, sanitizer), below === undefined ? {} : { cause: below }), cause, sanitizer);
 }
 
-/** The details as JSON: in the place of each that is none stands a text that says so, and of all where they are too large. */
-function detailsOf(error: unknown, { json }: Fitting): JsonValue[] | undefined {
+/**
+ * Returns the details as JSON. A detail that is not JSON is replaced by a text that says so, and so are all of them if
+ * they are too large.
+ */
+function detailsOf(error: unknown, { json }: Sanitizer): JsonValue[] | undefined {
   const details = memberOf(error, 'details');
   if (details === undefined || details === null) return undefined;
   const read = readDetails(details);
   if (read === undefined) return ['[The details of this failure cannot be read]'];
-  const sound = read.map((one) => json(one));
-  const bytes = jsonBytes(sound);
-  return bytes <= DETAILS_BYTES ? sound : [`[The details of this failure are ${bytes} bytes of JSON, over ${DETAILS_BYTES}]`];
+  const serializable = read.map((one) => json(one));
+  const bytes = jsonBytes(serializable);
+  return bytes <= DETAILS_BYTES ? serializable : [`[The details of this failure are ${bytes} bytes of JSON, over ${DETAILS_BYTES}]`];
 }
 
 function readDetails(details: unknown): JsonValue[] | undefined {

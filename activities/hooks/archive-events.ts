@@ -10,13 +10,16 @@ import { boundedAttempt } from '../attempts/bounded-attempt.ts';
 import { queryRun, runIdOf } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
-/** Hands what an execution has recorded to the worker's archive. What the archive cannot keep is tried again, for as long as the worker says: the run waits for it. */
+/**
+ * Creates the activity that hands the record of an execution to the worker's archive. A failed attempt is retried for
+ * `archiveTimeout`: the run waits for it.
+ */
 export function archiveEventsActivity(runtime: ActivityRuntime): (input: ArchiveEventsInput) => Promise<void> {
   const { archive, archiveTimeoutMs } = runtime;
   return (input) =>
     boundedAttempt(runtime, { totalMs: archiveTimeoutMs, code: 'archive_failed' }, async () => {
       if (archive !== undefined) return archiveExecution(archive, input);
-      throw new LonghaulError('archive_failed', 'This worker has no archive, and the run was begun by one that has');
+      throw new LonghaulError('archive_failed', 'This worker has no archive, but the run was started by a worker that has one');
     });
 }
 
@@ -30,7 +33,7 @@ async function archiveExecution(archive: ArchiveSink, input: ArchiveEventsInput)
   await archive.append({ run: { namespace: workflowNamespace ?? '', runId }, from: input.from, through: input.through, records });
 }
 
-/** The execution from its own history, which has what is too large for the answer of a query. */
+/** Reads the execution from its own history, which has the events and steps that are too large for the answer of a query. */
 type History = () => Promise<ReadExecution>;
 
 function readOnce({ run }: ArchiveEventsInput): History {

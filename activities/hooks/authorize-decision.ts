@@ -12,26 +12,26 @@ import {
 import { attempt } from '../attempts/attempt.ts';
 import { callArguments } from '../tool-calls/call-arguments.ts';
 import { failingAs } from '../failures/failure.ts';
-import { MissingHere } from '../attempts/missing-here.ts';
+import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
 import { queryRun, runIdOf } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { logThrown } from '../tool-calls/thrown-by-tool.ts';
 
-/** Bytes of JSON of a name and of a reason: both are recorded, and names are carried on with what was decided. */
+/** The most bytes of JSON of a name and of a reason: both are recorded, and names are carried over by continue-as-new. */
 const NAME_BYTES = 300;
 const REASON_BYTES = 2_000;
 
 /**
- * Asks the worker's `authorize` whether a decision is by somebody who may decide. What the hook throws is a refusal, as
- * what it returns is: whoever decides waits for the answer, and can send the decision again. Only what keeps the hook
- * from being asked is tried again.
+ * Creates the activity that asks the worker's `authorize` whether the author of a decision may decide. An error that
+ * the hook throws is a refusal, like a refusal that it returns: the approver waits for the answer, and can send the
+ * decision again. Only failures that happen before the hook is called are retried.
  */
 export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: AuthorizeDecisionInput) => Promise<AuthorizeDecisionOutput> {
   return failingAs('authorization_failed', async (input) => {
     const { authorize, aborts, heartbeatMs } = runtime;
     if (authorize === undefined) {
-      const message = 'This worker has no "authorize", and the run was begun by one that has';
-      throw new MissingHere('authorization_failed', message, { kind: 'hook', name: 'authorize', known: [] });
+      const message = 'This worker has no "authorize", but the run was started by a worker that has one';
+      throw new MissingOnWorkerError('authorization_failed', message, { kind: 'hook', name: 'authorize', known: [] });
     }
     return attempt(aborts, { heartbeatMs }, async ({ signal }) => {
       const decision = await readDecision(runtime, input);
@@ -82,7 +82,7 @@ async function ask(
   }
 }
 
-/** Whatever is not clearly an identity is a refusal. */
+/** Reads the answer of the hook. Anything but a clear identity is a refusal. */
 function verdict(answer: unknown): AuthorizeDecisionOutput {
   const { as, refuse } = typeof answer === 'object' && answer !== null ? (answer as Partial<Record<string, unknown>>) : {};
   if (typeof refuse === 'string') return refused(refuse);

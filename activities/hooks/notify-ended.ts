@@ -6,16 +6,22 @@ import { boundedAttempt } from '../attempts/bounded-attempt.ts';
 import { queryRun, runIdOf } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
-/** How long a hook that fails may hold back the end of a run, where the worker does not say. Milliseconds. */
+/** The default of `notifyEndedTimeout`, in milliseconds. */
 export const DEFAULT_NOTIFY_ENDED_MS = 300_000;
 
-/** Tells the worker's `notifyEnded` that a run has ended. What it throws is tried again under the same id, for as long as the worker says. */
+/**
+ * Creates the activity that tells the worker's `notifyEnded` that a run has ended. A failed attempt is retried with the
+ * same id for `notifyEndedTimeout`.
+ */
 export function notifyEndedActivity(runtime: ActivityRuntime): (input: NotifyEndedInput) => Promise<void> {
   const { notifyEnded, notifyEndedTimeoutMs = DEFAULT_NOTIFY_ENDED_MS, resourcePool } = runtime;
   return (input) =>
     boundedAttempt(runtime, { totalMs: notifyEndedTimeoutMs, code: 'notification_failed' }, async (signal) => {
       if (notifyEnded === undefined) {
-        throw new LonghaulError('notification_failed', 'This worker has no "notifyEnded", and the run was begun by one that has');
+        throw new LonghaulError(
+          'notification_failed',
+          'This worker has no "notifyEnded", but the run was started by a worker that has one',
+        );
       }
       const fields = await queryRun<RunResultFields<unknown> | null>(input, QUERIES.result, null);
       if (fields === null) throw new LonghaulError('notification_failed', `Run "${runIdOf(input)}" does not say how it has ended`);
@@ -27,7 +33,10 @@ export function notifyEndedActivity(runtime: ActivityRuntime): (input: NotifyEnd
     });
 }
 
-/** A run ends once in one execution; one that is reset, or begun anew under its id, ends again in another. */
+/**
+ * Returns the id of a notice. A run ends once in each execution; if it is reset, or started again under its id, it ends
+ * again in another execution.
+ */
 function endingId(input: NotifyEndedInput): string {
   return `${runIdOf(input)}/${activityInfo().workflowExecution?.runId ?? ''}`;
 }

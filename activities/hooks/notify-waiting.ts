@@ -8,17 +8,23 @@ import { callArguments } from '../tool-calls/call-arguments.ts';
 import { failingAs } from '../failures/failure.ts';
 import { queryRun, runIdOf } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { inTime } from '../attempts/time-limit.ts';
+import { withTimeout } from '../attempts/with-timeout.ts';
 
-/** One attempt may take so long: less than the minute that the server gives it, so that one that hangs leaves the worker free. */
+/**
+ * The longest time of one attempt, in milliseconds: less than the minute that the server allows, so that a hook that
+ * hangs does not block a slot of the worker.
+ */
 const NOTIFY_MS = 50_000;
 
-/** Tells the worker's `notify` that something waits for a decision. What it throws is tried again, under the same id. */
+/**
+ * Creates the activity that tells the worker's `notify` that a call waits for a decision. A failed attempt is retried
+ * with the same id.
+ */
 export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyWaitingInput) => Promise<void> {
   return failingAs('notification_failed', async (input) => {
     const { notify, aborts, heartbeatMs, resourcePool } = runtime;
     if (notify === undefined) {
-      throw new LonghaulError('notification_failed', 'This worker has no "notify", and the run was begun by one that has');
+      throw new LonghaulError('notification_failed', 'This worker has no "notify", but the run was started by a worker that has one');
     }
     await attempt(aborts, { heartbeatMs }, async ({ signal }) => {
       if (activityInfo().attempt > 1 && !(await stillWaits(input))) return;
@@ -26,8 +32,9 @@ export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyW
       const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
       try {
         const resources = await resourcePool.use();
-        const told = (own: AbortSignal): void | Promise<void> => notify(notice, { deps: Object.freeze(deps), resources, signal: own });
-        await inTime(told, { ms: NOTIFY_MS, stop: signal });
+        const call = (attemptSignal: AbortSignal): void | Promise<void> =>
+          notify(notice, { deps: Object.freeze(deps), resources, signal: attemptSignal });
+        await withTimeout(call, { ms: NOTIFY_MS, stop: signal });
       } catch (error) {
         throw signal.aborted ? signal.reason : error;
       }
@@ -35,7 +42,10 @@ export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyW
   });
 }
 
-/** An attempt after the first may come much later: what was decided meanwhile is not told any more. */
+/**
+ * Returns true if the call still waits for a decision. A retry may come much later, and a call that has been decided by
+ * then needs no notice.
+ */
 async function stillWaits(input: NotifyWaitingInput): Promise<boolean> {
   for (let from = 0; ;) {
     const { pending, total } = await queryRun<ApprovalsPage>(input, QUERIES.approvals, { from });

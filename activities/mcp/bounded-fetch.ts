@@ -1,10 +1,13 @@
-/** Bytes of one message of a server: as many as the client takes from a process. Results are cut far below. */
+/** The most bytes of one message of a server: as many as the client accepts from a process. Results are cut far below. */
 export const MAX_MESSAGE_BYTES = 10_000_000;
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
-/** `fetch`, for answers of bounded size: an answer as a whole, or each event of a stream of events. One that is larger breaks off. */
+/**
+ * Calls `fetch` and bounds the size of the answer: of the whole, or of each event of an event stream. A larger one is
+ * aborted.
+ */
 export async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (response.body === null) return response;
@@ -24,7 +27,7 @@ function bounded(isStream: boolean): TransformStream<Uint8Array<ArrayBuffer>, Ui
   });
 }
 
-/** An event has ended in this piece of the stream. */
+/** True if an event ends in this chunk of the stream. */
 function hasBlankLine(chunk: Uint8Array): boolean {
   return chunk.some((byte, index) => {
     if (byte !== LINE_FEED) return false;

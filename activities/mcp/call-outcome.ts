@@ -2,20 +2,23 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type CallToolResul
 import { STREAM_ENDED } from './stream-ends.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 
-/** What became of a call. Messages are the server's or ours, and may hold anything: they are cut and redacted where they are used. */
+/**
+ * The outcome of a call. Messages come from the server or from Longhaul, and may contain anything: callers cut and
+ * redact them.
+ */
 export type McpOutcome =
   | { type: 'answered'; result: CallToolResult }
-  /** The server has answered, with something else than a result: asking again gives the same. */
+  /** The server has answered with an error: repeating the call gives the same. */
   | { type: 'refused'; message: string }
-  /** The server has not got the call. */
+  /** The server has not received the call. */
   | { type: 'not_sent'; message: string }
-  /** The server may have got the call, and nobody knows what it did. */
+  /** The server may have received the call, and its effect is unknown. */
   | { type: 'lost'; message: string };
 
-/** Failures of a connection that did not come about. */
+/** Failures of a connection that was never established. */
 const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
-/** Errors of the client that are about an answer which did come. */
+/** Errors of the client about an answer that did arrive. */
 const ANSWERED = new Set<SdkErrorCode>([
   SdkErrorCode.InvalidResult,
   SdkErrorCode.UnsupportedResultType,
@@ -24,17 +27,17 @@ const ANSWERED = new Set<SdkErrorCode>([
   SdkErrorCode.MethodNotSupportedByProtocolVersion,
 ]);
 
-/** What an error of a call says about the call. */
+/** Returns the outcome that an error of a call implies. */
 export function outcomeOfError(error: unknown): McpOutcome {
   if (ProtocolError.isInstance(error)) return { type: error.code === STREAM_ENDED ? 'lost' : 'refused', message: error.message };
-  if (SdkHttpError.isInstance(error)) return { type: wasTurnedAway(error.status) ? 'not_sent' : 'lost', message: `HTTP ${error.status}` };
+  if (SdkHttpError.isInstance(error)) return { type: wasRefused(error.status) ? 'not_sent' : 'lost', message: `HTTP ${error.status}` };
   if (SdkError.isInstance(error)) return outcomeOfSdkError(error);
   const code = networkCode(error);
   if (code !== undefined) return { type: NO_CONNECTION.has(code) ? 'not_sent' : 'lost', message: code };
   return { type: isNotConnected(error) ? 'not_sent' : 'lost', message: errorMessage(error) };
 }
 
-/** Why a server could not be reached, without anything that the server or a header has said. */
+/** Returns why a server could not be reached, without any text of the server or of a header. */
 export function connectProblem(error: unknown): string {
   if (ProtocolError.isInstance(error)) return `it refused the connection (${error.code})`;
   const refusal = causes(error).find((one) => SdkHttpError.isInstance(one));
@@ -48,12 +51,15 @@ function outcomeOfSdkError(error: SdkError): McpOutcome {
   return { type: 'refused', message: `the server answered with what is no result (${sentence(error.code)})` };
 }
 
-/** Between the client and the tool somebody has said no: who asks (401, 403), for what session (400, 404), how often (429). A time-out (408) says nothing. */
-function wasTurnedAway(status: number): boolean {
+/**
+ * True for a status with which the call was refused before it reached the tool: because of the caller (401, 403), the
+ * session (400, 404) or the rate (429). A timeout (408) is inconclusive.
+ */
+function wasRefused(status: number): boolean {
   return status >= 300 && status < 500 && status !== 408;
 }
 
-/** The code of a failure of the network or of the operating system. */
+/** Returns the code of a failure of the network or of the operating system. */
 function networkCode(error: unknown): string | undefined {
   for (const cause of causes(error)) {
     if (SdkError.isInstance(cause) || typeof cause !== 'object' || cause === null || !('code' in cause)) continue;
@@ -62,7 +68,7 @@ function networkCode(error: unknown): string | undefined {
   return undefined;
 }
 
-/** An error and what caused it, as far as that is of interest. */
+/** Returns an error and its causes, up to five. */
 function causes(error: unknown): unknown[] {
   const found: unknown[] = [];
   let cause = error;
@@ -73,12 +79,12 @@ function causes(error: unknown): unknown[] {
   return found;
 }
 
-/** The client throws this one without a code. */
+/** Recognises an error that the client throws without a code. */
 function isNotConnected(error: unknown): boolean {
   return error instanceof Error && error.message === 'Not connected';
 }
 
-/** `CONNECTION_CLOSED` as `connection closed`. */
+/** Turns `CONNECTION_CLOSED` into `connection closed`. */
 function sentence(code: string): string {
   return code.toLowerCase().replaceAll('_', ' ');
 }

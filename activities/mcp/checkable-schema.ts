@@ -2,13 +2,13 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/do
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
 import { dereference, mapSubschemas } from '../../src/core/json-schema/json-schema.ts';
 
-/** What any object fits: where a schema cannot be checked here, the server checks alone. */
+/** A schema that accepts any object: only the server checks the arguments then. */
 const ANY_OBJECT: JsonObject = { type: 'object' };
 
 /**
- * A server's schema as it can be checked anywhere: in the words of draft 2020-12, and without patterns, which are
- * programs (one can take hours, and the workflow checks too). What is left out is the server's to check. A schema whose
- * references lead nowhere, or in circles, says no more than that the value is an object.
+ * Returns a server's schema in a form that can be checked anywhere: in the keywords of draft 2020-12, and without
+ * patterns, since a regular expression can run for hours, and the workflow checks too. The server checks the omitted
+ * parts. A schema with unresolvable or circular references becomes a schema for any object.
  */
 export function checkableSchema(schema: JsonObject): JsonObject {
   const modern = modernSchema(schema);
@@ -17,14 +17,14 @@ export function checkableSchema(schema: JsonObject): JsonObject {
   return checkJson(plain, {}).some(({ message }) => message.startsWith('the value could not be checked')) ? ANY_OBJECT : plain;
 }
 
-/** The schema in the words of draft 2020-12, as far as older drafts have others for the same. */
+/** Rewrites keywords of older drafts as those of draft 2020-12. */
 export function modernSchema(schema: JsonObject): JsonObject {
   const { $schema: _dialect, $id: _id, definitions, ...rest } = schema;
   const moved = definitions === undefined ? rest : { ...rest, $defs: { ...objectOf(definitions), ...objectOf(rest['$defs']) } };
   return modernWords(moved);
 }
 
-/** Every `$ref` of a schema, each once. */
+/** Returns every `$ref` of a schema, each once. */
 export function references(schema: JsonObject): string[] {
   const found = new Set<string>();
   const collect = (inner: JsonObject): JsonObject => {
@@ -41,7 +41,7 @@ function modernWords(schema: JsonObject): JsonObject {
   const words = Array.isArray(rest['items']) ? { ...rest, prefixItems: rest['items'], items: additionalItems ?? true } : rest;
   return Object.fromEntries(
     Object.entries(mapSubschemas(words, modernWords))
-      // Of draft 4, where these only say how `minimum` and `maximum` are meant.
+      // Booleans of draft 4, which only modify `minimum` and `maximum`.
       .filter(([keyword, value]) => !(keyword.startsWith('exclusive') && typeof value === 'boolean'))
       .map(([keyword, value]) => [keyword, keyword === '$ref' ? modernReference(value) : value]),
   );
@@ -53,7 +53,7 @@ function modernReference(reference: JsonValue): JsonValue {
 
 function withoutPatterns(schema: JsonObject): JsonObject {
   const { pattern: _pattern, patternProperties, additionalProperties, ...rest } = mapSubschemas(schema, withoutPatterns);
-  // Without the patterns nobody could tell which properties are additional ones.
+  // Without the patterns, additional properties cannot be distinguished.
   return patternProperties !== undefined || additionalProperties === undefined ? rest : { ...rest, additionalProperties };
 }
 

@@ -6,7 +6,7 @@ import type { McpPool } from './mcp-pool.ts';
 import { pinSchema } from './pin-schema.ts';
 import { nameTools } from './tool-names.ts';
 
-/** What the tools of an agent's servers are listed with. */
+/** The input of a listing of tools. */
 export interface Listing {
   pool: Pick<McpPool, 'tools'>;
   servers: readonly McpServerDefinition[];
@@ -15,15 +15,15 @@ export interface Listing {
   stop: AbortSignal;
 }
 
-/** A tool and where it is from. */
+/** A tool and its server. */
 interface Listed {
   server: McpServerDefinition;
   tool: Tool;
 }
 
 /**
- * The tools of an agent's servers as they are pinned for a run, by name. Throws `mcp_unreachable` for a server that
- * cannot be asked, and `invalid_agent` for one without a tool that the agent names.
+ * Returns the tools of an agent's servers as they are pinned for a run, sorted by name. Throws `mcp_unreachable` for a
+ * server that does not answer, and `invalid_agent` for one without a tool that the agent names.
  */
 export async function listMcpTools({ pool, servers, taken, stop }: Listing): Promise<ToolSnapshot[]> {
   const lists = await Promise.all(
@@ -38,7 +38,7 @@ export async function listMcpTools({ pool, servers, taken, stop }: Listing): Pro
   return snapshots.filter((one) => one !== undefined).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The tools that the agent wants, each once. */
+/** Returns the tools that the agent includes, each once. */
 function chosenTools({ name, include, exclude }: McpServerDefinition, tools: readonly Tool[]): Tool[] {
   const byName = new Map(tools.toReversed().map((tool) => [tool.name, tool]));
   const missing = [...(include ?? []), ...exclude].find((one) => !byName.has(one));
@@ -52,7 +52,7 @@ function chosenTools({ name, include, exclude }: McpServerDefinition, tools: rea
   return [...byName.values()].filter((tool) => (include === undefined || include.includes(tool.name)) && !exclude.includes(tool.name));
 }
 
-/** Undefined for a tool that takes no object: the protocol has none such. */
+/** Returns the snapshot of a tool; undefined if its input is not an object, which the protocol requires. */
 function toolSnapshot({ server, tool }: Listed, name: string): ToolSnapshot | undefined {
   const schemas = pinSchema(tool.inputSchema);
   if (schemas === undefined) return undefined;
@@ -69,7 +69,7 @@ function toolSnapshot({ server, tool }: Listed, name: string): ToolSnapshot | un
   };
 }
 
-/** What nobody vouches for may have happened when its completion is lost, and must not happen twice: that is what the protocol assumes, too. */
+/** Returns the effect of a tool. One without a declaration must not run twice, as the protocol assumes too. */
 function effectOf(server: McpServerDefinition, { name, annotations }: Tool): McpEffect {
   const repeatable = annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
   return server.effectOf(name) ?? (repeatable ? 'idempotent' : 'once');

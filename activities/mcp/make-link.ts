@@ -9,18 +9,21 @@ import type { Link } from './mcp-connection.ts';
 import { stderrTail } from './stderr-tail.ts';
 import { failAtStreamEnd } from './stream-ends.ts';
 
-/** What a connection needs of its worker. */
+/** The parts of a worker that a connection needs. */
 export interface LinkOptions {
   secrets: Pick<SecretVault, 'resolve' | 'redact'>;
 }
 
-/** A way to a server, and what it has said beside the protocol. */
+/** A link to a server, and its output outside the protocol. */
 export interface ServerLink extends Link {
-  /** The last lines that its process has written to its standard error, cleaned and redacted; empty for a server that is no process of ours. */
-  lastWords: () => string[];
+  /** Returns the last lines of its process's standard error, cleaned and redacted; none for a server over HTTP. */
+  stderrLines: () => string[];
 }
 
-/** The way to a server, with its secrets read anew. Throws what the vault throws, and `mcp_unreachable` for a header that cannot be sent. */
+/**
+ * Creates a link to a server, reading its secrets again. Throws the errors of the vault, and `mcp_unreachable` for a
+ * header that cannot be sent.
+ */
 export async function makeLink({ name, transport }: McpServerDefinition, options: LinkOptions): Promise<ServerLink> {
   return transport.type === 'http' ? httpLink(name, transport, options) : stdioLink(transport, options);
 }
@@ -32,13 +35,13 @@ async function httpLink(name: string, { url, headers }: McpTransport & { type: '
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) {
       throw new LonghaulError(
         'mcp_unreachable',
-        `MCP server "${name}" cannot be asked: the header "${header}" has a value that HTTP cannot carry. Change its secret`,
+        `MCP server "${name}" cannot be reached: the value of the header "${header}" has characters that HTTP does not allow. Change its secret`,
       );
     }
   }
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: resolved }, fetch: boundedFetch });
   failAtStreamEnd(transport);
-  return { transport, end: () => transport.terminateSession(), lastWords: () => [] };
+  return { transport, end: () => transport.terminateSession(), stderrLines: () => [] };
 }
 
 async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'stdio' }, { secrets }: LinkOptions): Promise<ServerLink> {
@@ -50,7 +53,7 @@ async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'st
     ...(cwd === undefined ? {} : { cwd }),
     stderr: 'pipe',
   });
-  return { transport, lastWords: stderrTail(transport.stderr, (text) => secrets.redact(text)) };
+  return { transport, stderrLines: stderrTail(transport.stderr, (text) => secrets.redact(text)) };
 }
 
 async function resolveAll(values: Readonly<Record<string, McpValue>>, secrets: LinkOptions['secrets']): Promise<Record<string, string>> {

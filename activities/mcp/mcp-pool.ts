@@ -1,39 +1,42 @@
 import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { inTime } from '../attempts/time-limit.ts';
+import { withTimeout } from '../attempts/with-timeout.ts';
 import type { McpOutcome } from './call-outcome.ts';
 import type { McpConnection, McpRequest } from './mcp-connection.ts';
 
-/** Opens a connection, unless `stop` ends that. Rejects with what the run is to read. */
+/** Opens a connection, unless `stop` aborts. Rejects with an error that the run may show. */
 export type OpenMcp = (server: McpServerDefinition, stop: AbortSignal) => Promise<McpConnection>;
 
-/** What `tools` of a connection gives. */
+/** The result of a connection's `tools`. */
 export type McpTools = Awaited<ReturnType<McpConnection['tools']>>;
 
-/** One connection, and how many use it. */
+/** One connection, and the number of its users. */
 interface Pooled {
   readonly server: McpServerDefinition;
   readonly connection: McpConnection;
   users: number;
-  /** Nobody else gets it: it is closed when the last user has gone. */
+  /** True once it gets no new users: it is closed when the last one has finished. */
   isRetired: boolean;
   idle?: NodeJS.Timeout;
 }
 
-/** Milliseconds that somebody waits for a connection that is being opened: reading secrets and connecting have time-outs of their own. */
+/**
+ * Milliseconds that a call waits for a connection that is being opened. Reading secrets and connecting have timeouts of
+ * their own.
+ */
 const WAIT_MS = 60_000;
 
 /**
- * The connections of one worker to MCP servers: one for each server, shared by all calls, opened when it is needed,
- * closed when nobody has needed it for a while and when the worker ends.
+ * The connections of one worker to MCP servers: one for each server, shared by all calls, opened on demand, closed when
+ * idle and when the worker ends.
  */
 export class McpPool {
   readonly #open: OpenMcp;
   readonly #ready = new Map<McpServerDefinition, Pooled>();
   readonly #opening = new Map<McpServerDefinition, Promise<Pooled>>();
-  /** Everything that is open, the retired included. */
+  /** All open connections, including retired ones. */
   readonly #all = new Set<Pooled>();
-  /** How many workers run with these connections. */
+  /** The number of running workers with these connections. */
   #workers = 0;
   /** Aborted when the last worker ends. */
   #end = new AbortController();
@@ -42,7 +45,7 @@ export class McpPool {
     this.#open = open;
   }
 
-  /** The tools of a server, asked for anew. Throws `mcp_unreachable` where it does not tell them. */
+  /** Lists the tools of a server again. Throws `mcp_unreachable` if it does not answer. */
   async tools(server: McpServerDefinition, stop: AbortSignal): Promise<McpTools> {
     for (let attempt = 1; ; attempt += 1) {
       const { pooled, isNew } = await this.#lease(server, stop);
@@ -52,7 +55,7 @@ export class McpPool {
         if (stop.aborted) throw stop.reason;
         this.#retire(pooled);
         if (isNew || attempt > 1) {
-          const message = `MCP server "${server.name}" does not list its tools. See whether it is well, and speaks the protocol`;
+          const message = `MCP server "${server.name}" does not list its tools. Check that it is healthy and speaks the protocol`;
           throw new LonghaulError('mcp_unreachable', message, { cause: error });
         }
       } finally {
@@ -62,9 +65,9 @@ export class McpPool {
   }
 
   /**
-   * Calls a tool. `check` sees the tools that the server has now, and may refuse. What an old connection could not send is
-   * sent once more on a new one; what may have been sent is not. Throws `mcp_unreachable` where there is no connection,
-   * and the reason of an aborted signal.
+   * Calls a tool. `check` receives the server's current tools, and may refuse. A call that an old connection could not
+   * send is sent once more on a new one; a call that may have been sent is not. Throws `mcp_unreachable` if there is no
+   * connection, and the reason of an aborted signal.
    */
   async call(server: McpServerDefinition, request: McpRequest, check: (tools: McpTools) => string | undefined): Promise<McpOutcome> {
     for (let attempt = 1; ; attempt += 1) {
@@ -80,13 +83,16 @@ export class McpPool {
     }
   }
 
-  /** A worker runs: connections may be opened, and are closed when the last worker has ended. */
+  /** Registers a running worker: connections may be opened, and are closed when the last worker has ended. */
   start(): void {
     this.#workers += 1;
     if (this.#end.signal.aborted) this.#end = new AbortController();
   }
 
-  /** A worker has ended. After the last one closes everything and refuses to open more. Resolves when no process is left. */
+  /**
+   * Unregisters a worker. After the last one, closes all connections and refuses to open more. Resolves when no server
+   * process is left.
+   */
   async close(): Promise<void> {
     this.#workers = Math.max(0, this.#workers - 1);
     if (this.#workers > 0) return;
@@ -99,14 +105,14 @@ export class McpPool {
   async #lease(server: McpServerDefinition, stop: AbortSignal): Promise<{ pooled: Pooled; isNew: boolean }> {
     const known = this.#ready.get(server);
     if (known !== undefined) {
-      if (!known.connection.isBroken) return { pooled: taken(known), isNew: false };
+      if (!known.connection.isBroken) return { pooled: acquired(known), isNew: false };
       this.#retire(known);
     }
-    const pooled = await inTime(() => this.#opened(server), { ms: WAIT_MS, stop });
-    return { pooled: taken(pooled), isNew: true };
+    const pooled = await withTimeout(() => this.#opened(server), { ms: WAIT_MS, stop });
+    return { pooled: acquired(pooled), isNew: true };
   }
 
-  /** The connection that is being opened: those who come meanwhile wait for the same. */
+  /** Returns a new connection; concurrent calls share one. */
   #opened(server: McpServerDefinition): Promise<Pooled> {
     const running = this.#opening.get(server);
     if (running !== undefined) return running;
@@ -117,16 +123,16 @@ export class McpPool {
 
   async #connect(server: McpServerDefinition): Promise<Pooled> {
     const { signal } = this.#end;
-    if (signal.aborted) throw ended(server);
+    if (signal.aborted) throw shuttingDown(server);
     const connection = await this.#open(server, signal);
     if (signal.aborted) {
       await connection.close();
-      throw ended(server);
+      throw shuttingDown(server);
     }
     const pooled: Pooled = { server, connection, users: 0, isRetired: false };
     this.#all.add(pooled);
     this.#ready.set(server, pooled);
-    this.#rest(pooled);
+    this.#startIdleTimer(pooled);
     return pooled;
   }
 
@@ -134,15 +140,15 @@ export class McpPool {
     pooled.users -= 1;
     if (pooled.users > 0) return;
     if (pooled.isRetired) void this.#dispose(pooled);
-    else this.#rest(pooled);
+    else this.#startIdleTimer(pooled);
   }
 
-  /** Nobody uses it now. */
-  #rest(pooled: Pooled): void {
+  /** Starts the idle timer of a connection without users. */
+  #startIdleTimer(pooled: Pooled): void {
     pooled.idle = setTimeout(() => this.#retire(pooled), pooled.server.idleTimeoutMs).unref();
   }
 
-  /** Nobody gets it any more: it is closed as soon as nobody has it. */
+  /** Takes a connection out of use: it is closed when its last user has finished. */
   #retire(pooled: Pooled): void {
     pooled.isRetired = true;
     clearTimeout(pooled.idle);
@@ -171,12 +177,12 @@ async function callOver(
   return problem === undefined ? connection.call(request) : { type: 'refused', message: problem };
 }
 
-function taken(pooled: Pooled): Pooled {
+function acquired(pooled: Pooled): Pooled {
   clearTimeout(pooled.idle);
   pooled.users += 1;
   return pooled;
 }
 
-function ended({ name }: McpServerDefinition): LonghaulError {
-  return new LonghaulError('mcp_unreachable', `MCP server "${name}" is not connected to any more: this worker is shutting down`);
+function shuttingDown({ name }: McpServerDefinition): LonghaulError {
+  return new LonghaulError('mcp_unreachable', `MCP server "${name}" is no longer connected: this worker is shutting down`);
 }

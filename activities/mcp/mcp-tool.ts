@@ -14,24 +14,24 @@ import type { McpProgress } from './mcp-connection.ts';
 import type { McpPool, McpTools } from './mcp-pool.ts';
 import { resultContent } from './result-content.ts';
 
-/** A tool of a server as a run has it. */
+/** A tool of a server as it is pinned for a run. */
 export interface PinnedTool {
   /** The name that the model knows. */
   name: string;
   /** The name that the server knows. */
   tool: string;
-  /** It is pinned as one whose calls happen once. */
+  /** True if its calls must not run twice. */
   once: boolean;
 }
 
-/** Characters of a message of a server that are kept: in an error, and in a heartbeat. */
+/** The most characters of a server's message in an error and in a heartbeat. */
 const MESSAGE_CHARS = 2_000;
 const PROGRESS_CHARS = 500;
 
-/** Whatever the server takes: the arguments were checked with the pinned schema, and are with that of the server. */
+/** Any arguments: they were checked with the pinned schema, and are checked with the server's current one. */
 const ANY_ARGUMENTS = z.looseObject({});
 
-/** A tool of an MCP server as any other tool: its calls are tried again, limited, cleared of secrets and recorded in the same way. */
+/** Returns a tool of an MCP server as an ordinary tool: its calls are retried, limited, redacted and recorded in the same way. */
 export function mcpToolDefinition(pool: Pick<McpPool, 'call'>, server: McpServerDefinition, pinned: PinnedTool): AnyTool {
   const { approval, maxResultBytes, overflow } = server;
   return {
@@ -52,7 +52,7 @@ export function mcpToolDefinition(pool: Pick<McpPool, 'call'>, server: McpServer
   };
 }
 
-/** Where a call goes. */
+/** The destination of a call. */
 interface Destination {
   pool: Pick<McpPool, 'call'>;
   server: McpServerDefinition;
@@ -60,8 +60,8 @@ interface Destination {
 }
 
 /**
- * Calls a tool of a server. Throws a `ToolFailure` for what the server refuses, `UnknownOutcome` for a call that must not
- * run twice and may have run, `mcp_unreachable` and other errors for what may be tried again.
+ * Calls a tool of a server. Throws a `ToolFailure` if the server refuses, `UnknownOutcome` for a call that must not run
+ * twice and may have run, and `mcp_unreachable` or another error for a failure that may be retried.
  */
 async function callMcpTool({ pool, server, pinned }: Destination, args: JsonObject, context: RunContext): Promise<ToolOutput> {
   const { tool, once } = pinned;
@@ -85,7 +85,7 @@ async function callMcpTool({ pool, server, pinned }: Destination, args: JsonObje
   }
 }
 
-/** Why the server as it is now cannot take the call: a run goes on with the tools that it began with. */
+/** Returns why the server cannot take the call any more: a run keeps the tools that it began with. */
 function problemOf(tools: McpTools, { tool, args, server }: { tool: string; args: JsonObject; server: string }): string | undefined {
   const current = tools.find(({ name }) => name === tool);
   if (current === undefined)
@@ -95,19 +95,19 @@ function problemOf(tools: McpTools, { tool, args, server }: { tool: string; args
   return `MCP server "${server}" has changed the arguments of "${tool}" since this run began, and these do not fit: ${problemsText(problems)}`;
 }
 
-/** By tool as the server has listed it: a connection lists rarely and calls often. */
+/** Schemas by tool: a connection lists tools rarely and calls them often. */
 const checkable = new WeakMap<McpTools[number], JsonObject>();
 
 function currentSchema(tool: McpTools[number]): JsonObject {
   const known = checkable.get(tool);
   if (known !== undefined) return known;
-  const given = cleanJson(tool.inputSchema);
-  const schema = given !== undefined && isJsonObject(given) ? checkableSchema(given) : {};
+  const input = cleanJson(tool.inputSchema);
+  const schema = input !== undefined && isJsonObject(input) ? checkableSchema(input) : {};
   checkable.set(tool, schema);
   return schema;
 }
 
-/** What a predicate of a server is asked. */
+/** Adapts the server's predicate to the one of a tool. */
 function approvalOf({ when, ...terms }: NonNullable<McpServerDefinition['approval']>, tool: string): ToolApproval {
   if (when === 'always') return { when, ...terms };
   return { ...terms, when: (args: JsonObject, context) => when({ tool, args }, context) };
@@ -121,7 +121,7 @@ function progressDetails({ progress, total, message }: McpProgress): JsonObject 
   };
 }
 
-/** A text of a server, of bounded length. */
+/** Cuts a text of a server. */
 function briefly(text: string, chars: number): string {
   return text.toWellFormed().slice(0, chars).toWellFormed();
 }

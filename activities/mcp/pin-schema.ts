@@ -8,17 +8,17 @@ import { checkableSchema, modernSchema, references } from './checkable-schema.ts
 /** The schemas of a tool as they are pinned for a run. */
 export type PinnedSchema = Pick<ToolSnapshot, 'parameters' | 'schema' | 'strict'>;
 
-/** What a provider enforces can refer to the whole and to definitions, and to nothing else. */
+/** The only references that a provider's strict mode supports: to the root and to definitions. */
 const STRICT_REFERENCE = /^#(?:\/\$defs\/[^/]+)?$/;
 
-/** The schemas of a tool, from what its server says; undefined for what is no schema of an object. */
+/** Returns the schemas of a tool from its server's schema; undefined if that is not the schema of an object. */
 export function pinSchema(inputSchema: unknown): PinnedSchema | undefined {
-  const given = cleanJson(inputSchema);
-  if (given === undefined || !isJsonObject(given) || !isObjectSchema(given)) return undefined;
-  const schema = checkableSchema(given);
-  const strict = strictSchema(modernSchema(given));
+  const input = cleanJson(inputSchema);
+  if (input === undefined || !isJsonObject(input) || !isObjectSchema(input)) return undefined;
+  const schema = checkableSchema(input);
+  const strict = strictSchema(modernSchema(input));
   if (strict !== undefined && schema['properties'] !== undefined) return { parameters: strict, schema, strict: true };
-  const { $schema: _dialect, ...parameters } = given;
+  const { $schema: _dialect, ...parameters } = input;
   return { parameters: toProviderJsonSchema(parameters), schema, strict: false };
 }
 
@@ -28,7 +28,7 @@ function strictSchema(schema: JsonObject): JsonObject | undefined {
     const conversion = toStrictJsonSchema(schema);
     return conversion.strict ? conversion.schema : undefined;
   } catch {
-    // Definitions that refer to each other in circles have no end.
+    // Definitions with circular references cannot be converted.
     return undefined;
   }
 }

@@ -3,36 +3,36 @@ import type { ContentPart } from '../../src/core/domain/content/content.ts';
 import { isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 
-/** A result of a server as the content of a tool's result. */
+/** A result of a server as the content of a tool result. */
 export interface McpContent {
   content: JsonValue[];
   isError: boolean;
 }
 
-/** Why a result cannot be used. */
+/** The error for a result that cannot be used. */
 class MalformedResult extends Error {}
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
- * What a server has answered, as a tool's result: what is to be read first and in one value, because that is the one
- * that a model reads, and media after it. A text that only says in other words what the structured content says is not
- * kept twice. Nothing in the result is trusted: what is no content is an error result.
+ * Converts the answer of a server to a tool result: the readable part first and in one value, because a model reads
+ * that one, and media after it. A text that only repeats the structured content is not kept twice. The result is not
+ * trusted: invalid content becomes an error result.
  */
 export function resultContent(result: CallToolResult): McpContent {
   try {
     const blocks = result.content.map(contentPart);
     const texts = blocks.flatMap((block) => (typeof block === 'string' ? [block] : []));
     const media = blocks.filter((block) => typeof block !== 'string');
-    const said = readable(texts, structured(result.structuredContent));
-    return { content: [...said, ...media.map(plain)], isError: result.isError === true };
+    const readableParts = readable(texts, structured(result.structuredContent));
+    return { content: [...readableParts, ...media.map(plain)], isError: result.isError === true };
   } catch (error) {
     if (!(error instanceof MalformedResult)) throw error;
     return { content: [`The result of the server is malformed: ${error.message}. What the tool did is done`], isError: true };
   }
 }
 
-/** Texts and structured content as at most one value. */
+/** Returns texts and structured content as at most one value. */
 function readable(texts: string[], value: JsonValue | undefined): JsonValue[] {
   const text = texts.join('\n').toWellFormed();
   if (value === undefined) return texts.length === 0 ? [] : [text];
@@ -40,12 +40,12 @@ function readable(texts: string[], value: JsonValue | undefined): JsonValue[] {
   return onlyText(value) === text ? [text] : [{ text, structuredContent: value }];
 }
 
-/** It would be taken for a part, whose address the provider of the model asks for. */
+/** True for a value that would be mistaken for a media part, whose URL the model's provider fetches. */
 function isMediaLike(value: JsonValue): boolean {
   return isJsonObject(value) && 'type' in value && ('url' in value || 'data' in value);
 }
 
-/** The text is the value as JSON. */
+/** True if the text is the value as JSON. */
 function saysTheSame(text: string, value: JsonValue): boolean {
   try {
     return JSON.stringify(JSON.parse(text)) === JSON.stringify(value);
@@ -54,7 +54,7 @@ function saysTheSame(text: string, value: JsonValue): boolean {
   }
 }
 
-/** The one text that a value is a wrapping of; undefined for a value that says more. */
+/** Returns the only text in a value, unwrapped; undefined for a value with more. */
 function onlyText(value: JsonValue): string | undefined {
   if (typeof value === 'string') return value;
   const members = Array.isArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
@@ -69,7 +69,7 @@ function structured(value: unknown): JsonValue | undefined {
   return clean;
 }
 
-/** A block as text, or as a part that is not text. */
+/** Converts a block to text, or to a part that is not text. */
 function contentPart(block: ContentBlock): string | ContentPart {
   switch (block.type) {
     case 'text':
@@ -86,7 +86,7 @@ function contentPart(block: ContentBlock): string | ContentPart {
   }
 }
 
-/** A link is for the tools of the server, not for the provider of the model, which might follow it. */
+/** Converts a link to text: it is meant for the tools of the server, and the model's provider might follow it. */
 function linkText({ name, title, uri, mimeType, description }: ContentBlock & { type: 'resource_link' }): string {
   const about = [mimeType, description].filter((one) => one !== undefined && one !== '').join(': ');
   return `[Resource "${title ?? name}" at ${required('uri', uri)}${about === '' ? '' : ` (${about})`}]`;

@@ -10,56 +10,56 @@ import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { canonicalJson } from '../../src/core/domain/json/json.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
-import { calledTool } from '../tool-calls/called-tool.ts';
+import { findTool } from '../tool-calls/find-tool.ts';
 import { queryRun, runIdOf, runKey } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { logThrown } from '../tool-calls/thrown-by-tool.ts';
-import { isWaitOver } from '../attempts/waiting-attempt.ts';
+import { logToolError } from '../tool-calls/tool-errors.ts';
+import { isWaitOver } from '../attempts/worker-wait.ts';
 
 /** 132 bits in base64url, as in the digest of a snapshot. */
 const DIGEST_LENGTH = 22;
 
-/** A predicate that takes longer than this (milliseconds) is not waited for: what waits is a model call that has been paid for. */
+/** The time limit of a predicate, in milliseconds: a model call that has been paid for waits for it. */
 const PREDICATE_MS = 30_000;
 
-/** Bytes of JSON of a reason: it is shown wherever the call is, and carried while it waits. */
+/** The most bytes of JSON of a reason: it is shown with the call, and carried over while the call waits. */
 const REASON_BYTES = 500;
 
-/** A response whose calls are to be looked at, and where it comes from. */
-export interface Deciding {
+/** The run and the snapshot that a response's calls belong to. */
+export interface PredicateScope {
   runtime: ActivityRuntime;
   run: OfRun;
   snapshot: AgentSnapshot;
   signal: AbortSignal;
 }
 
-/** What a predicate says, without what a decision is bound to. */
+/** The answer of a predicate, without the digest that a decision is bound to. */
 type Terms = Omit<ApprovalRequirement, 'digest'>;
 
 /**
- * The terms of the calls that need a decision, by call id; undefined where none does. A predicate that cannot be asked,
- * that throws, or that this worker does not have, has not said that its call may run: the call needs a decision then.
+ * Returns the approval requirements of the calls that need a decision, by call id; undefined if none does. A call also
+ * needs a decision if its predicate throws, does not answer in time, or is missing from this worker.
  */
 export async function approvalRequirements(
-  deciding: Deciding,
+  scope: PredicateScope,
   response: RecordedResponse,
 ): Promise<Record<string, ApprovalRequirement> | undefined> {
-  const { snapshot, run } = deciding;
+  const { snapshot, run } = scope;
   const { problems = {} } = response;
   let data: Promise<DataView> | undefined;
   const dataOnce: () => Promise<DataView> = () => (data ??= queryRun<DataView>(run, QUERIES.data, null));
   const entries = response.content.filter(isToolCall).map(async (call): Promise<[string, ApprovalRequirement][]> => {
     const approval = snapshot.tools.find(({ name }) => name === call.name)?.approval;
     if (approval === undefined || Object.hasOwn(problems, call.toolCallId)) return [];
-    const terms = approval.when === 'always' ? {} : await askPredicate(deciding, call, dataOnce);
+    const terms = approval.when === 'always' ? {} : await askPredicate(scope, call, dataOnce);
     return terms === undefined ? [] : [[call.toolCallId, { digest: callDigest(call), ...terms }]];
   });
   const terms = (await Promise.all(entries)).flat();
-  // Call ids come from models and may be `__proto__`: fromEntries makes every key a plain own one.
+  // Call ids come from models and may be `__proto__`: fromEntries makes every key an own property.
   return terms.length === 0 ? undefined : Object.fromEntries(terms);
 }
 
-/** What a decision about a call is bound to: equal for equal calls, whoever computes it. */
+/** Returns the digest that binds a decision to a call: equal calls have equal digests. */
 export function callDigest({ name, arguments: args }: ToolCall): string {
   return createHash('sha256')
     .update(canonicalJson({ name, arguments: args }))
@@ -68,9 +68,9 @@ export function callDigest({ name, arguments: args }: ToolCall): string {
 }
 
 /**
- * Throws `MissingHere` where this worker lacks a tool whose predicate the run has, and another worker may have it: before
- * anything is paid for. Once others have been waited for, the calls of that tool need a decision, here and for the rest of
- * the run; and so they do where the tool has no predicate any more.
+ * Throws `MissingOnWorkerError` if this worker lacks a tool that has a predicate in the snapshot, and another worker may have
+ * it: before the model call is paid for. Once the wait for another worker is over, calls of that tool need a decision
+ * for the rest of the run. The same holds if the tool no longer has a predicate.
  */
 export function requirePredicate(
   runtime: ActivityRuntime,
@@ -79,38 +79,38 @@ export function requirePredicate(
   { name, approval, mcp }: ToolSnapshot,
 ): void {
   if (approval?.when !== 'predicate') return;
-  if (calledTool(runtime, { agentName, ...(mcp === undefined ? {} : { mcp }) }, name) !== undefined) return;
-  const place = `${runKey(run).chain}/${name}`;
-  if (isWaitOver()) runtime.waitedFor.add(place);
-  if (!runtime.waitedFor.has(place)) throw runtime.registry.missingTool(agentName, name, mcp?.server);
+  if (findTool(runtime, { agentName, ...(mcp === undefined ? {} : { mcp }) }, name) !== undefined) return;
+  const key = `${runKey(run).chain}/${name}`;
+  if (isWaitOver()) runtime.missingNames.add(key);
+  if (!runtime.missingNames.has(key)) throw runtime.registry.missingTool(agentName, name, mcp?.server);
 }
 
-/** What the predicate of a call says, with the deps and the state that `data` gives. */
-export async function askPredicate(deciding: Deciding, call: ToolCall, data: () => Promise<DataView>): Promise<Terms | undefined> {
-  const { runtime, snapshot, signal } = deciding;
+/** Asks the predicate of a call, with the deps and the state that `data` returns. */
+export async function askPredicate(scope: PredicateScope, call: ToolCall, data: () => Promise<DataView>): Promise<Terms | undefined> {
+  const { runtime, snapshot, signal } = scope;
   const mcp = snapshot.tools.find(({ name }) => name === call.name)?.mcp;
-  const tool = calledTool(runtime, { agentName: snapshot.name, ...(mcp === undefined ? {} : { mcp }) }, call.name);
+  const tool = findTool(runtime, { agentName: snapshot.name, ...(mcp === undefined ? {} : { mcp }) }, call.name);
   const when = tool?.approval?.when;
   if (tool === undefined || typeof when !== 'function')
-    return { reason: 'This worker does not have what says whether the call needs approval' };
+    return { reason: 'This worker lacks the predicate that decides whether the call needs approval' };
   const timeUp = new AbortController();
-  const asking = AbortSignal.any([signal, timeUp.signal]);
+  const predicateSignal = AbortSignal.any([signal, timeUp.signal]);
   try {
-    const asked = ask(deciding, { call, tool, when, data, signal: asking });
-    const late = delay(PREDICATE_MS, undefined, { signal: asking }).then(() => {
+    const answer = ask(scope, { call, tool, when, data, signal: predicateSignal });
+    const late = delay(PREDICATE_MS, undefined, { signal: predicateSignal }).then(() => {
       throw new Error(`no answer within ${PREDICATE_MS / 1000} s`);
     });
-    return await Promise.race([asked, late]);
+    return await Promise.race([answer, late]);
   } catch (error) {
-    logThrown(runtime, { what: `"approval" of tool "${call.name}"`, agent: snapshot.name, callId: call.toolCallId }, error, 'error');
+    logToolError(runtime, { what: `"approval" of tool "${call.name}"`, agent: snapshot.name, callId: call.toolCallId }, error, 'error');
     return { reason: briefly(runtime, `Whether the call needs approval could not be told: ${errorMessage(error)}`) };
   } finally {
     timeUp.abort();
   }
 }
 
-/** What a predicate is asked with. */
-interface Predicate {
+/** The input of a predicate. */
+interface PredicateCall {
   call: ToolCall;
   tool: AnyTool;
   when: Exclude<NonNullable<AnyTool['approval']>['when'], 'always'>;
@@ -118,9 +118,12 @@ interface Predicate {
   signal: AbortSignal;
 }
 
-async function ask({ runtime, run, snapshot }: Deciding, { call, tool, when, data, signal }: Predicate): Promise<Terms | undefined> {
+async function ask(
+  { runtime, run, snapshot }: PredicateScope,
+  { call, tool, when, data, signal }: PredicateCall,
+): Promise<Terms | undefined> {
   const parsed = await tool.parameters.safeParseAsync(call.arguments);
-  // The tool would refuse them, too; but a person can correct them.
+  // The tool would refuse them too, but an approver can correct them.
   if (!parsed.success) return { reason: 'The arguments do not fit the tool' };
   const { deps, state } = await data();
   const context: ApprovalContext<unknown> = {
@@ -136,7 +139,7 @@ async function ask({ runtime, run, snapshot }: Deciding, { call, tool, when, dat
   return terms?.reason === undefined ? terms : { ...terms, reason: briefly(runtime, terms.reason) };
 }
 
-/** Without secrets, before it is cut: a part of one would not be found. */
+/** Secrets are redacted before the text is cut: a part of one would not be found. */
 function briefly({ secrets }: ActivityRuntime, reason: string): string {
   return cutText(secrets.redact(reason).toWellFormed(), REASON_BYTES);
 }

@@ -7,14 +7,14 @@ import type { Spent } from '../../src/core/domain/model/usage.ts';
 import { attempt, type AttemptOptions } from '../attempts/attempt.ts';
 import type { AbortRegistry } from '../attempts/abort-registry.ts';
 import { failingAs, toFailure } from '../failures/failure.ts';
-import { fitPartialText } from './fit-response.ts';
+import { limitPartialText } from './limit-response-size.ts';
 import { thrownCode } from '../models/errors/thrown-code.ts';
-import { AS_IT_IS, withStack } from '../failures/serializable-failure.ts';
+import { NO_CHANGE, withStack } from '../failures/serializable-failure.ts';
 import { SpentAttempts } from './spent-attempts.ts';
-import { lastDetails } from '../attempts/waiting-attempt.ts';
+import { lastDetails } from '../attempts/worker-wait.ts';
 
-/** An activity that asks a model. Where it fails before it comes to that, its failure still says what attempts before have cost. */
-export function askingActivity<Input, Output>(work: (input: Input) => Promise<Output>): (input: Input) => Promise<Output> {
+/** Wraps an activity that calls a model. If it fails before the call, its failure still carries the cost of earlier attempts. */
+export function modelActivity<Input, Output>(work: (input: Input) => Promise<Output>): (input: Input) => Promise<Output> {
   return failingAs('model_error', async (input) => {
     try {
       return await work(input);
@@ -30,39 +30,41 @@ function withSpentBefore(error: unknown): unknown {
   if (spent === undefined || !(failure instanceof ApplicationFailure) || (failure.details ?? []).length > 0) return failure;
   const { message, type, nonRetryable, nextRetryDelay, cause } = failure;
   const details: SpentDetails = { spent };
-  return withStack(new ApplicationFailure(message, type, nonRetryable, [details], cause, nextRetryDelay), failure, AS_IT_IS);
+  return withStack(new ApplicationFailure(message, type, nonRetryable, [details], cause, nextRetryDelay), failure, NO_CHANGE);
 }
 
-/** One call to a model. */
-export interface Question extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret'> {
+/** One model call. */
+export interface ModelCallOptions
+  extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret'> {
   client: ModelClient;
   request: ModelRequest;
 }
 
-/** How one attempt of a call to a model ended, unless it failed. */
-export type Asked<Result> =
+/** The outcome of one attempt of a model call, unless it failed. */
+export type AttemptOutcome<Result> =
   | { type: 'answered'; result: Result; failedAttempts?: Spent }
-  /** Given up by the run; without a partial answer nothing had been asked. */
+  /** Cancelled or interrupted by the run. Without `partial` no request had been sent. */
   | { type: 'aborted'; partial?: RecordedResponse };
 
 /**
- * Asks a model once, and gives what `read` makes of the answer. What attempts cost that fail is never lost on the way:
- * this one tells the next, a success names what came before it, and a failure carries the whole in its details.
+ * Calls a model once, and returns what `read` makes of the answer. The cost of failed attempts is never lost: this
+ * attempt passes it to the next one, a success reports the cost of earlier attempts, and a failure carries the total in
+ * its details.
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
-  { client, request, tags, secret, ...options }: Question,
+  { client, request, tags, secret, ...options }: ModelCallOptions,
   read: (answer: ModelResponse, signal: AbortSignal) => Result | Promise<Result>,
-): Promise<Asked<Result>> {
+): Promise<AttemptOutcome<Result>> {
   const known = { ...(tags === undefined ? {} : { tags }), ...(secret === undefined ? {} : { secret }) };
   const spent = new SpentAttempts(request, lastDetails());
-  return attempt(aborts, { ...options, details: () => spent.details }, async (own) => {
-    const { signal } = own;
-    let isAsked = false;
+  return attempt(aborts, { ...options, details: () => spent.details }, async (current) => {
+    const { signal } = current;
+    let isSent = false;
     let isAnswered = false;
     try {
       signal.throwIfAborted();
-      isAsked = true;
+      isSent = true;
       const answer = await client.call(request, { ...known, signal, ...spent.listener });
       isAnswered = true;
       spent.answered(answer);
@@ -70,11 +72,12 @@ export async function askModel<Result>(
     } catch (error) {
       // An abort by the run's own cancellation is an outcome, not an error: as an error it would race with the
       // server's cancel and be recorded as a failure.
-      if (signal.aborted && own.isGivenUp()) return { type: 'aborted', ...partial(spent, isAsked) };
-      // The server has what attempts before have cost. What is new goes there with the failure: this beat costs no call of its own.
-      if (spent.current !== undefined) own.beat(spent.details);
+      if (signal.aborted && current.isCancelled()) return { type: 'aborted', ...partial(spent, isSent) };
+      // The server knows the cost of earlier attempts. New cost reaches it with the failure: this heartbeat needs no
+      // call of its own.
+      if (spent.current !== undefined) current.heartbeat(spent.details);
       if (signal.aborted) throw signal.reason;
-      // An answer that cannot be read is not paid for again.
+      // An answer that cannot be interpreted is not paid for again.
       throw toFailure(error, isAnswered ? 'model_error' : thrownCode(error), { details: spent.details });
     }
   });
@@ -84,11 +87,11 @@ function failedAttempts({ before }: SpentAttempts): { failedAttempts?: Spent } {
   return before === undefined ? {} : { failedAttempts: before };
 }
 
-/** What had arrived of an answer that was given up. It counts wherever something was asked: this time, or before. */
-function partial(spent: SpentAttempts, isAsked: boolean): { partial?: RecordedResponse } {
-  if (!isAsked && spent.before === undefined) return {};
-  const text = fitPartialText(spent.text);
+/** Returns the part of an aborted answer that had arrived. It counts if any attempt has sent a request. */
+function partial(spent: SpentAttempts, isSent: boolean): { partial?: RecordedResponse } {
+  if (!isSent && spent.before === undefined) return {};
+  const text = limitPartialText(spent.text);
   const content = text === '' ? [] : [{ type: 'message' as const, role: 'assistant' as const, content: text }];
-  const usage = isAsked ? spent.usage : { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
+  const usage = isSent ? spent.usage : { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
   return { partial: { id: randomUUID(), content, finishReason: 'interrupted', usage, ...failedAttempts(spent) } };
 }

@@ -4,13 +4,13 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/do
 import type { ConversationEvent, ModelRequest } from '../../src/core/domain/model/model.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
 
-/** What the model is told in the attempt after the step limit. */
+/** The instruction for the attempt after the step limit. */
 const LAST_WORDS = 'Return your best final answer now.';
 
 /**
- * The request of one model call: a function of the snapshot and the conversation alone, so that it is the same wherever
- * it is built. The loop answers every call that it records; whatever has kept it from that must not be what a provider
- * refuses the whole conversation for.
+ * Builds the request of one model call from the snapshot and the conversation alone, so that it is the same on every
+ * worker. The loop answers every call that it records; a call that is unanswered nevertheless gets a result here,
+ * because a provider would refuse the whole conversation.
  */
 export function buildRequest(snapshot: AgentSnapshot, conversation: ConversationEvent[], final: boolean): ModelRequest {
   const { output, settings } = snapshot;
@@ -40,7 +40,7 @@ function lastWords(): ConversationEvent {
   return { author: 'user', content: [{ type: 'message', role: 'user', content: LAST_WORDS }] };
 }
 
-/** The tool through which a structured answer comes where the provider cannot enforce a schema (seed 000). */
+/** Returns the tool that takes a structured answer if the provider cannot enforce a schema. */
 function finalAnswerTool(output: OutputSnapshot): ToolDescription {
   return {
     name: FINAL_ANSWER,
@@ -55,7 +55,7 @@ function finalAnswerTool(output: OutputSnapshot): ToolDescription {
   };
 }
 
-/** A schema moved below `properties.output`: references from its root have to follow it. */
+/** Moves a schema below `properties.output`, with the references to its root. */
 function rebase(schema: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [key, key === '$ref' ? rebasedReference(value) : rebaseValue(value)]),

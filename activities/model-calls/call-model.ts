@@ -7,16 +7,19 @@ import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/w
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
 import { approvalRequirements, requirePredicate } from './approval-requirements.ts';
-import { askingActivity, askModel } from './ask-model.ts';
+import { modelActivity, askModel } from './ask-model.ts';
 import { buildRequest } from './build-request.ts';
-import { fitResponse } from './fit-response.ts';
+import { limitResponseSize } from './limit-response-size.ts';
 import { queryRun, runKey } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { FetchTranscript } from '../run-queries/transcript.ts';
 
-/** Assembles the conversation from its reference, asks the model once, and returns the answer checked and identified. */
+/**
+ * Creates the activity that assembles the conversation from its reference, calls the model once, and returns the
+ * answer, checked and with an id.
+ */
 export function callModelActivity(runtime: ActivityRuntime): (input: CallModelInput) => Promise<CallModelOutput> {
-  return askingActivity((input) => callModel(runtime, input));
+  return modelActivity((input) => callModel(runtime, input));
 }
 
 async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promise<CallModelOutput> {
@@ -28,27 +31,27 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
   const request = buildRequest(snapshot, conversationOf(window.events), input.final === true);
   const { heartbeatMs } = snapshot.timing;
-  const question = { client, request, heartbeatMs, interruptibleBy: input.run ?? '', ...callerOf(runtime, snapshot) };
-  const asked = await askModel(runtime.aborts, question, async (answer, signal) => {
+  const options = { client, request, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
+  const outcome = await askModel(runtime.aborts, options, async (answer, signal) => {
     const interpreted = interpretResponse(answer, {
       snapshot,
       outputZod: runtime.registry.outputZod(snapshot.name),
       knownCallIds: callIds(window),
       uuid: randomUUID,
     });
-    const response = fitResponse(interpreted, snapshot.model);
-    // The final attempt runs no tools, whatever is called.
+    const response = limitResponseSize(interpreted, snapshot.model);
+    // The final attempt runs no tools, even if the model calls one.
     const approvals = input.final ? undefined : await approvalRequirements({ runtime, run: input, snapshot, signal }, response);
-    return approvals === undefined ? response : fitResponse({ ...response, approvals }, snapshot.model);
+    return approvals === undefined ? response : limitResponseSize({ ...response, approvals }, snapshot.model);
   });
-  if (asked.type === 'aborted') return asked;
-  const { result, failedAttempts } = asked;
+  if (outcome.type === 'aborted') return outcome;
+  const { result, failedAttempts } = outcome;
   runtime.transcripts.addResponse(key, input.through, recordedEvent(snapshot.name, result));
   return { type: 'response', response: { ...result, ...(failedAttempts === undefined ? {} : { failedAttempts }) } };
 }
 
-/** What a provider is told of the run that asks, beside the request: what it may choose its key by. */
-export function callerOf({ secrets }: ActivityRuntime, { tags }: AgentSnapshot): Pick<ModelCallContext, 'tags' | 'secret'> {
+/** Returns the facts about the run that a provider may choose its API key by. */
+export function providerContext({ secrets }: ActivityRuntime, { tags }: AgentSnapshot): Pick<ModelCallContext, 'tags' | 'secret'> {
   return { ...(tags === undefined ? {} : { tags }), secret: (nameOrReference) => secrets.resolve(nameOrReference) };
 }
 
@@ -57,7 +60,7 @@ export function fetchTranscript(run: OfRun): FetchTranscript {
   return (question) => queryRun<TranscriptAnswer>(run, QUERIES.transcript, question);
 }
 
-/** Events as a model sees them: where they are in the record says nothing to it. */
+/** Returns events without their location in the record, which means nothing to a model. */
 export function conversationOf(events: WindowEvent[]): ConversationEvent[] {
   return events.map(({ author, content, providerItems }) =>
     providerItems === undefined ? { author, content } : { author, content, providerItems },
@@ -68,7 +71,7 @@ function recordedEvent(author: string, { id, content, providerItems }: RecordedR
   return { id, author, content, ...(providerItems === undefined ? {} : { providerItems }) };
 }
 
-/** Ids of the calls in the conversation: a new one must differ. */
+/** Returns the ids of the calls in the conversation: a new call must have another one. */
 function callIds({ events }: Window): Set<string> {
   return new Set(events.flatMap(({ content }) => content.filter(isToolCall).map(({ toolCallId }) => toolCallId)));
 }

@@ -9,33 +9,33 @@ import type { EstimatedUsage, Spent, UsageStats } from '../../src/core/domain/mo
 const BYTES_PER_TOKEN = 4;
 
 /**
- * What a call to a model has cost so far: its attempts before, and the one at hand. A provider that has begun to answer
- * charges for it, whatever becomes of the answer. What it has reported is known; where it has reported nothing, the
- * request and what arrived are estimated. An attempt of which nothing came (429, 5xx, no connection) has cost nothing.
+ * The cost of a model call so far: of earlier attempts and of the current one. A provider that has begun to answer
+ * charges for the answer, even if it never arrives. Reported usage is exact; without a report, the request and the
+ * received part are estimated. An attempt that received nothing (429, 5xx, no connection) costs nothing.
  *
- * An attempt tells the next one by the details of its heartbeats: by those of the timer, and by one more where it fails,
- * which goes to the server with the failure. So an attempt that ends in any way that this process sees loses nothing.
- * What is lost: of a process that is killed (SIGKILL, the machine), what arrived since its last heartbeat, thus at most
- * one interval of one attempt, and all of an attempt that was younger than that; and where a call is cancelled while
- * it waits for its next attempt, what the attempts before had cost, because the server ends such a call by itself.
+ * An attempt passes its cost to the next one by the details of its heartbeats: periodic ones, and one more if it fails,
+ * which goes to the server with the failure. So nothing is lost if this process sees the attempt end. Two costs are
+ * lost: if a process is killed (SIGKILL, the machine), the part that arrived since its last heartbeat, so at most one
+ * interval of one attempt, and all of an attempt younger than that; and if a call is cancelled while it waits for its
+ * next attempt, the cost of earlier attempts, because the server ends such a call itself.
  */
 export class SpentAttempts {
-  /** What the attempts before this one have cost. */
+  /** The cost of the attempts before this one. */
   readonly before: Spent | undefined;
-  /** The text that has arrived. */
+  /** The text received so far. */
   text = '';
   readonly #request: ModelRequest;
   #bytesBeside = 0;
   #usage: UsageStats | null = null;
   #isAnswered = false;
 
-  /** `details`: those of the last heartbeat of the attempts before. */
+  /** `details`: those of the last heartbeat of earlier attempts. */
   constructor(request: ModelRequest, details: unknown) {
     this.#request = request;
     this.before = spentIn(details);
   }
 
-  /** What hears of the answer while it arrives. */
+  /** The callbacks that receive the answer while it arrives. */
   get listener(): Required<Pick<ModelCallContext, 'onText' | 'onOutput' | 'onUsage'>> {
     return {
       onText: (delta) => (this.text += delta),
@@ -44,27 +44,27 @@ export class SpentAttempts {
     };
   }
 
-  /** What the provider has reported of this attempt. */
+  /** The usage that the provider has reported for this attempt. */
   get usage(): UsageStats | null {
     return this.#usage;
   }
 
-  /** The model client has given the answer as a whole; it may have got any of it wrong. */
+  /** Records the whole answer of the model client, which may be malformed. */
   answered(answer: unknown): void {
     this.#isAnswered = true;
     const { usage, content } = typeof answer === 'object' && answer !== null ? (answer as Partial<Record<string, unknown>>) : {};
     this.#report(usage);
-    // A client need not tell of the pieces.
+    // A client need not report deltas.
     if (this.text === '' && typeof content === 'string') this.text = content;
   }
 
-  /** What this attempt has cost so far; undefined for nothing. */
+  /** The cost of this attempt so far; undefined for nothing. */
   get current(): Spent | undefined {
     if (this.#usage !== null && this.#usage.totalTokens > 0) return { reported: this.#usage };
     return this.#isAnswered || this.text !== '' || this.#bytesBeside > 0 ? { estimated: this.#estimate() } : undefined;
   }
 
-  /** What all attempts have cost so far, for who must know when this one fails. */
+  /** The cost of all attempts so far, for heartbeats and failures. */
   get details(): SpentDetails | undefined {
     const spent = addSpent(this.before, this.current);
     return spent === undefined ? undefined : { spent };

@@ -4,15 +4,15 @@ import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { Window, WindowEvent } from '../../src/core/domain/record/window.ts';
 import { contextTokens } from '../../src/model/context-tokens.ts';
 import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/protocol.ts';
-import { askingActivity, askModel } from './ask-model.ts';
-import { callerOf, fetchTranscript } from './call-model.ts';
+import { modelActivity, askModel } from './ask-model.ts';
+import { providerContext, fetchTranscript } from './call-model.ts';
 import { runKey } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { summaryRequest } from './summary-request.ts';
 
-/** Summarises the older part of a conversation by one model call. */
+/** Creates the activity that summarises the older part of a conversation by one model call. */
 export function summariseActivity(runtime: ActivityRuntime): (input: SummariseInput) => Promise<SummariseOutput> {
-  return askingActivity((input) => summarise(runtime, input));
+  return modelActivity((input) => summarise(runtime, input));
 }
 
 async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promise<SummariseOutput> {
@@ -23,21 +23,22 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promi
   const tokens = client.capabilities.contextTokens ?? contextTokens(model);
   const request = summaryRequest(model, between(window, input), { tokens, maxBytes: input.maxBytes });
   const { heartbeatMs } = snapshot.timing;
-  const asked = await askModel(
+  const outcome = await askModel(
     runtime.aborts,
-    { client, request, heartbeatMs, ...callerOf(runtime, snapshot) },
+    { client, request, heartbeatMs, ...providerContext(runtime, snapshot) },
     ({ content, usage }): Summary => {
       if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
       return { id: randomUUID(), text: cutText(content.toWellFormed(), input.maxBytes), usage };
     },
   );
-  // A part of a summary sums up nothing, and must not stand in the conversation.
-  if (asked.type === 'aborted') return asked.partial === undefined ? asked : { ...asked, partial: { ...asked.partial, content: [] } };
-  const { result, failedAttempts } = asked;
+  // A partial summary must not enter the conversation.
+  if (outcome.type === 'aborted')
+    return outcome.partial === undefined ? outcome : { ...outcome, partial: { ...outcome.partial, content: [] } };
+  const { result, failedAttempts } = outcome;
   return { ...result, ...(failedAttempts === undefined ? {} : { failedAttempts }) };
 }
 
-/** The events of the window between two that stay. */
+/** Returns the events of the window between two events that are kept. */
 function between({ events }: Window, { head, tail }: SummariseInput): WindowEvent[] {
   const from = events.findIndex(({ offset }) => offset === head) + 1;
   const to = tail === null ? events.length : events.findIndex(({ offset }) => offset === tail);

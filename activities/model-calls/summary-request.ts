@@ -11,28 +11,28 @@ const INSTRUCTIONS =
   'Write down what was asked, what was done and found out, the facts, names, numbers and decisions that may still be needed, and what is left to do. ' +
   'Do not address anybody, do not add anything.';
 
-/** Bytes of one item that are worth a summary, and what is left of them where all items together are too much. */
+/** The most bytes of one item. The smaller limits apply in turn while all items together are too large. */
 const ITEM_BYTES = [20_000, 5_000, 1_000, 200];
 
-/** Bytes of the conversation for each token that the model takes: text has about four, and the answer needs room too. */
+/** Bytes of conversation for each token of the model's context: text has about four, and the answer needs room too. */
 const BYTES_PER_TOKEN = 3;
 
 const MOST_WORDS = 1_000;
 const LEAST_WORDS = 20;
 const BYTES_PER_WORD = 8;
 
-/** What bounds a summary. */
+/** The bounds of a summary. */
 export interface SummaryBounds {
-  /** Tokens that the model takes. */
+  /** The size of the model's context in tokens. */
   tokens: number;
-  /** Bytes that the summary may have. */
+  /** The most bytes of the summary. */
   maxBytes: number;
 }
 
 /**
- * The request for a summary: a function of the events alone, so that it is the same wherever it is built. The
- * conversation is quoted as text, because not every provider takes tool calls of tools that it is not offered. Where
- * it is too much, its longest items are cut, so that its end is not missing.
+ * Builds the request for a summary from the events alone, so that it is the same on every worker. The conversation is
+ * quoted as text, because not every provider accepts calls of tools that are not offered. If it is too large, its
+ * longest items are cut, so that its end is included.
  */
 export function summaryRequest(model: string, events: WindowEvent[], { tokens, maxBytes }: SummaryBounds): ModelRequest {
   const words = Math.max(LEAST_WORDS, Math.min(MOST_WORDS, Math.floor(maxBytes / BYTES_PER_WORD)));

@@ -1,104 +1,104 @@
 import type { ReadSecret, ResourceDefinition } from '../../src/define/resource.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { memberOf } from '../../src/core/domain/errors/thrown.ts';
-import { inTime } from '../attempts/time-limit.ts';
+import { withTimeout } from '../attempts/with-timeout.ts';
 
-/** After a failure, how long (milliseconds) those who do not need the resource by name leave it in peace. */
+/** The time after a failure, in milliseconds, in which calls that do not name the resource do not retry it. */
 const PAUSE_AFTER_FAILURE_MS = 5_000;
 
-/** How a resource of a worker stands. `failed`: it was to be open, and is not. */
+/** The health of a resource. `failed`: it should be open, and is not. */
 export interface ResourceHealth {
   readonly state: 'closed' | 'open' | 'failed';
-  /** Why, where it has failed. */
+  /** The reason for a failure. */
   readonly message?: string;
 }
 
-/** What live resources need of their worker. */
-export interface Surroundings {
+/** Functions of the worker that live resources need. */
+export interface ResourceContext {
   secret: ReadSecret;
-  /** Takes secrets out of what an opening says when it fails. */
+  /** Redacts secrets in the error of an opening. */
   redact: (text: string) => string;
   log: (line: string) => void;
 }
 
-type Life =
+type ResourceState =
   | { type: 'closed' }
-  | { type: 'open'; value: unknown; checkedAt: number; turn: number }
+  | { type: 'open'; value: unknown; checkedAt: number; openOrder: number }
   | { type: 'failed'; error: LonghaulError; at: number };
 
-/** How often anything was opened in this process: what was opened last is closed first. */
-let turns = 0;
+/** The number of resources that were opened in this process: the last one opened is closed first. */
+let openings = 0;
 
-/** One resource of a worker, from its opening to its end. Times are of the monotonic clock. */
+/** One resource of a worker, from opening to closing. Times are of the monotonic clock. */
 export class LiveResource {
   readonly name: string;
   readonly definition: ResourceDefinition;
-  readonly #surroundings: Surroundings;
-  #life: Life = { type: 'closed' };
+  readonly #context: ResourceContext;
+  #state: ResourceState = { type: 'closed' };
   #settling: Promise<void> | undefined;
 
-  constructor(name: string, definition: ResourceDefinition, surroundings: Surroundings) {
+  constructor(name: string, definition: ResourceDefinition, context: ResourceContext) {
     this.name = name;
     this.definition = definition;
-    this.#surroundings = surroundings;
+    this.#context = context;
   }
 
-  /** The live object. Throws `resource_unavailable` where there is none. */
+  /** The live object. Throws `resource_unavailable` if there is none. */
   get value(): unknown {
-    const life = this.#life;
-    if (life.type === 'open') return life.value;
-    throw life.type === 'failed' ? life.error : this.#unavailable('is not open: the worker does not run, or is about to open it again');
+    const state = this.#state;
+    if (state.type === 'open') return state.value;
+    throw state.type === 'failed' ? state.error : this.#unavailable('is not open: the worker does not run, or is about to open it again');
   }
 
   get health(): ResourceHealth {
-    const life = this.#life;
-    return life.type === 'failed' ? { state: 'failed', message: life.error.message } : { state: life.type };
+    const state = this.#state;
+    return state.type === 'failed' ? { state: 'failed', message: state.error.message } : { state: state.type };
   }
 
-  /** When it was opened, among all that were; 0 where it is not open. */
-  get turn(): number {
-    return this.#life.type === 'open' ? this.#life.turn : 0;
+  /** The position of its opening among those of all resources; 0 if it is not open. */
+  get openOrder(): number {
+    return this.#state.type === 'open' ? this.#state.openOrder : 0;
   }
 
-  /** It has to be opened or checked before somebody who needs it uses it. */
+  /** True if it has to be opened or checked before a call that names it may use it. */
   isDue(now: number): boolean {
-    const life = this.#life;
-    if (life.type !== 'open') return true;
-    return this.definition.health !== undefined && now - life.checkedAt >= this.definition.healthEveryMs;
+    const state = this.#state;
+    if (state.type !== 'open') return true;
+    return this.definition.health !== undefined && now - state.checkedAt >= this.definition.healthEveryMs;
   }
 
-  /** The same for somebody who may not need it: what has just failed is not waited for again. */
+  /** The same for a call that may not need it: an opening that has just failed is not repeated. */
   isDueToAll(now: number): boolean {
-    return this.#life.type === 'failed' ? now - this.#life.at >= PAUSE_AFTER_FAILURE_MS : this.isDue(now);
+    return this.#state.type === 'failed' ? now - this.#state.at >= PAUSE_AFTER_FAILURE_MS : this.isDue(now);
   }
 
   /**
-   * Opens or checks it. Those who come meanwhile wait for the same. Rejects with `resource_unavailable`, which the next
-   * use does not remember. `stop` ends an opening.
+   * Opens or checks the resource; concurrent calls share one attempt. Rejects with `resource_unavailable`; the next use
+   * tries again. `stop` aborts an opening.
    */
   settle(stop: AbortSignal): Promise<void> {
     return (this.#settling ??= this.#settle(stop).finally(() => (this.#settling = undefined)));
   }
 
-  /** Closes it, after what goes on with it. Never rejects: what goes wrong is logged. */
+  /** Closes the resource, after a running opening or check. Never rejects: failures are logged. */
   async close(): Promise<void> {
     await this.#settling?.catch(() => undefined);
-    const life = this.#life;
-    this.#life = { type: 'closed' };
-    if (life.type === 'open') await this.#dispose(life.value);
+    const state = this.#state;
+    this.#state = { type: 'closed' };
+    if (state.type === 'open') await this.#dispose(state.value);
   }
 
   async #settle(stop: AbortSignal): Promise<void> {
-    if (this.#life.type === 'open') {
-      const { value, turn } = this.#life;
+    if (this.#state.type === 'open') {
+      const { value, openOrder } = this.#state;
       const problem = await this.#problem(value, stop);
-      // A check that the end of the worker has cut short says nothing.
+      // A check that was aborted by the end of the worker is inconclusive.
       if (problem === undefined || stop.aborted) {
-        this.#life = { type: 'open', value, checkedAt: performance.now(), turn };
+        this.#state = { type: 'open', value, checkedAt: performance.now(), openOrder };
         return;
       }
-      this.#surroundings.log(`Resource "${this.name}" is unhealthy (${problem}): it is closed and opened again`);
-      this.#life = { type: 'closed' };
+      this.#context.log(`Resource "${this.name}" is unhealthy (${problem}): it is closed and opened again`);
+      this.#state = { type: 'closed' };
       await this.#dispose(value);
     }
     await this.#open(stop);
@@ -106,26 +106,26 @@ export class LiveResource {
 
   async #open(stop: AbortSignal): Promise<void> {
     const { open, timeoutMs } = this.definition;
-    const { secret } = this.#surroundings;
+    const { secret } = this.#context;
     try {
-      const late = (value: unknown): void => void this.#dispose(value);
-      const value = await inTime((signal) => open({ secret, signal }), { ms: timeoutMs, stop, late });
-      turns += 1;
-      this.#life = { type: 'open', value, checkedAt: performance.now(), turn: turns };
+      const onLateResult = (value: unknown): void => void this.#dispose(value);
+      const value = await withTimeout((signal) => open({ secret, signal }), { ms: timeoutMs, stop, onLateResult });
+      openings += 1;
+      this.#state = { type: 'open', value, checkedAt: performance.now(), openOrder: openings };
     } catch (thrown) {
       const cause = this.#redacted(thrown);
       const error = this.#unavailable(`cannot be opened: ${cause.message}`, { cause });
-      this.#life = { type: 'failed', error, at: performance.now() };
+      this.#state = { type: 'failed', error, at: performance.now() };
       throw error;
     }
   }
 
-  /** What is wrong with the live object, if anything is. */
+  /** Returns what is wrong with the live object, if anything is. */
   async #problem(value: unknown, stop: AbortSignal): Promise<string | undefined> {
     const { health, timeoutMs } = this.definition;
     if (health === undefined) return undefined;
     try {
-      const answer = await inTime(() => health(value), { ms: timeoutMs, stop });
+      const answer = await withTimeout(() => health(value), { ms: timeoutMs, stop });
       return answer === false ? 'its "health" says false' : undefined;
     } catch (error) {
       return this.#redacted(error).message;
@@ -136,15 +136,15 @@ export class LiveResource {
     const { close, timeoutMs } = this.definition;
     if (close === undefined) return;
     try {
-      await inTime(() => close(value), { ms: timeoutMs });
+      await withTimeout(() => close(value), { ms: timeoutMs });
     } catch (error) {
-      this.#surroundings.log(`Resource "${this.name}" has not closed: ${this.#redacted(error).message}`);
+      this.#context.log(`Resource "${this.name}" has not closed: ${this.#redacted(error).message}`);
     }
   }
 
-  /** What was thrown, without the secrets that it may repeat: addresses with passwords are in many messages. */
+  /** Returns the error without secrets: many messages contain addresses with passwords. */
   #redacted(thrown: unknown): Error {
-    const { redact } = this.#surroundings;
+    const { redact } = this.#context;
     const error = new Error(redact(errorMessage(thrown)));
     const stack = memberOf(thrown, 'stack');
     if (typeof stack === 'string') error.stack = redact(stack);

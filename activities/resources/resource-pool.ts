@@ -1,73 +1,74 @@
 import { isResource } from '../../src/define/resource.ts';
 import type { Resources } from '../../src/define/run-context.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
-import { LiveResource, type ResourceHealth, type Surroundings } from './live-resource.ts';
+import { LiveResource, type ResourceHealth, type ResourceContext } from './live-resource.ts';
 import { resourceView, type ResourceView } from './resource-view.ts';
 
 /**
- * The resources of one worker: plain values, and live objects that are opened before it polls (or when they are first
- * needed), checked before they are used, and closed when it has drained. It can be opened again after that.
+ * The resources of one worker: plain values, and live objects that are opened before it polls (or on first use),
+ * checked before they are used, and closed when it has drained. The pool can then be opened again.
  */
 export class ResourcePool {
-  readonly #given: Resources;
+  readonly #values: Resources;
   readonly #live: ReadonlyMap<string, LiveResource>;
-  /** What is seen without names: by tools that name none, and by predicates and hooks. */
+  /** The view of tools that name no resources, and of predicates and hooks. */
   readonly #shared: ResourceView;
-  /** By the list of a tool, which is the same for all its calls. */
+  /** Views by the list of names of a tool, which is the same object for all its calls. */
   readonly #named = new WeakMap<readonly string[], ResourceView>();
-  /** Aborted when it is closed; undefined while it is not open. */
+  /** Aborted when the pool is closed; undefined while it is not open. */
   #closing: AbortController | undefined;
   #opening: Promise<void> | undefined;
-  /** How many have opened it, and not closed it yet. */
+  /** The number of workers that have opened the pool and not closed it yet. */
   #holders = 0;
   #isOpen = false;
-  /** While it closes. */
-  #goingDown: Promise<void> | undefined;
+  /** Pending while the pool closes. */
+  #closingAll: Promise<void> | undefined;
 
-  constructor(given: Resources, surroundings: Surroundings) {
-    this.#given = { ...given };
-    const live = Object.entries(given).flatMap(([name, value]): [string, LiveResource][] =>
-      isResource(value) ? [[name, new LiveResource(name, value, surroundings)]] : [],
+  constructor(values: Resources, context: ResourceContext) {
+    this.#values = { ...values };
+    const live = Object.entries(values).flatMap(([name, value]): [string, LiveResource][] =>
+      isResource(value) ? [[name, new LiveResource(name, value, context)]] : [],
     );
     this.#live = new Map(live);
-    this.#shared = resourceView(this.#given, this.#live, undefined);
+    this.#shared = resourceView(this.#values, this.#live, undefined);
   }
 
-  /** Throws a UsageError for a name that the worker does not have. `owner` is who needs it. */
+  /** Throws a UsageError for a name that the worker does not have. `owner` names the tool that needs it. */
   require(owner: string, names: readonly string[]): void {
-    const missing = names.find((name) => !Object.hasOwn(this.#given, name));
+    const missing = names.find((name) => !Object.hasOwn(this.#values, name));
     if (missing === undefined) return;
-    const known = Object.keys(this.#given).map((name) => `"${name}"`);
+    const known = Object.keys(this.#values).map((name) => `"${name}"`);
     throw new UsageError(
       `${owner} needs the resource "${missing}", but the worker has none of that name (it has: ${known.join(', ') || 'none'}): add it to "resources"`,
     );
   }
 
-  /** All that is not lazy is open: what `open` gives need not be waited for. */
+  /** True if everything that is not lazy is open: the promise of `open` need not be awaited. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
   /**
-   * Opens what is not lazy, one after the other. Rejects with `resource_unavailable` for the first that cannot be opened,
-   * after those before it are closed. Each that has opened it closes it: it is open until the last does.
+   * Opens the resources that are not lazy, one after the other. If one cannot be opened, closes those before it and
+   * rejects with `resource_unavailable`. Each worker that opens the pool closes it: it stays open until the last one
+   * does.
    */
   open(): Promise<void> {
     this.#holders += 1;
     return (this.#opening ??= this.#openAll());
   }
 
-  /** Closes what is open once nobody holds it, the last opened first. Never rejects: what goes wrong is logged. */
+  /** Closes all resources, the last opened first, when the last worker closes the pool. Never rejects: failures are logged. */
   async close(): Promise<void> {
     if (this.#holders === 0) return;
     this.#holders -= 1;
     if (this.#holders > 0) return;
-    await (this.#goingDown = this.#closeAll().finally(() => (this.#goingDown = undefined)));
+    await (this.#closingAll = this.#closeAll().finally(() => (this.#closingAll = undefined)));
   }
 
   /**
-   * What a tool that names these resources sees, all open and healthy; without names what is not lazy, and a resource
-   * that is not available throws where it is read. Rejects with `resource_unavailable`, naming it.
+   * Returns the resources that a tool names, all open and healthy; without names, those that are not lazy, each of
+   * which throws on access if it is not available. Rejects with `resource_unavailable` and the name of the resource.
    */
   use(names?: readonly string[]): Promise<Resources> {
     const now = performance.now();
@@ -76,7 +77,10 @@ export class ResourcePool {
     return view.live.some((one) => one.isDue(now)) ? this.#settleNamed(view, now) : view.ready;
   }
 
-  /** How each live resource stands. What is open and was not checked for long, or has failed, is seen to first. */
+  /**
+   * Returns the health of each live resource. Checks first those whose last check is too old, and retries those that
+   * have failed.
+   */
   async health(): Promise<Record<string, ResourceHealth>> {
     const now = performance.now();
     const known = [...this.#live.values()].filter((one) => one.health.state !== 'closed');
@@ -88,7 +92,7 @@ export class ResourcePool {
     const known = this.#named.get(names);
     if (known !== undefined) return known;
     this.require('a tool', names);
-    const view = resourceView(this.#given, this.#live, names);
+    const view = resourceView(this.#values, this.#live, names);
     this.#named.set(names, view);
     return view;
   }
@@ -101,12 +105,12 @@ export class ResourcePool {
 
   async #settleNamed({ live, resources }: ResourceView, now: number): Promise<Resources> {
     await Promise.all(this.#settling(live.filter((one) => one.isDue(now))));
-    // Throws for each that is closed because the worker does not run.
+    // Reading `value` throws for a resource that is closed because the worker does not run.
     for (const one of live) void one.value;
     return resources;
   }
 
-  /** Opens or checks these; none where the worker does not run. */
+  /** Opens or checks these resources; does nothing if the worker does not run. */
   #settling(due: readonly LiveResource[]): Promise<void>[] {
     const signal = this.#closing?.signal;
     return signal === undefined ? [] : due.map((one) => one.settle(signal));
@@ -114,14 +118,14 @@ export class ResourcePool {
 
   async #openAll(): Promise<void> {
     const { signal } = (this.#closing = new AbortController());
-    if (this.#goingDown !== undefined) await this.#goingDown;
+    if (this.#closingAll !== undefined) await this.#closingAll;
     try {
       for (const one of this.#shared.live) await one.settle(signal);
       this.#isOpen = true;
     } catch (error) {
       this.#holders = 0;
       await this.#closeAll();
-      const what = `${errorMessage(error)}. The worker does not start without it: see to what its "open" needs, or make it lazy`;
+      const what = `${errorMessage(error)}. The worker does not start without it: check what its "open" needs, or make it lazy`;
       throw new LonghaulError('resource_unavailable', what, { cause: error instanceof Error ? error.cause : error });
     }
   }
@@ -131,7 +135,7 @@ export class ResourcePool {
     this.#closing = undefined;
     this.#opening = undefined;
     this.#isOpen = false;
-    const inOrder = [...this.#live.values()].toSorted((one, other) => other.turn - one.turn);
+    const inOrder = [...this.#live.values()].toSorted((one, other) => other.openOrder - one.openOrder);
     for (const one of inOrder) await one.close();
   }
 }

@@ -3,31 +3,31 @@ import type { Resources } from '../../src/define/run-context.ts';
 import { UsageError } from '../../src/core/domain/errors/error.ts';
 import type { LiveResource } from './live-resource.ts';
 
-/** What a tool sees of the resources of its worker, made once for all its calls. */
+/** The resources that a tool sees, created once for all its calls. */
 export interface ResourceView {
-  /** The live ones that can be read in it: each is what it is at the time it is read. */
+  /** The live resources among them: each property returns the current object. */
   readonly live: readonly LiveResource[];
   readonly resources: Resources;
-  /** Already fulfilled with `resources`: what a use gives that has nothing to wait for. */
+  /** Already fulfilled with `resources`: the result of a use that has nothing to wait for. */
   readonly ready: Promise<Resources>;
 }
 
-/** The resources that are named; without names all but the lazy ones. Reading another one of the worker throws a UsageError. */
+/** Returns the named resources; without names, all but the lazy ones. Reading any other throws a UsageError. */
 export function resourceView(
-  given: Resources,
+  values: Resources,
   live: ReadonlyMap<string, LiveResource>,
   names: readonly string[] | undefined,
 ): ResourceView {
   const resources: Resources = {};
-  const seen: LiveResource[] = [];
-  for (const [name, value] of Object.entries(given)) {
+  const visible: LiveResource[] = [];
+  for (const [name, value] of Object.entries(values)) {
     const one = live.get(name);
     const included = names === undefined ? one?.definition.lazy !== true : names.includes(name);
-    if (included && one !== undefined) seen.push(one);
+    if (included && one !== undefined) visible.push(one);
     Object.defineProperty(resources, name, property(name, { included, value, one }));
   }
   Object.freeze(resources);
-  return { live: seen, resources, ready: Promise.resolve(resources) };
+  return { live: visible, resources, ready: Promise.resolve(resources) };
 }
 
 function property(

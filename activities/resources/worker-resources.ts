@@ -3,15 +3,15 @@ import type { Resources } from '../../src/define/run-context.ts';
 import { ResourcePool } from './resource-pool.ts';
 import type { SecretVault } from '../secrets/secret-vault.ts';
 
-/** What the resources of a worker need of it. */
-export interface ResourceSurroundings {
+/** The parts of a worker that its resources need. */
+export interface WorkerResourceOptions {
   agents: readonly AnyAgent[];
   secrets: SecretVault;
   log: (line: string) => void;
 }
 
-/** The resources of a worker, for its agents. Throws a UsageError for a tool that needs one which the worker does not have. */
-export function workerResources(resources: Resources, { agents, secrets, log }: ResourceSurroundings): ResourcePool {
+/** Creates the resources of a worker. Throws a UsageError for a tool that needs a resource which the worker does not have. */
+export function workerResources(resources: Resources, { agents, secrets, log }: WorkerResourceOptions): ResourcePool {
   const pool = new ResourcePool(resources, {
     secret: (nameOrReference) => secrets.resolve(nameOrReference),
     redact: (text) => secrets.redact(text),

@@ -4,8 +4,9 @@ import type { RequestCancelInput } from '../../src/core/protocol.ts';
 import { failingAs } from '../failures/failure.ts';
 
 /**
- * Asks the server to cancel the workflow that this activity belongs to: a workflow may close as Canceled only then. Not
- * bound to the execution, because a run that has gone on in the next is the same run. What the server refuses is tried again.
+ * Asks the server to cancel the workflow that this activity belongs to: only then can a workflow close as Canceled. The
+ * request does not name an execution, because a run that has continued as new is the same run. A refusal of the server
+ * is retried.
  */
 export const requestRunCancel: (input: RequestCancelInput) => Promise<void> = failingAs('server_unreachable', async ({ reason }) => {
   await requestCancel(getClient(), activityInfo().workflowExecution?.workflowId ?? '', reason);

@@ -7,17 +7,17 @@ import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { type OfRun, type QueryingActivity, scopedName } from '../../src/core/protocol.ts';
 
 /**
- * How long each attempt of a query may take. A busy workflow task delays it without an error; where the server sheds what
- * others say to the run, it loses the query and never answers: then the next attempt is what helps, and should come soon.
+ * The time limit of each attempt of a query. A busy workflow task delays the answer without an error. If the server
+ * sheds load from this run, it drops the query and never answers: then the next attempt helps, and should come soon.
  */
 const QUERY_DEADLINES_MS = [1_000, 2_000, 5_000, 5_000, 5_000];
 const PAUSE_MS = 50;
 
-/** How long a query is asked again whose worker had to load the run. */
-const ASK_AGAIN_FOR_MS = 10_000;
+/** The time for which a query is repeated while the worker that received it loads the run. */
+const REPEAT_FOR_MS = 10_000;
 
-/** No answer in time (of two kinds), no poller seen yet, the first task not scheduled yet, too much at once: all pass. */
-const PASSING = new Set<number | undefined>([
+/** Transient errors: no answer in time (two codes), no poller yet, the first task not scheduled yet, too many requests. */
+const TRANSIENT_CODES = new Set<number | undefined>([
   GRPC.cancelled,
   GRPC.deadlineExceeded,
   GRPC.resourceExhausted,
@@ -25,11 +25,11 @@ const PASSING = new Set<number | undefined>([
   GRPC.unavailable,
 ]);
 
-/** Which run the current activity belongs to. */
+/** The run that the current activity belongs to. */
 export interface RunKey {
-  /** The run, whatever its execution: `namespace/workflowId`, and the key of a run inside a workflow of the user. */
+  /** The run across its executions: `namespace/workflowId`, and the key of a run inside a workflow of the user. */
   chain: string;
-  /** One execution of it. */
+  /** One execution of the run. */
   execution: string;
 }
 
@@ -40,21 +40,24 @@ export function runKey({ run }: OfRun): RunKey {
   return { chain, execution: `${chain}@${workflowExecution?.runId}` };
 }
 
-/** The id of the run that the current activity belongs to: of its workflow, with its key behind where it is inside a workflow of the user. */
+/**
+ * Returns the id of the run that the current activity belongs to: its workflow id, followed by its key if it runs
+ * inside a workflow of the user.
+ */
 export function runIdOf({ run }: OfRun): string {
   const workflowId = activityInfo().workflowExecution?.workflowId ?? '';
   return run === undefined ? workflowId : `${workflowId}/${run}`;
 }
 
-/** The workflow execution that the current activity belongs to: `namespace/workflowId/runId`. */
+/** Returns the workflow execution that the current activity belongs to: `namespace/workflowId/runId`. */
 export function executionKey(): string {
   const { workflowExecution, workflowNamespace } = activityInfo();
   return [workflowNamespace, workflowExecution?.workflowId, workflowExecution?.runId].join('/');
 }
 
 /**
- * Asks the run that the current activity belongs to. The execution is named by its run id: another one of the
- * same workflow id has other content. Throws `transcript_unavailable` (retryable) where the run does not answer.
+ * Queries the run that the current activity belongs to. The query names the execution by its run id: another execution
+ * of the same workflow id has other content. Throws `transcript_unavailable` (retryable) if the run does not answer.
  */
 export async function queryRun<Answer>({ run }: OfRun, query: string, argument: unknown): Promise<Answer> {
   const name = scopedName(query, run);
@@ -68,30 +71,30 @@ export async function queryRun<Answer>({ run }: OfRun, query: string, argument: 
       return await client.withDeadline(Date.now() + deadlineMs, () => untilAnswered(ask));
     } catch (error) {
       last = error;
-      if (!PASSING.has(grpcCode(error))) break;
+      if (!TRANSIENT_CODES.has(grpcCode(error))) break;
       await sleep(PAUSE_MS * (retry + 1));
     }
   }
   throw ApplicationFailure.create({
     type: 'transcript_unavailable',
-    message: `The run did not answer the query "${name}": ${whyOf(last)}`,
+    message: `The run did not answer the query "${name}": ${errorWithCause(last)}`,
   });
 }
 
-/** Asks again as long as the worker that was asked has to load the run first. */
+/** Repeats the query while the worker that received it has to load the run. */
 async function untilAnswered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   const begun = Date.now();
-  for (let asked = 1; ; asked += 1) {
+  for (let tries = 1; ; tries += 1) {
     try {
       return await ask();
     } catch (error) {
-      if (!isRetryableQueryError(error) || Date.now() - begun > ASK_AGAIN_FOR_MS) throw error;
-      await sleep(retryQueryAfterMs(asked));
+      if (!isRetryableQueryError(error) || Date.now() - begun > REPEAT_FOR_MS) throw error;
+      await sleep(retryQueryAfterMs(tries));
     }
   }
 }
 
-/** The SDK wraps what the server said in an error that says no more than what failed. */
-function whyOf(error: unknown): string {
+/** Adds the cause to the message: the SDK's own error says only which call failed. */
+function errorWithCause(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? `${error.message} (${errorMessage(error.cause)})` : errorMessage(error);
 }

@@ -1,7 +1,7 @@
 import { type DataView, type GivenData, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import { queryRun } from './run-access.ts';
 
-/** Deps and state of a run, from the input of an activity or, where they are too large for it, from the run. */
+/** Returns deps and state of a run, from the input of an activity or, if they are too large for it, by query. */
 export async function dataFor(input: OfRun & GivenData): Promise<DataView> {
   if (input.dataByReference) return queryRun<DataView>(input, QUERIES.data, null);
   return { deps: input.deps ?? {}, state: input.state ?? {} };

@@ -3,7 +3,7 @@ import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.t
 import { type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import { queryRun } from './run-access.ts';
 
-/** The snapshots that this process has seen, by digest: equal digests mean equal content, whatever the run. */
+/** Snapshots known to this process, by digest: equal digests mean equal content, across runs. */
 export class SnapshotCache {
   readonly #snapshots = new LRUCache<string, AgentSnapshot>({ max: 500 });
 
@@ -11,7 +11,7 @@ export class SnapshotCache {
     this.#snapshots.set(snapshot.digest, snapshot);
   }
 
-  /** The snapshot of the run that the current activity belongs to; asks the run where this process has not seen it. */
+  /** Returns the snapshot of the run that the current activity belongs to. Queries the run if this process does not have it. */
   async load(run: OfRun, digest: string): Promise<AgentSnapshot> {
     const known = this.#snapshots.get(digest);
     if (known !== undefined) return known;

@@ -13,46 +13,52 @@ import {
 import type { TranscriptAnswer, TranscriptQuestion } from '../../src/core/protocol.ts';
 import type { RunKey } from './run-access.ts';
 
-/** Asks the run for what is missing. */
+/** Queries the run for the missing events. */
 export type FetchTranscript = (question: TranscriptQuestion) => Promise<TranscriptAnswer>;
 
-/** Which conversation is wanted: the window after `through` events, the last of which has `lastEventId`. */
+/** The requested conversation: the window after `through` events, the last of which has `lastEventId`. */
 export interface TranscriptReference {
   through: number;
   lastEventId: string;
-  /** The last event is a batch of these tool results. */
+  /** Set if the last event is a batch of these tool results. */
   results?: string[] | undefined;
 }
 
 interface Transcript {
-  /** A window that the workflow has named. */
+  /** A window that the workflow has referred to. */
   confirmed: Window;
-  /** The same with the response that this process has received since: the workflow may have recorded another attempt's. */
+  /**
+   * The confirmed window with the response that this process has received since. The workflow may have recorded the
+   * response of another attempt.
+   */
   expected: Window;
-  /** Tool results of this process by id, with the event that asked for them. */
+  /** Tool results of this process by id, with the id of the event that called the tools. */
   results: Map<string, { eventId: string; result: ToolResult }>;
-  /** Bytes of the results that have come since the entry was weighed. */
+  /** Bytes of the results that were added since the size of the entry was computed. */
   unweighed?: number;
 }
 
-/** Bytes of results that may come before an entry is weighed again: for each small one alone it would cost more than the call. */
+/**
+ * Bytes of results that may be added before the size of an entry is computed again: doing it for each small result
+ * would cost more than the call.
+ */
 const UNWEIGHED_BYTES = 50_000;
 
 /**
- * The conversations of the runs that this process works for, so that neither model nor tool activities need them
- * in their input. The cache decides how a conversation is assembled, never what it says: an entry belongs to one
- * execution (`namespace/workflowId/runId`, since after a reset counters repeat with other content), and is used
- * only where the id of its last event is the one that the workflow names. The next execution of a run takes over the
- * entry of the one before, under the same condition.
+ * Conversations of the runs that this process works for, so that model and tool activities do not need them in their
+ * input. The cache decides how a conversation is assembled, never what it says: an entry belongs to one execution
+ * (`namespace/workflowId/runId`, since after a reset counters repeat with other content), and is used only if its last
+ * event has the id that the workflow names. The next execution of a run takes over the entry of the previous one, under
+ * the same condition.
  */
 export class TranscriptCache {
   readonly #transcripts: LRUCache<string, Transcript>;
   /** The execution of each chain that has an entry. */
   readonly #executions = new Map<string, string>();
-  /** One question at a time for each run: the server buffers few queries. */
+  /** One query at a time for each run: the server buffers few queries. */
   readonly #loading = new Map<string, Promise<unknown>>();
 
-  /** `maxBytes` bounds the sum of what is kept, in bytes of JSON. */
+  /** `maxBytes` bounds the size of all entries together, in bytes of JSON. */
   constructor(maxBytes: number) {
     this.#transcripts = new LRUCache({
       maxSize: maxBytes,
@@ -63,26 +69,26 @@ export class TranscriptCache {
     });
   }
 
-  /** The conversation, from memory where possible, asking for no more than what is missing. */
+  /** Returns the conversation, from memory if possible. Queries only the missing events. */
   load(key: RunKey, reference: TranscriptReference, fetch: FetchTranscript): Promise<Window> {
     return this.#inTurn(key, () => this.#assemble(key, reference, fetch));
   }
 
   /**
-   * One event of the conversation, from memory where possible, whatever the run has recorded since: decisions, results
-   * of other calls. Undefined where the run does not have it.
+   * Returns one event of the conversation, from memory if possible; undefined if the run does not have it. The run may
+   * have recorded more since: decisions, results of other calls.
    */
   event(key: RunKey, wanted: Pick<WindowEvent, 'offset' | 'id'>, fetch: FetchTranscript): Promise<WindowEvent | undefined> {
     return this.#inTurn(key, () => this.#find(key, wanted, fetch));
   }
 
-  /** Remembers the response that this process has just received, as the event after the first `through`. */
+  /** Keeps the response that this process has just received, as the event after the first `through`. */
   addResponse(key: RunKey, through: number, event: Folded): void {
     const known = this.#get(key);
     if (known?.confirmed.through === through) this.#set(key, { ...known, expected: extendWindow(known.confirmed, event) });
   }
 
-  /** Remembers a tool result that this process has just produced, until the workflow says where it belongs. */
+  /** Keeps a tool result that this process has just produced, until the workflow names its batch. */
   addResult(key: RunKey, id: string, eventId: string, result: ToolResult): void {
     const known = this.#get(key);
     if (known === undefined) return;
@@ -91,7 +97,7 @@ export class TranscriptCache {
     if (known.unweighed > UNWEIGHED_BYTES) this.#set(key, known);
   }
 
-  /** Forgets everything. */
+  /** Removes all entries. */
   clear(): void {
     this.#transcripts.clear();
   }
@@ -127,7 +133,7 @@ export class TranscriptCache {
       const { through, lastEventId } = reference;
       throw new LonghaulError('transcript_unavailable', `Event ${through - 1} of the run is not "${lastEventId}"`);
     }
-    // Results of calls that are still going on are wanted later.
+    // Results of calls that still run belong to a later batch.
     const results = [...(known?.results ?? [])].filter(([, { eventId }]) => eventId === window.lastEventId);
     this.#set(key, { confirmed: window, expected: window, results: new Map(results) });
     return window;
@@ -162,7 +168,7 @@ function isWanted(window: Window, { through, lastEventId }: TranscriptReference)
   return window.through === through && window.lastEventId === lastEventId;
 }
 
-/** The expected window with the batch of results at its end, where this process produced all of them. */
+/** Returns the expected window with the batch of results at its end, if this process produced all of them. */
 function withResults({ expected, results }: Transcript, reference: TranscriptReference): Window | undefined {
   if (reference.results === undefined || expected.through !== reference.through - 1) return undefined;
   const content: ToolResult[] = [];
@@ -174,7 +180,7 @@ function withResults({ expected, results }: Transcript, reference: TranscriptRef
   return extendWindow(expected, { id: reference.lastEventId, author: expected.events.at(-1)?.author ?? '', content });
 }
 
-/** The run's own window: what is known of it, extended by the events that the run says are missing. */
+/** Returns the run's window: a known one, extended by the missing events that the run returns. */
 async function ask(windows: Window[], fetch: FetchTranscript): Promise<Window> {
   const known = windows.map(({ through, lastEventId }) => ({ through, lastEventId }));
   let answer = await fetch({ known, from: 0 });
@@ -192,7 +198,7 @@ async function ask(windows: Window[], fetch: FetchTranscript): Promise<Window> {
   return { events, through, lastEventId, bytes: events.reduce((sum, event) => sum + windowEventBytes(event), 0) };
 }
 
-/** Windows share what they hold. */
+/** Returns the size of an entry. Its windows share their events. */
 function sizeOf({ expected, results }: Transcript): number {
   return Math.max(
     1,
@@ -202,7 +208,7 @@ function sizeOf({ expected, results }: Transcript): number {
 
 const sizes = new WeakMap<ToolResult, number>();
 
-/** Counted once for each result. */
+/** Returns the bytes of a result, which are computed once. */
 function resultBytes(result: ToolResult): number {
   const bytes = sizes.get(result) ?? jsonBytes(result);
   sizes.set(result, bytes);

@@ -3,23 +3,26 @@ import type { RunLog } from '../../src/define/run-context.ts';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import type { SecretVault } from './secret-vault.ts';
 
-/** Lists and plain objects are copied to this depth; what is deeper is shown as text where it has a trace of a secret. */
+/** The depth to which lists and plain objects are copied. A deeper value is shown as text if it contains a secret. */
 const COPIED_DEPTH = 8;
 
-/** The log with every secret that the vault has read taken out of messages and fields. Lines pass as they are before the first one. */
+/** Returns a log that redacts secrets in messages and fields. Until the vault has read a secret, lines pass unchanged. */
 export function redactedLog(vault: SecretVault, log: RunLog): RunLog {
   const line =
     (level: keyof RunLog): RunLog[keyof RunLog] =>
     (message, fields) => {
       if (vault.isUnused) return log[level](message, fields);
-      // Who writes JavaScript may log an error: a line of the log is not worth a failed call.
+      // Code without type checks may log an error as the message: a line of the log is not worth a failed call.
       const text: unknown = message;
       return log[level](vault.redact(String(text)), fields === undefined ? undefined : redactFields(vault, fields));
     };
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 
-/** Fields of a line without a trace of a secret. An error, a Map, any live object stays what it is where it has none, and becomes text where it has one. */
+/**
+ * Redacts secrets in the fields of a log line. An error, a Map or another live object is kept if it contains no secret,
+ * and becomes text if it does.
+ */
 export function redactFields(vault: SecretVault, fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([key, value]) => [vault.redact(key), redactField(vault, value, 0)]));
 }
@@ -34,7 +37,7 @@ function redactField(vault: SecretVault, value: unknown, depth: number): unknown
   return redactLive(vault, value);
 }
 
-/** What a logger shows of a live object depends on the logger: it may take its JSON, its inspection, or its bytes. */
+/** Redacts a live object. Its display depends on the logger, which may use its JSON, its inspection, or its bytes. */
 function redactLive(vault: SecretVault, value: unknown): unknown {
   try {
     const bytes = ArrayBuffer.isView(value) ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString() : undefined;
@@ -47,7 +50,7 @@ function redactLive(vault: SecretVault, value: unknown): unknown {
   }
 }
 
-/** What JSON makes of a value: null where it can make nothing of it, and where it would throw for a cycle or a bigint. */
+/** Returns the JSON form of a value: null if it has none, or if conversion throws for a cycle or a bigint. */
 function jsonOf(value: unknown): JsonValue {
   try {
     return JSON.parse(JSON.stringify(value) ?? 'null') as JsonValue;

@@ -1,12 +1,12 @@
 import { credentialKey } from '../../src/core/domain/agent/credential-key.ts';
 import { isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 
-/** What is shorter would be found in ordinary words. In UTF-16 code units. */
+/** The length below which a secret would be found in ordinary words. In UTF-16 code units. */
 export const SHORTEST_SECRET = 4;
 
 type Encoder = (text: string) => string;
 
-/** How texts get into other texts. None of these throws for well-formed UTF-16. */
+/** Encodings by which a secret may appear in another text. None of these throws for well-formed UTF-16. */
 const ENCODERS: readonly Encoder[] = [
   jsonEscaped,
   (text) => jsonEscaped(text).replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
@@ -18,18 +18,18 @@ const ENCODERS: readonly Encoder[] = [
 ];
 
 /**
- * Every text by which a secret can be recognised: itself, trimmed, what of it is a secret by itself (the password of a
- * URL, a member of JSON that is named like a credential); each escaped for JSON and for URLs, up to twice; each in
- * base64 wherever it may stand in what was encoded, and in hexadecimal. None is shorter than `SHORTEST_SECRET`.
+ * Returns every text by which a secret can be recognised: the value itself, trimmed, and its parts that are secrets
+ * (the password of a URL, a JSON member with the name of a credential); each escaped for JSON and for URLs, up to
+ * twice; each in hexadecimal, and in base64 at any offset of the encoded bytes. None is shorter than `SHORTEST_SECRET`.
  */
 export function secretEncodings(value: string): string[] {
   const secrets = longEnough([value, value.trim(), ...passwordsOf(value), ...credentialsOf(value)].map((text) => text.toWellFormed()));
   const escaped = withEncoded(secrets, ENCODERS);
-  const bytes = withEncoded(secrets, [jsonEscaped]).flatMap((text) => [...base64Forms(text), ...hexForms(text)]);
+  const bytes = withEncoded(secrets, [jsonEscaped]).flatMap((text) => [...base64Encodings(text), ...hexEncodings(text)]);
   return longEnough([...withEncoded(escaped, ENCODERS), ...withEncoded(bytes, [encodeURIComponent])]);
 }
 
-/** A text as it stands between the quotes of JSON. */
+/** Returns a text as it appears between the quotes of JSON. */
 export function jsonEscaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
@@ -39,10 +39,10 @@ function withEncoded(texts: readonly string[], encoders: readonly Encoder[]): st
 }
 
 /**
- * The base64 of a text, whole and as it shows in the base64 of a longer text: three bytes make four characters, so it
- * depends on the place, and the characters at the edges also depend on what stands around.
+ * Returns the base64 of a text, whole and as part of the base64 of a longer text. Three bytes make four characters, so
+ * the encoding depends on the offset, and the characters at the edges also depend on the neighbouring bytes.
  */
-function base64Forms(text: string): string[] {
+function base64Encodings(text: string): string[] {
   const bytes = Buffer.from(text);
   const whole = bytes.toString('base64');
   const fragments = [0, 1, 2].map((before) => {
@@ -56,12 +56,12 @@ function base64Forms(text: string): string[] {
   return [...standard, ...standard.map((one) => one.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', ''))];
 }
 
-function hexForms(text: string): string[] {
+function hexEncodings(text: string): string[] {
   const hex = Buffer.from(text).toString('hex');
   return [hex, hex.toUpperCase()];
 }
 
-/** The password of a connection string, as it is written and as it is meant. */
+/** Returns the password of a connection string, as written and decoded. */
 function passwordsOf(value: string): string[] {
   if (!URL.canParse(value)) return [];
   const { password } = new URL(value);
@@ -72,7 +72,7 @@ function passwordsOf(value: string): string[] {
   }
 }
 
-/** The texts in a JSON value whose keys name a credential. */
+/** Returns the texts in a JSON value whose keys name a credential. */
 function credentialsOf(value: string): string[] {
   if (!/^\s*[[{]/.test(value)) return [];
   try {

@@ -2,7 +2,7 @@ import { LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts
 import { memberOf } from '../../src/core/domain/errors/thrown.ts';
 import type { NamedSecretSource, SecretSource } from '../../src/secrets/secret-source.ts';
 
-/** Sources that can all say where they look. Throws a UsageError for what is no source. */
+/** Gives every source a location for error messages. Throws a UsageError for a value that is not a source. */
 export function namedSources(sources: SecretSource | readonly SecretSource[]): NamedSecretSource[] {
   const list: readonly SecretSource[] = isList(sources) ? sources : [sources];
   return list.map((source, index) => {
@@ -15,24 +15,24 @@ export function namedSources(sources: SecretSource | readonly SecretSource[]): N
     if (typeof source === 'object' && source !== null && typeof source.read === 'function' && typeof source.where === 'function')
       return source;
     throw new UsageError(
-      `the worker: "secrets" has something that is no source at place ${index + 1}: write environmentSecrets(), fileSecrets({directory}), or a function from a name to a value`,
+      `the worker: "secrets" has a value at index ${index} that is not a source: write environmentSecrets(), fileSecrets({directory}), or a function from a name to a value`,
     );
   });
 }
 
 /**
- * The value in the first source that has one; an empty text counts as none. Throws `secret_missing` with the places
- * where it was looked for, and `secret_unavailable` where a source throws or takes longer than `lookupMs`.
+ * Returns the value from the first source that has one; an empty text counts as missing. Throws `secret_missing` with
+ * the locations that were searched, and `secret_unavailable` if a source throws or takes longer than `lookupMs`.
  */
 export async function lookUp(sources: readonly NamedSecretSource[], name: string, lookupMs: number): Promise<string> {
   for (const source of sources) {
     const value = await readOne(source, name, lookupMs);
     if (value !== undefined && value !== '') return value;
   }
-  const places = sources.map((source) => placeOf(source, name)).join(', ') || 'nowhere, because "secrets" is an empty list';
+  const locations = sources.map((source) => locationOf(source, name)).join(', ') || 'nowhere, because "secrets" is an empty list';
   throw new LonghaulError(
     'secret_missing',
-    `Secret "${name}" is missing. It was looked for in: ${places}. Put it there, or say with "secrets" of the worker where it is`,
+    `Secret "${name}" is missing. It was looked for in: ${locations}. Put it there, or say with "secrets" of the worker where it is`,
   );
 }
 
@@ -56,26 +56,26 @@ async function reading(source: NamedSecretSource, name: string): Promise<unknown
   }
 }
 
-/** Neither the message of the error nor the error itself is passed on: either may have the value in it. */
+/** Neither the message of the error nor the error itself is passed on: both may contain the value. */
 function unavailable(source: NamedSecretSource, name: string, what: string): LonghaulError {
   return new LonghaulError(
     'secret_unavailable',
-    `Secret "${name}" could not be read: ${placeOf(source, name)} ${what}. It can be tried again`,
+    `Secret "${name}" could not be read: ${locationOf(source, name)} ${what}. It can be tried again`,
   );
 }
 
-/** Where a source looks. It is a function of the user, and what it throws may have the value in it as well. */
-function placeOf(source: NamedSecretSource, name: string): string {
+/** Returns the location that a source searches. `where` is a function of the user, and its errors may contain the value too. */
+function locationOf(source: NamedSecretSource, name: string): string {
   try {
-    const place: unknown = source.where(name);
-    if (typeof place === 'string') return place;
+    const location: unknown = source.where(name);
+    if (typeof location === 'string') return location;
   } catch {
-    // What was thrown is not passed on.
+    // The error is not passed on.
   }
   return 'a source that cannot say where it looks';
 }
 
-/** The code of an error, such as ECONNREFUSED, where it has one that looks like a code. */
+/** Returns the code of an error, such as ECONNREFUSED, if it looks like a code. */
 function kindOf(error: unknown): string {
   const code = memberOf(error, 'code');
   return typeof code === 'string' && /^[A-Z][A-Z_]{1,39}$/.test(code) ? ` with ${code}` : '';

@@ -1,65 +1,66 @@
 import { jsonEscaped, secretEncodings } from './secret-encodings.ts';
 
-/** How many values of one secret are remembered: old ones turn up for as long as somebody still uses them. */
+/** The number of values that are remembered for each secret: old values appear as long as a client still uses them. */
 const REMEMBERED_VALUES = 20;
 
-/** A form of a secret, found in a text. */
+/** An encoding of a secret, found in a text. */
 interface Occurrence {
   start: number;
   end: number;
   name: string;
 }
 
-/** A text to look for, and the secret whose trace it would be. */
-interface Form {
+/** A text to search for, and the secret that it reveals. */
+interface EncodedSecret {
   text: string;
-  /** As it stands in JSON text. */
+  /** The text as it appears in JSON. */
   escaped: string;
   name: string;
 }
 
-/** The values of secrets that a worker has seen, in all their forms, and their names to put in their place. */
+/** Finds the secrets that a worker has read, in all their encodings, and replaces them by their names. */
 export class SecretRedactor {
   readonly #values = new Map<string, string[]>();
-  #forms: Form[] = [];
+  #encoded: EncodedSecret[] = [];
   #markers = new Map<string, string>();
 
-  /** True as long as there is nothing to look for. */
+  /** True if there is nothing to search for. */
   get isEmpty(): boolean {
-    return this.#forms.length === 0;
+    return this.#encoded.length === 0;
   }
 
-  /** From now on this value of the secret is found, beside the 19 that came before it. */
+  /** Adds a value of the secret, beside the 19 before it. */
   add(name: string, value: string): void {
     const known = this.#values.get(name) ?? [];
     if (known[0] === value) return;
     this.#values.set(name, [value, ...known.filter((one) => one !== value)].slice(0, REMEMBERED_VALUES));
-    const forms = [...this.#values].flatMap(([owner, values]) =>
+    const encoded = [...this.#values].flatMap(([owner, values]) =>
       values.flatMap((one) => secretEncodings(one).map((text) => ({ text, escaped: jsonEscaped(text), name: owner }))),
     );
-    this.#forms = [...new Map(forms.map((form) => [form.text, form])).values()];
+    this.#encoded = [...new Map(encoded.map((one) => [one.text, one])).values()];
     this.#markers = new Map([...this.#values.keys()].map((owner) => [owner, this.#marker(owner)]));
   }
 
-  /** True where the text has a trace of a secret. */
-  isIn(text: string): boolean {
-    return this.#forms.some((form) => text.includes(form.text));
+  /** True if the text contains a secret. */
+  containsSecret(text: string): boolean {
+    return this.#encoded.some((one) => text.includes(one.text));
   }
 
-  /** True where the text is a form of a secret, and nothing else. */
-  isWhole(text: string): boolean {
-    return this.#forms.some((form) => text === form.text);
+  /** True if the whole text is a secret. */
+  isSecret(text: string): boolean {
+    return this.#encoded.some((one) => text === one.text);
   }
 
-  /** False where a value with this JSON text has no trace of a secret in any text or key. */
-  mayBeInJson(json: string): boolean {
-    return this.#forms.some((form) => json.includes(form.escaped));
+  /** True if a value with this JSON text may contain a secret in a text or key; false only if it contains none. */
+  mayContainSecret(json: string): boolean {
+    return this.#encoded.some((one) => json.includes(one.escaped));
   }
 
-  /** The text with `[secret "name"]` in the place of every trace. */
+  /** Returns the text with `[secret "name"]` for every secret. */
   redact(text: string): string {
     let clean = text;
-    // What stands around a marker can make a trace together with it. Without markers the text gets shorter each time.
+    // A marker and the text around it can form a secret together. Rounds after the first insert no marker, so the text
+    // gets shorter each time and the loop ends.
     for (let round = 0; ; round += 1) {
       const found = merged(this.#occurrences(clean));
       if (found.length === 0) return clean;
@@ -68,22 +69,22 @@ export class SecretRedactor {
   }
 
   #occurrences(text: string): Occurrence[] {
-    return this.#forms.flatMap(({ text: form, name }) => {
+    return this.#encoded.flatMap(({ text: encoding, name }) => {
       const found: Occurrence[] = [];
-      for (let start = text.indexOf(form); start >= 0; start = text.indexOf(form, start + 1)) {
-        found.push({ start, end: start + form.length, name });
+      for (let start = text.indexOf(encoding); start >= 0; start = text.indexOf(encoding, start + 1)) {
+        found.push({ start, end: start + encoding.length, name });
       }
       return found;
     });
   }
 
-  /** What stands for a secret: something that has no trace of one, as it would where a secret is its own name. */
+  /** Returns the replacement of a secret, which must not contain one itself, as it would if a secret is its own name. */
   #marker(name: string): string {
-    return [`[secret "${name}"]`, '[secret]'].find((marker) => !this.isIn(marker)) ?? '';
+    return [`[secret "${name}"]`, '[secret]'].find((marker) => !this.containsSecret(marker)) ?? '';
   }
 }
 
-/** Occurrences that overlap as one, named after its longest. */
+/** Merges overlapping occurrences into one, named after the longest. */
 function merged(found: readonly Occurrence[]): Occurrence[] {
   const spans: (Occurrence & { longest: number })[] = [];
   for (const one of found.toSorted((first, second) => first.start - second.start)) {

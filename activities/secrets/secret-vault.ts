@@ -9,13 +9,13 @@ import { SHORTEST_SECRET } from './secret-encodings.ts';
 import { lookUp, namedSources } from './secret-lookup.ts';
 import { SecretRedactor } from './secret-redactor.ts';
 
-/** How a vault looks up. */
+/** Options of a vault. */
 export interface SecretVaultOptions {
-  /** Milliseconds for which a value is not looked up again. Default 5 minutes: a new value is used at most that much later. */
+  /** Milliseconds for which a value is cached: a new value is used at most that much later. Default 5 minutes. */
   cacheMs?: number;
   /** Milliseconds that one lookup may take. Default 10,000. */
   lookupMs?: number;
-  /** Milliseconds of a clock. Default `Date.now`. */
+  /** A clock in milliseconds. Default `Date.now`. */
   now?: () => number;
 }
 
@@ -25,50 +25,50 @@ interface Cached {
 }
 
 /**
- * The secrets of one worker: reads them where the worker's `secrets` say, and takes every value that it has read out
- * of what tools hand on. It shows no value when it is logged.
+ * Reads the secrets of one worker from its sources, and redacts every value it has read from the output of tools.
+ * Logging a vault shows no value.
  */
 export class SecretVault {
   readonly #sources: readonly NamedSecretSource[];
   readonly #options: Required<SecretVaultOptions>;
   readonly #cache = new Map<string, Cached>();
   readonly #lookups = new Map<string, Promise<string>>();
-  readonly #traces = new SecretRedactor();
+  readonly #redactor = new SecretRedactor();
 
-  /** Default: the environment. Throws a UsageError for what is no source. */
+  /** Throws a UsageError for a value that is not a source. Default: the environment. */
   constructor(sources: SecretSource | readonly SecretSource[] = environmentSecrets(), options: SecretVaultOptions = {}) {
     this.#sources = namedSources(sources);
     this.#options = { cacheMs: 300_000, lookupMs: 10_000, now: Date.now, ...options };
   }
 
   /**
-   * The value of a secret, behind the prefix of its reference. Throws a UsageError for what is no name,
-   * `secret_missing` where no source has it, or only a value too short to be found again, and `secret_unavailable`
-   * where a source failed. No error has a value in it.
+   * Returns the value of a secret, after the prefix of its reference. Throws a UsageError for an invalid name,
+   * `secret_missing` if no source has the secret or its value is too short to be found in texts, and
+   * `secret_unavailable` if a source failed. No error contains a value.
    */
   async resolve(nameOrReference: string | SecretReference): Promise<string> {
     const { name, prefix } = reference(nameOrReference);
     return `${prefix ?? ''}${await this.#value(name)}`;
   }
 
-  /** The text with `[secret "name"]` in the place of every value so far, plain, escaped, or encoded. */
+  /** Returns the text with `[secret "name"]` for every value read so far, plain, escaped, or encoded. */
   redact(text: string): string {
-    return this.#traces.redact(text);
+    return this.#redactor.redact(text);
   }
 
-  /** The same in all texts and keys of a value, which is returned as it is where there is nothing to replace. */
+  /** Redacts all texts and keys of a value. Returns the same value if it has no secret. */
   redactJson(value: JsonValue): JsonValue {
-    return redactJson(this.#traces, value);
+    return redactJson(this.#redactor, value);
   }
 
-  /** Where in the value a secret is, as a path that begins with `path`; undefined where there is none. */
+  /** Returns the path to the first secret in the value, beginning with `path`; undefined if it has none. */
   leak(value: JsonValue, path = ''): string | undefined {
-    return secretPath(this.#traces, value, path);
+    return secretPath(this.#redactor, value, path);
   }
 
-  /** True as long as no secret was read: there is nothing to redact. */
+  /** True if no secret has been read: there is nothing to redact. */
   get isUnused(): boolean {
-    return this.#traces.isEmpty;
+    return this.#redactor.isEmpty;
   }
 
   async #value(name: string): Promise<string> {
@@ -89,13 +89,15 @@ export class SecretVault {
         `The value of secret "${name}" has fewer than ${SHORTEST_SECRET} characters: it could not be told from ordinary text, and so not be kept out of the history. Give the worker a longer one`,
       );
     }
-    this.#traces.add(name, value);
+    this.#redactor.add(name, value);
     this.#cache.set(name, { value, until: this.#options.now() + this.#options.cacheMs });
     return value;
   }
 }
 
-/** What came through JSON is checked again. */
-function reference(given: string | SecretReference): SecretReference {
-  return isSecretReference(given) ? secret(given.name, given.prefix === undefined ? {} : { prefix: given.prefix }) : secret(given);
+/** Returns a valid reference. One that came through JSON is checked again. */
+function reference(nameOrReference: string | SecretReference): SecretReference {
+  return isSecretReference(nameOrReference)
+    ? secret(nameOrReference.name, nameOrReference.prefix === undefined ? {} : { prefix: nameOrReference.prefix })
+    : secret(nameOrReference);
 }

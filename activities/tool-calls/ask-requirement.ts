@@ -7,7 +7,10 @@ import { failingAs } from '../failures/failure.ts';
 import { dataFor } from '../run-queries/run-data.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
-/** Asks the predicate of a tool again whether a call needs a decision, with the deps as they are now. Null where it needs none. */
+/**
+ * Creates the activity that asks the predicate of a tool again whether a call needs a decision, with the current deps.
+ * It returns null if the call needs none.
+ */
 export function askRequirementActivity(runtime: ActivityRuntime): (input: AskTermsInput) => Promise<ApprovalRequirement | null> {
   return failingAs('internal', async (input) => {
     const snapshot = await runtime.snapshots.load(input, input.agent);

@@ -2,18 +2,21 @@ import { isToolCall } from '../../src/core/domain/content/content.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { OfRun, RunToolInput } from '../../src/core/protocol.ts';
 import { fetchTranscript } from '../model-calls/call-model.ts';
-import { permanent } from '../failures/failure.ts';
+import { permanentFailure } from '../failures/failure.ts';
 import { runKey } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
-/** Where a call is: offset of the event and place in its content, and the id of that event. */
-export type PlaceOfCall = Pick<RunToolInput, 'at' | 'eventId'>;
+/** The location of a call: the offset of its event, its index in the content, and the id of the event. */
+export type CallLocation = Pick<RunToolInput, 'at' | 'eventId'>;
 
-/** The arguments of a call as the model gave them, from the conversation. Fails for good where it has no such call. */
-export async function callArguments(runtime: ActivityRuntime, run: OfRun, { at, eventId }: PlaceOfCall): Promise<JsonObject> {
+/**
+ * Returns the arguments of a call as the model gave them, from the conversation. Fails without a retry if the
+ * conversation has no such call.
+ */
+export async function callArguments(runtime: ActivityRuntime, run: OfRun, { at, eventId }: CallLocation): Promise<JsonObject> {
   const [offset, index] = at;
   const event = await runtime.transcripts.event(runKey(run), { offset, id: eventId }, fetchTranscript(run));
   const item = event?.content[index];
   if (item !== undefined && isToolCall(item)) return item.arguments;
-  throw permanent('internal', `Event ${offset} of the run has no tool call at ${index}`);
+  throw permanentFailure('internal', `Event ${offset} of the run has no tool call at ${index}`);
 }

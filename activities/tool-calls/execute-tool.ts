@@ -21,29 +21,30 @@ export interface Execution {
   context: RunContext;
 }
 
-/** What came of one attempt. */
+/** The outcome of one attempt. */
 export interface Executed {
-  /** Texts in one value, joined by line breaks, then everything else; empty where the tool returned nothing. */
+  /** The texts, joined by line breaks into one value, then everything else; empty if the tool returned nothing. */
   content: JsonValue[];
   isError: boolean;
-  /** What it changes of the deps. */
+  /** The changes to deps. */
   update?: ContextOperation[];
-  /** The tool asks the model to try again. */
+  /** Set if the tool asks the model to try again. */
   asksRetry?: true;
-  /** What the tool threw, where that may be tried again. */
+  /** The error that the tool threw, if it may be retried. */
   thrown?: { error: unknown };
-  /** What the tool threw in order to say something to the model: a `ToolFailure` or a `ModelRetry`. */
-  said?: { error: unknown };
+  /** The error that the tool threw for the model to read: a `ToolFailure` or a `ModelRetry`. */
+  modelError?: { error: unknown };
   /** Milliseconds. */
   durationMs: number;
 }
 
-/** A result, before its time is known. */
+/** A result without its duration. */
 type Outcome = Omit<Executed, 'durationMs'>;
 
 /**
- * Executes a tool: arguments through its zod schema, then `execute`, then the result as JSON. Whatever goes wrong is
- * an error result for the model. Rejects only with the reason of an aborted `context.signal`, and with `UnknownOutcome`.
+ * Executes a tool: parses the arguments with its zod schema, calls `execute`, and converts the result to JSON. Any
+ * failure becomes an error result for the model. Rejects only with the reason of an aborted `context.signal`, and with
+ * `UnknownOutcome`.
  */
 export async function executeTool({ tool, args, context }: Execution): Promise<Executed> {
   const startedAt = performance.now();
@@ -59,17 +60,17 @@ async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Pr
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason;
     if (isInstance(error, UnknownOutcome)) throw error;
-    return thrown(tool.name, error);
+    return thrownOutcome(tool.name, error);
   }
 }
 
-function thrown(name: string, error: unknown): Outcome {
+function thrownOutcome(name: string, error: unknown): Outcome {
   const message = errorMessage(error) || `Tool '${name}' failed without a message`;
-  if (isModelRetry(error)) return { ...failure(tryAgain(message)), asksRetry: true, said: { error } };
-  return isToolFailure(error) ? { ...failure(message), said: { error } } : { ...failure(message), thrown: { error } };
+  if (isModelRetry(error)) return { ...failure(tryAgain(message)), asksRetry: true, modelError: { error } };
+  return isToolFailure(error) ? { ...failure(message), modelError: { error } } : { ...failure(message), thrown: { error } };
 }
 
-/** What a tool returned, or `verify` in its stead, as a result. */
+/** Converts the value that a tool or its `verify` returned into a result. */
 export async function toOutcome(tool: AnyTool, returned: unknown): Promise<Outcome> {
   if (!isUpdatingResult(returned)) return bareOutcome(tool, returned);
   const update = updateFrom(tool.name, returned.update);
@@ -95,13 +96,13 @@ async function bareOutcome(tool: AnyTool, returned: unknown): Promise<Outcome> {
 
 function valueOutcome(name: string, value: unknown): Outcome {
   if (value === undefined || value === null) return { content: [], isError: false };
-  // JSON would make null of these.
+  // JSON would turn these into null.
   if (typeof value === 'number' && !Number.isFinite(value)) return { content: [String(value)], isError: false };
   const plain = cleanJson(value);
   return plain === undefined ? notJson(name) : { content: [plain], isError: false };
 }
 
-/** Several blocks: the texts first and in one, as seed 001 joins them. */
+/** Converts several blocks: the texts first, joined by line breaks into one value. */
 function blocksOutcome(tool: AnyTool, { content, isError }: ToolOutput): Outcome {
   const blocks = content.map(cleanJson).filter((block) => block !== undefined);
   if (blocks.length < content.length) return notJson(tool.name);
@@ -110,7 +111,7 @@ function blocksOutcome(tool: AnyTool, { content, isError }: ToolOutput): Outcome
   return { content: [...(texts.length > 0 ? [texts.join('\n')] : []), ...others], isError };
 }
 
-/** The text of a text block. */
+/** Returns the text of a text block, and undefined for any other. */
 function textOf(block: JsonValue): string | undefined {
   if (typeof block === 'string') return block;
   return isJsonObject(block) && block['type'] === 'text' && typeof block['text'] === 'string' ? block['text'] : undefined;

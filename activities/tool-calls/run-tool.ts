@@ -14,30 +14,33 @@ import { spill } from '../../src/payload-store/spill.ts';
 import { type CallArgumentsQuestion, QUERIES, type RunToolInput, type RunToolOutput } from '../../src/core/protocol.ts';
 import { attempt, type Attempt } from '../attempts/attempt.ts';
 import { callArguments } from './call-arguments.ts';
-import { calledTool } from './called-tool.ts';
+import { findTool } from './find-tool.ts';
 import { dataFor } from '../run-queries/run-data.ts';
 import { type Executed, executeTool } from './execute-tool.ts';
 import { failingAs } from '../failures/failure.ts';
-import { fitResult } from './fit-result.ts';
+import { limitResultSize } from './limit-result-size.ts';
 import { queryRun, runKey } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { shortId } from './short-id.ts';
 import { retryDelay } from '../failures/retry-delay.ts';
 import { keptChanges } from './tool-changes.ts';
 import { toolContext } from './tool-context.ts';
-import { failureOfTool, logThrown, type Thrower } from './thrown-by-tool.ts';
-import { timeLimit, ToolTimeout } from './tool-timeout.ts';
-import { attemptNumber, attemptsAllowed, lastDetails } from '../attempts/waiting-attempt.ts';
+import { attemptFailure, logToolError, type ErrorSource } from './tool-errors.ts';
+import { startTimeLimit, ToolTimeout } from './tool-timeout.ts';
+import { attemptNumber, attemptsAllowed, lastDetails } from '../attempts/worker-wait.ts';
 
-/** A local call that takes longer than this (milliseconds) is reported: it holds up the task of its workflow. */
+/** A local call that takes longer than this (milliseconds) is logged: it delays the workflow task. */
 const SLOW_LOCAL_MS = 1_000;
 
-/** Runs one tool call. It is registered under the name of every tool, so that the Temporal UI shows that name. */
+/**
+ * Creates the activity that runs one tool call. It is registered under the name of every tool, so that the Temporal UI
+ * shows that name.
+ */
 export function runToolActivity(runtime: ActivityRuntime): (input: RunToolInput) => Promise<RunToolOutput> {
   return failingAs('internal', (input) => runTool(runtime, input));
 }
 
-/** A call as its attempt finds it. */
+/** A call with everything that an attempt needs. */
 export interface Call {
   input: RunToolInput;
   name: string;
@@ -50,25 +53,25 @@ export interface Call {
 
 async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<RunToolOutput> {
   const name = activityInfo().activityType;
-  const tool = calledTool(runtime, input, name);
+  const tool = findTool(runtime, input, name);
   if (tool === undefined) throw runtime.registry.missingTool(input.agentName, name, input.mcp?.server);
-  const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (own) => {
-    // Heartbeats go on meanwhile: a run that is slow to answer, or opening again what was lost, may take longer than the
-    // server waits for one, and a call that it has given up must not begin.
+  const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (current) => {
+    // Heartbeats continue meanwhile: a slow answer of the run, or reopening a resource, may take longer than the
+    // heartbeat timeout, and a call that the server has timed out must not begin.
     const args = await argumentsOf(runtime, input);
     const { deps, state } = await dataFor(input);
     const resources = await runtime.resourcePool.use(tool.resources);
-    return runAttempt(runtime, { input, name, tool, args, deps, state, resources }, own);
+    return runAttempt(runtime, { input, name, tool, args, deps, state, resources }, current);
   });
   if (!output.lost) runtime.transcripts.addResult(runKey(input), output.id, input.eventId, toolResult(name, input, output));
   return output;
 }
 
-async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): Promise<RunToolOutput> {
+async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt): Promise<RunToolOutput> {
   const { name, tool, input } = call;
   const concurrency = tool.policy.concurrency;
-  const turnOver = concurrency === undefined ? undefined : await runtime.turns.take(name, concurrency, own.signal);
-  const limit = timeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, (reason) => own.abort(reason));
+  const releaseSlot = concurrency === undefined ? undefined : await runtime.toolSemaphore.take(name, concurrency, current.signal);
+  const limit = startTimeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, (reason) => current.abort(reason));
   const changes = new Map<string, JsonValue>();
   let hasBegun = false;
   try {
@@ -76,33 +79,33 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, own: Attempt): P
       ...call,
       deps: runtime.registry.deps(input.agentName, call.deps),
       changes,
-      attempt: own,
+      attempt: current,
     });
-    own.throwIfAborted();
+    current.throwIfAborted();
     hasBegun = true;
     const executed = await limit.race(executeTool({ tool, args: call.args, context }));
     if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);
-    if (executed.thrown !== undefined && isTriedAgain(call, executed.thrown.error))
-      throw retryable(runtime, executed, executed.thrown.error);
-    if (executed.thrown !== undefined) logThrown(runtime, throwerOf(call), executed.thrown.error, 'error');
-    if (executed.said !== undefined) logThrown(runtime, throwerOf(call), executed.said.error, 'debug');
+    if (executed.thrown !== undefined && isRetried(call, executed.thrown.error))
+      throw retryableFailure(runtime, executed, executed.thrown.error);
+    if (executed.thrown !== undefined) logToolError(runtime, errorSource(call), executed.thrown.error, 'error');
+    if (executed.modelError !== undefined) logToolError(runtime, errorSource(call), executed.modelError.error, 'debug');
     return await toolOutput(runtime, call, executed, Object.fromEntries(changes));
   } catch (error) {
     if (!hasBegun) throw error;
-    return endOfAttempt(runtime, call, own, error);
+    return endOfAttempt(runtime, call, current, error);
   } finally {
     limit.clear();
-    turnOver?.();
+    releaseSlot?.();
   }
 }
 
-/** An attempt that did not come to its end although the tool was called: given up by the run, out of time, or on a worker that shuts down. */
-async function endOfAttempt(runtime: ActivityRuntime, call: Call, own: Attempt, error: unknown): Promise<RunToolOutput> {
-  // Whatever ended it from outside: it may go on acting, or have acted.
-  if (happensOnce(call) && !own.isGivenUp()) return lost(runtime, call, error);
+/** Ends an attempt that was interrupted after the tool was called: by the run, by its timeout, or by a shutdown of the worker. */
+async function endOfAttempt(runtime: ActivityRuntime, call: Call, current: Attempt, error: unknown): Promise<RunToolOutput> {
+  // The tool may still be acting, or have acted.
+  if (mustNotRunTwice(call) && !current.isCancelled()) return lostOutput(runtime, call, error);
   if (!isInstance(error, ToolTimeout)) throw error;
-  if (isTriedAgain(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
-  logThrown(runtime, throwerOf(call), error, 'error');
+  if (isRetried(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
+  logToolError(runtime, errorSource(call), error, 'error');
   return toolOutput(runtime, call, {
     content: [`${error.message} (${attemptsText(attemptNumber())})`],
     isError: true,
@@ -110,26 +113,26 @@ async function endOfAttempt(runtime: ActivityRuntime, call: Call, own: Attempt, 
   });
 }
 
-function throwerOf({ name, input: { agentName: agent, step, callId } }: Call): Thrower {
+function errorSource({ name, input: { agentName: agent, step, callId } }: Call): ErrorSource {
   return { what: `Tool "${name}"`, agent, step, callId };
 }
 
-/** By what is pinned for the run, or by what the tool says now: whichever is stricter. */
-function happensOnce({ tool, input }: Call): boolean {
+/** True if the call must not run twice: the stricter of the pinned policy and the tool's current one decides. */
+function mustNotRunTwice({ tool, input }: Call): boolean {
   return input.once === true || tool.policy.effect === 'once';
 }
 
-/** What is thrown is tried again as long as there are attempts left, and the tool does not say otherwise. */
-function isTriedAgain(call: Call, error: unknown): boolean {
+/** True if the error is retried: attempts are left, and the tool does not say otherwise. */
+function isRetried(call: Call, error: unknown): boolean {
   const { tool } = call;
   const attempts = attemptsAllowed() ?? tool.policy.maxAttempts;
-  if (happensOnce(call) || attemptNumber() >= attempts) return false;
+  if (mustNotRunTwice(call) || attemptNumber() >= attempts) return false;
   if (isInstance(error, ToolTimeout) || tool.retryOn === 'any') return true;
-  return tool.retryOn !== 'none' && saysYes(tool.retryOn, error);
+  return tool.retryOn !== 'none' && shouldRetry(tool.retryOn, error);
 }
 
-/** What cannot say whether an error is to be tried again has not said that it is not. */
-function saysYes(retryOn: (error: unknown) => boolean, error: unknown): boolean {
+/** Calls `retryOn`. If it throws, the error is retried. */
+function shouldRetry(retryOn: (error: unknown) => boolean, error: unknown): boolean {
   try {
     return retryOn(error);
   } catch {
@@ -137,19 +140,22 @@ function saysYes(retryOn: (error: unknown) => boolean, error: unknown): boolean 
   }
 }
 
-/** A failure that Temporal tries again, as the policy of the tool says. It is in no history, but in what the server shows of the attempt. */
-function retryable(runtime: ActivityRuntime, { content }: Executed, error: unknown): ApplicationFailure {
-  const asked = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
-  // While a local call waits, the task of its run does.
-  const wait = activityInfo().isLocal ? Math.min(asked, MAX_LOCAL_TIMEOUT_MS) : asked;
-  return failureOfTool(runtime, error, {
+/**
+ * Returns a failure that Temporal retries, as the policy of the tool says. It is not recorded in history, but the
+ * server shows it for the pending activity.
+ */
+function retryableFailure(runtime: ActivityRuntime, { content }: Executed, error: unknown): ApplicationFailure {
+  const retryAfterMs = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
+  // While a local call waits, so does the workflow task.
+  const wait = activityInfo().isLocal ? Math.min(retryAfterMs, MAX_LOCAL_TIMEOUT_MS) : retryAfterMs;
+  return attemptFailure(runtime, error, {
     // Without secrets before it is cut: a part of one would not be found.
     message: cutText(runtime.secrets.redact(resultText(content)), BYTE_BUDGETS.errorMessage),
     ...(wait > 0 ? { nextRetryDelay: wait } : {}),
   });
 }
 
-/** The result of a call as its run is told of it: without secrets, within its budget, and with what it changes. */
+/** Returns the result of a call for its run: without secrets, within its budget, and with the changes to state and deps. */
 export async function toolOutput(
   runtime: ActivityRuntime,
   call: Call,
@@ -161,7 +167,7 @@ export async function toolOutput(
   const attempts = attemptNumber();
   const named = executed.thrown !== undefined && attempts > 1 ? withAttempts(kept.content, attempts) : kept.content;
   const result = { name, content: runtime.secrets.redactJson(named) as JsonValue[], isError: kept.isError };
-  const fitting = await fitResult(result, tool, (content) => spillContent(runtime, content));
+  const fitting = await limitResultSize(result, tool, (content) => spillContent(runtime, content));
   return {
     id: shortId(),
     content: fitting.content,
@@ -179,15 +185,15 @@ function withAttempts(content: JsonValue[], attempts: number): JsonValue[] {
   return [`${resultText(content)} (${attemptsText(attempts)})`];
 }
 
-/** It may have acted, and nobody here knows. */
-function lost({ secrets }: ActivityRuntime, { input }: Call, error: unknown): RunToolOutput {
+/** Returns the outcome of a call that may have acted, although its result is unknown. */
+function lostOutput({ secrets }: ActivityRuntime, { input }: Call, error: unknown): RunToolOutput {
   const reason = cutText(secrets.redact(errorMessage(error)), BYTE_BUDGETS.errorMessage);
   return { id: '', content: [], durationMs: 0, lost: true, reason, ...(activityInfo().isLocal ? { at: input.at } : {}) };
 }
 
 function reportSlow({ name, input }: Call, durationMs: number): void {
   const took = Math.round(durationMs);
-  log.warn(`The local tool "${name}" took ${took} ms, and held up the task of its run for that long: write "tier": "remote"`, {
+  log.warn(`The local tool "${name}" took ${took} ms, and delayed the workflow task of its run for that long: set "tier": "remote"`, {
     agent: input.agentName,
     step: input.step,
     callId: input.callId,
@@ -207,14 +213,14 @@ function toolResult(name: string, { callId }: RunToolInput, { content, isError, 
 
 /** Stores content for the run that the current activity belongs to, with the codecs of this worker. */
 async function spillContent({ payloadStore }: ActivityRuntime, content: JsonValue[]): Promise<SpilledContent> {
-  // A worker with such a tool is not made without a store.
+  // `createRuntime` refuses such a tool without a store.
   if (payloadStore === undefined) throw new LonghaulError('internal', 'This worker has no payload store');
   const { workflowExecution, workflowNamespace } = activityInfo();
   const run = { namespace: workflowNamespace ?? '', runId: workflowExecution?.workflowId ?? '' };
   return spill(payloadStore, getClient().options.loadedDataConverter, run, content);
 }
 
-/** The arguments as they were decided, where that is something else than the model's. */
+/** Returns the arguments as they were decided, if they differ from the model's. */
 async function argumentsOf(runtime: ActivityRuntime, input: RunToolInput): Promise<JsonObject> {
   if (input.arguments !== undefined) return input.arguments;
   const { callId } = input;

@@ -2,11 +2,11 @@ import { randomFillSync } from 'node:crypto';
 
 const ID_BYTES = 6;
 
-/** Random bytes for this many ids: asking for each one's alone would take longer than all else that a quick call costs. */
+/** Random bytes for 512 ids: generating them one id at a time would take longer than the rest of a quick call. */
 const pool = Buffer.alloc(ID_BYTES * 512);
 let used = pool.length;
 
-/** An id of eight characters, for what is one of few: results of a run. */
+/** Returns an id of eight characters, which is unique enough among the results of one run. */
 export function shortId(): string {
   if (used === pool.length) {
     randomFillSync(pool);

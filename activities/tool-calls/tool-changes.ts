@@ -10,7 +10,7 @@ import type { RunToolInput } from '../../src/core/protocol.ts';
 import type { Executed } from './execute-tool.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
-/** A result with what it changes of the run, which may be an error result instead that changes nothing. */
+/** A result with its changes to state and deps; an error result that changes nothing if the changes are refused. */
 export interface KeptChanges {
   content: JsonValue[];
   isError: boolean;
@@ -18,7 +18,7 @@ export interface KeptChanges {
   contextUpdate?: ContextOperation[];
 }
 
-/** The data that a call was given. */
+/** The data of the run when the call began. */
 interface CallData {
   input: RunToolInput;
   name: string;
@@ -27,8 +27,8 @@ interface CallData {
 }
 
 /**
- * Checks what a call changes before the run is told of it: the state within its budget, the deps through the agent's
- * full schema, and no secret in either.
+ * Checks the changes of a call before they are reported to the run: the state within its budget, the deps by the
+ * agent's full schema, and no secret in either.
  */
 export function keptChanges(runtime: ActivityRuntime, call: CallData, executed: Executed, changes: JsonObject): KeptChanges {
   const { content, isError, update = [] } = executed;
@@ -48,7 +48,10 @@ export function keptChanges(runtime: ActivityRuntime, call: CallData, executed: 
   };
 }
 
-/** What local calls leave is in one message with whatever else comes of the task. */
+/**
+ * Returns what is wrong with the size of a local call's changes: they share one message with everything else that the
+ * workflow task produces.
+ */
 function localProblem(changed: { changes: JsonObject; update: ContextOperation[] }): string | undefined {
   const bytes = activityInfo().isLocal ? jsonBytes(changed) : 0;
   if (bytes <= BYTE_BUDGETS.localChanges) return undefined;
@@ -58,10 +61,10 @@ function localProblem(changed: { changes: JsonObject; update: ContextOperation[]
 function updateProblem({ registry, secrets }: ActivityRuntime, { input, deps }: CallData, update: ContextOperation[]): string | undefined {
   const updated = applyOperations(deps, update);
   if (!updated.ok) return updated.problem;
-  // Appended to a list, a value is a level deeper.
+  // A value that is appended to a list is one level deeper.
   const tooDeep = depthProblem({ deps: updated.deps });
   if (tooDeep !== undefined) return tooDeep;
-  // The operations, because these are recorded: a value that a later one takes out again is in the history as well.
+  // The operations are checked because they are recorded: a value that a later operation removes is in the history as well.
   const [leak] = update.flatMap((one) => secrets.leak({ [one.key]: one.op === 'delete' ? null : one.value }, 'deps') ?? []);
   if (leak !== undefined)
     return `${leak} has a secret in it: deps are in the history of the run. Keep its name, and read it with context.secret`;

@@ -9,20 +9,20 @@ import { heartbeatDetails } from '../attempts/heartbeat-details.ts';
 import { redactedLog } from '../secrets/redact-log.ts';
 import { runIdOf } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { attemptNumber, lastDetails } from '../attempts/waiting-attempt.ts';
+import { attemptNumber, lastDetails } from '../attempts/worker-wait.ts';
 
-/** What the context of one attempt is made of, beside its input. */
+/** Parts of the context of one attempt, besides its input. */
 export interface AttemptParts {
-  /** Through the agent's zod schema. */
+  /** Parsed with the agent's zod schema. */
   deps: unknown;
   state: JsonObject;
   resources: Resources;
-  /** Where keys go that the tool sets. */
+  /** Receives the keys that the tool sets. */
   changes: Map<string, JsonValue>;
-  attempt: Pick<Attempt, 'signal' | 'beat'>;
+  attempt: Pick<Attempt, 'signal' | 'heartbeat'>;
 }
 
-/** What a tool receives beside its arguments. */
+/** Creates the context that a tool receives besides its arguments. */
 export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts: AttemptParts): RunContext {
   const { isLocal } = activityInfo();
   const lastHeartbeat = lastDetails();
@@ -54,8 +54,8 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
         throw new TypeError(`setState: the value of "${key}" is not JSON, or nested deeper than ${MAX_JSON_DEPTH} levels`);
       changes.set(key, plain);
     },
-    // A local call has no heartbeats: it is over before one would be due.
-    heartbeat: (details) => (isLocal ? undefined : attempt.beat(redacted(runtime, heartbeatDetails(details)))),
+    // A local call has no heartbeats: it ends before one would be due.
+    heartbeat: (details) => (isLocal ? undefined : attempt.heartbeat(redacted(runtime, heartbeatDetails(details)))),
   };
   return lastHeartbeat === undefined || lastHeartbeat === null ? context : { ...context, lastHeartbeat: lastHeartbeat as JsonValue };
 }
@@ -64,17 +64,20 @@ function usageOf({ usage = { promptTokens: 0, completionTokens: 0, llmCalls: 0 }
   return { ...usage, totalTokens: usage.totalTokens ?? usage.promptTokens + usage.completionTokens };
 }
 
-/** A copy of its own for the tool. Most runs have no such data, and copying costs even then. */
+/** Returns a frozen copy for the tool. Most runs have no such data, and even an empty copy has a cost. */
 function frozenCopy<Value>(value: Value): Readonly<Value> {
   return Object.freeze(isEmpty(value) ? { ...value } : structuredClone(value));
 }
 
-/** What a schema makes of deps may be anything: only of a plain object its keys are all there is. */
+/** True for an empty plain object. A schema may turn deps into any value, and only a plain object holds nothing but its keys. */
 function isEmpty(value: unknown): boolean {
   return isJsonObject(value) && Object.getPrototypeOf(value) === Object.prototype && Object.keys(value).length === 0;
 }
 
-/** The same for every attempt of a call, and for no other call. The call's id is not in it: models choose that, and may choose it again. */
+/**
+ * Returns a key that is the same for every attempt of a call, and differs for any other call. It does not contain the
+ * call's id: models choose that id, and may choose it again.
+ */
 export function idempotencyKey(runId: string, { eventId, at }: Pick<RunToolInput, 'eventId' | 'at'>): string {
   return `${runId}/${eventId}/${at[1]}`;
 }

@@ -1,22 +1,25 @@
-/** Lets calls of a tool whose concurrency is bounded run in turn on one worker. */
+/** Limits how many calls of a tool run at the same time on one worker. */
 export class ToolSemaphore {
   readonly #running = new Map<string, number>();
   readonly #waiting = new Map<string, (() => void)[]>();
 
-  /** Resolves when the call may run, with what ends its turn. Rejects with the reason of the signal where that comes first. */
+  /**
+   * Resolves when the call may run, with a function that releases its slot. Rejects with the reason of the signal if
+   * that is aborted first.
+   */
   async take(name: string, concurrency: number, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     const running = this.#running.get(name) ?? 0;
     if (running < concurrency) this.#running.set(name, running + 1);
-    else await this.#turn(name, signal);
-    let isOver = false;
+    else await this.#enqueue(name, signal);
+    let isReleased = false;
     return () => {
-      if (!isOver) this.#pass(name);
-      isOver = true;
+      if (!isReleased) this.#release(name);
+      isReleased = true;
     };
   }
 
-  #turn(name: string, signal: AbortSignal): Promise<void> {
+  #enqueue(name: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const queue = this.#waiting.get(name) ?? [];
       this.#waiting.set(name, queue);
@@ -33,8 +36,8 @@ export class ToolSemaphore {
     });
   }
 
-  /** A turn that ends is the turn of whoever has waited longest. */
-  #pass(name: string): void {
+  /** Hands a released slot to the call that has waited longest. */
+  #release(name: string): void {
     const next = this.#waiting.get(name)?.shift();
     if (next !== undefined) next();
     else this.#running.set(name, (this.#running.get(name) ?? 1) - 1);

@@ -1,4 +1,4 @@
-/** One attempt of a tool took too long. */
+/** The error of an attempt that took too long. */
 export class ToolTimeout extends Error {
   override readonly name = 'ToolTimeout';
   readonly afterMs: number;
@@ -9,15 +9,15 @@ export class ToolTimeout extends Error {
   }
 }
 
-/** The time that one attempt has. */
+/** The time limit of one attempt. */
 export interface TimeLimit {
-  /** The work; or rejects when the time is up, whether or not the work listens. */
+  /** Resolves with the result of the work, or rejects when the time is up, even if the work ignores the signal. */
   race: <Result>(work: Promise<Result>) => Promise<Result>;
   clear: () => void;
 }
 
-/** Begins the time of an attempt, which `abort` ends with a `ToolTimeout`. */
-export function timeLimit(toolName: string, limitMs: number, abort: (reason: ToolTimeout) => void): TimeLimit {
+/** Starts the timer of an attempt, which calls `abort` with a `ToolTimeout` when the time is up. */
+export function startTimeLimit(toolName: string, limitMs: number, abort: (reason: ToolTimeout) => void): TimeLimit {
   let giveUp: ((reason: ToolTimeout) => void) | undefined;
   const timer = setTimeout(() => {
     const reason = new ToolTimeout(toolName, limitMs);

@@ -1,4 +1,7 @@
-/** Thrown where a call may have taken effect and its answer was lost: what happens once is not tried again then, and not taken for failed. */
+/**
+ * Thrown if a call may have taken effect and its answer was lost. A call that must not run twice is then neither
+ * retried nor reported as failed.
+ */
 export class UnknownOutcome extends Error {
   override readonly name = 'UnknownOutcome';
 }

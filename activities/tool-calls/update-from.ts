@@ -5,13 +5,13 @@ import { isJsonObject } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 
-/** The operations of an update that a tool returned; or why they are none. */
+/** The operations of an update that a tool returned, or the reason why it is refused. */
 export type ReturnedUpdate = { ok: true; operations: ContextOperation[] } | { ok: false; problem: string };
 
-/** The key under which a tool of seed 002 returned changes of the deps, among the fields of its result. */
+/** The field of a plain result that holds changes to deps, for tools with `legacyUpdates`. */
 const LEGACY_KEY = '__update_context__';
 
-/** Checks what a tool returned as an update: what is not JSON, and what must not be in deps, is refused with its path. */
+/** Checks an update that a tool returned: a value that is not JSON, or must not be in deps, is refused with its path. */
 export function updateFrom(toolName: string, update: unknown): ReturnedUpdate {
   const refused = (problem: string): ReturnedUpdate => ({
     ok: false,
@@ -24,7 +24,7 @@ export function updateFrom(toolName: string, update: unknown): ReturnedUpdate {
     if (problem !== undefined) return refused(problem);
     operations.push(cleanJson(operation) as ContextOperation);
   }
-  // All of them are recorded, whatever they leave.
+  // All operations are recorded, including those that a later one undoes.
   const bytes = jsonBytes(operations);
   return bytes <= BYTE_BUDGETS.deps
     ? { ok: true, operations }
@@ -35,7 +35,7 @@ function hasOperations(update: unknown): update is { operations: readonly unknow
   return typeof update === 'object' && update !== null && 'operations' in update && Array.isArray(update.operations);
 }
 
-/** A result without the changes that it names in the way of seed 002: fields to set. */
+/** Separates a result from the changes in its legacy field, which become `set` operations. */
 export function withoutLegacyUpdate(returned: unknown): { value: unknown; update?: { operations: ContextOperation[] } } {
   if (!isPlainObject(returned) || !Object.hasOwn(returned, LEGACY_KEY)) return { value: returned };
   const { [LEGACY_KEY]: changes, ...value } = returned;

@@ -3,39 +3,39 @@ import type { VerifiedOutcome } from '../../src/define/options/tool-policy-optio
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { VerifyCallInput, VerifyCallOutput } from '../../src/core/protocol.ts';
 import { type Attempt, attempt } from '../attempts/attempt.ts';
-import { calledTool } from './called-tool.ts';
+import { findTool } from './find-tool.ts';
 import { toOutcome } from './execute-tool.ts';
 import { failingAs } from '../failures/failure.ts';
-import { MissingHere } from '../attempts/missing-here.ts';
+import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
 import { dataFor } from '../run-queries/run-data.ts';
 import { toolOutput } from './run-tool.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { toolContext } from './tool-context.ts';
-import { timeLimit } from './tool-timeout.ts';
+import { startTimeLimit } from './tool-timeout.ts';
 
-/** Asks a tool what became of a call whose answer was lost. What the tool throws is tried again. */
+/** Creates the activity that asks a tool what happened to a call whose answer was lost. An error of the tool is retried. */
 export function verifyCallActivity(runtime: ActivityRuntime): (input: VerifyCallInput) => Promise<VerifyCallOutput> {
   return failingAs('verification_failed', (input) => verifyCall(runtime, input));
 }
 
 async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Promise<VerifyCallOutput> {
   const { tool: name, agentName } = input;
-  const tool = calledTool(runtime, input, name);
+  const tool = findTool(runtime, input, name);
   if (tool === undefined) throw runtime.registry.missingTool(agentName, name, input.mcp?.server);
   const verify = verifierOf(tool);
-  return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (own) => {
-    const limit = timeLimit(name, input.timeoutMs ?? 60_000, (reason) => own.abort(reason));
+  return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current) => {
+    const limit = startTimeLimit(name, input.timeoutMs ?? 60_000, (reason) => current.abort(reason));
     try {
-      // Whatever of it does not end, such as a resource that opens or a payload store, it would hold the slot for ever.
-      return await limit.race(askVerifier(runtime, input, { tool, verify, attempt: own }));
+      // Without a limit, a resource that never opens or a payload store that hangs would block the slot forever.
+      return await limit.race(askVerifier(runtime, input, { tool, verify, attempt: current }));
     } finally {
       limit.clear();
     }
   });
 }
 
-/** Who is asked, and in which attempt. */
-interface Asking {
+/** The tool to ask, and the attempt that asks it. */
+interface Verification {
   tool: AnyTool;
   verify: NonNullable<AnyTool['verify']>;
   attempt: Attempt;
@@ -44,22 +44,22 @@ interface Asking {
 async function askVerifier(
   runtime: ActivityRuntime,
   input: VerifyCallInput,
-  { tool, verify, attempt: own }: Asking,
+  { tool, verify, attempt: current }: Verification,
 ): Promise<VerifyCallOutput> {
   const { tool: name, agentName } = input;
   const { deps, state } = await dataFor(input);
   const resources = await runtime.resourcePool.use(tool.resources);
-  const parts = { deps: runtime.registry.deps(agentName, deps), state, resources, changes: new Map(), attempt: own };
+  const parts = { deps: runtime.registry.deps(agentName, deps), state, resources, changes: new Map(), attempt: current };
   const context = toolContext(runtime, input, parts);
-  own.throwIfAborted();
-  const found = clearly(name, await verify(context.idempotencyKey, context as never));
+  current.throwIfAborted();
+  const found = requireClearAnswer(name, await verify(context.idempotencyKey, context as never));
   if (!found.happened) return { happened: false, tool: name };
   const executed = { ...(await toOutcome(tool, found.result)), durationMs: 0 };
   return { happened: true, output: await toolOutput(runtime, { input, name, tool, args: {}, deps, state, resources }, executed) };
 }
 
-/** What says neither is not taken for a no: the call may have happened. */
-function clearly(name: string, found: VerifiedOutcome | undefined | null): VerifiedOutcome {
+/** Returns the answer if it is a clear yes or no. Any other answer is not taken for a no: the call may have happened. */
+function requireClearAnswer(name: string, found: VerifiedOutcome | undefined | null): VerifiedOutcome {
   if (typeof found?.happened === 'boolean') return found;
   throw new LonghaulError(
     'verification_failed',
@@ -70,5 +70,5 @@ function clearly(name: string, found: VerifiedOutcome | undefined | null): Verif
 function verifierOf({ name, verify }: AnyTool): NonNullable<AnyTool['verify']> {
   if (verify !== undefined) return verify;
   const message = `This worker has no "verify" of tool "${name}": it cannot say what became of the call`;
-  throw new MissingHere('verification_failed', message, { kind: '"verify" of tool', name, known: [] });
+  throw new MissingOnWorkerError('verification_failed', message, { kind: '"verify" of tool', name, known: [] });
 }

@@ -12,7 +12,7 @@ import { SnapshotCache } from '../../activities/run-queries/run-snapshot.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
 import { SecretVault } from '../../activities/secrets/secret-vault.ts';
 import { TranscriptCache } from '../../activities/run-queries/transcript.ts';
-import { MissingNames } from '../../activities/attempts/waited-for.ts';
+import { MissingNames } from '../../activities/attempts/missing-names.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { Resources } from '../../src/define/run-context.ts';
 import type { ModelClient } from '../../src/core/domain/model/model.ts';
@@ -122,12 +122,12 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     transcripts: new TranscriptCache(1_000_000),
     snapshots: new SnapshotCache(),
     aborts: new AbortRegistry(),
-    turns: new ToolSemaphore(),
+    toolSemaphore: new ToolSemaphore(),
     continueAsNew: undefined,
     upgradeOnContinueAsNew: false,
     identity: 'worker-1',
     missingTimeoutMs: 600_000,
-    waitedFor: new MissingNames(),
+    missingNames: new MissingNames(),
     heartbeatMs: 60_000,
     searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
   };

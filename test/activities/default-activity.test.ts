@@ -1,16 +1,16 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { expect, test } from 'vitest';
-import { defaultActivity, type Defaults } from '../../activities/default-activity.ts';
+import { defaultActivity, type DefaultActivityParts } from '../../activities/default-activity.ts';
 
 const mcpCall = { agentName: 'clerk', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0', mcp: { server: 'crm', tool: 'get' } };
 
 /** What comes of a call of an activity that the worker does not have. */
-function called(existing: Defaults['existing'], ...args: unknown[]): Promise<unknown> {
+function called(existing: DefaultActivityParts['existing'], ...args: unknown[]): Promise<unknown> {
   const activity = defaultActivity({
     runTool: async ({ callId }) => ({ id: '', content: [`ran ${callId}`], durationMs: 1 }),
     existing,
-    known: () => ['resolveAgent', 'greet'],
+    knownNames: () => ['resolveAgent', 'greet'],
   });
   return new MockActivityEnvironment({ activityType: 'get' }, { logger: new DefaultLogger('ERROR') }).run(
     activity as (...given: unknown[]) => Promise<unknown>,

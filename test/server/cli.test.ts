@@ -216,6 +216,6 @@ test.each([
   const runId = await startWithTemporal(testbed, input);
   const { exitCode, stderr } = await cli(testbed, ['result', runId, '--wait-timeout', '20']);
   expect(exitCode).toBe(3);
-  expect(stderr).toContain('error (invalid_input): The input of the run does not fit');
+  expect(stderr).toContain('error (invalid_input): The input of the run is not valid');
   expect(stderr).toContain(expectation);
 });

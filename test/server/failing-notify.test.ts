@@ -115,7 +115,7 @@ test('a notify that has failed for good is shown with what waits, and is not beg
   expect(await run.status()).toMatchObject({ status: 'pending_confirmation', lastError });
   const handle = testbed.client.temporal.workflow.getHandle(run.runId);
   const { currentDetails } = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-  expect(currentDetails).toContain('- **Nobody was told**: `notify` has failed');
+  expect(currentDetails).toContain('- **No notice was sent**: `notify` has failed');
   expect(currentDetails).toContain(`**Last error**\n\n${lastError}`);
   const listed = await callCli(['approvals', run.runId, '--address', testbed.address]);
   expect(listed.stdout).toContain('nobody: "notify" has failed');

@@ -41,7 +41,7 @@ test('starts with a carry that a caller has made are refused at once, and nothin
     expect(await run.result()).toMatchObject({
       status: 'error',
       errorCode: 'invalid_input',
-      error: expect.stringContaining('The run cannot go on: only the execution before hands on a "carry"') as string,
+      error: expect.stringContaining('The run cannot continue: only an execution that continues as new may pass "carry"') as string,
     });
     expect(await run.steps()).toMatchObject([]);
     const types = (await historyOf(testbed, runId)).map(({ eventType }) => eventType);
@@ -60,7 +60,7 @@ test('a workflow that hands a forged carry to a run inside it fails with the rea
   ]) {
     const workflowId = await raw.start({ input: [plainPayload({ first, second: 'done' })], workflowType: 'inlineReport' });
     await expect(testbed.client.temporal.workflow.getHandle(workflowId).result()).rejects.toMatchObject({
-      cause: { type: 'invalid_input', message: expect.stringContaining('The run cannot go on') as string },
+      cause: { type: 'invalid_input', message: expect.stringContaining('The run cannot continue') as string },
     });
   }
 });

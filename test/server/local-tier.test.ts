@@ -114,7 +114,7 @@ test('a local call that is slow is reported to whoever runs the worker', async (
   const { runId } = await testbed.client.run(agent, { input: 'Q', taskQueue: testbed.taskQueue });
   const [warning] = logged.mock.calls.filter(([level, message]) => level === 'WARN' && message.includes('local tool'));
   expect(warning?.[1]).toMatch(
-    /^The local tool "crawl" took \d+ ms, and held up the task of its run for that long: write "tier": "remote"$/,
+    /^The local tool "crawl" took \d+ ms, and delayed the workflow task of its run for that long: set "tier": "remote"$/,
   );
   expect(warning?.[2]).toMatchObject({ agent: 'crawler', step: 1, callId: 'c1', workflowId: runId });
 });

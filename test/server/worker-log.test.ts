@@ -42,7 +42,7 @@ test('a worker of a team logs what its tools log and throw, each in a line of JS
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(lines.map(({ level, message }) => `${String(level)} ${String(message)}`).toSorted()).toEqual([
-    'ERROR A promise of "pay" was rejected, and nobody handled that: await it, or add a catch',
+    'ERROR A promise of "pay" was rejected and not handled: await it, or add a catch',
     'ERROR Tool "pay" threw',
     'INFO paying',
     'INFO paying',

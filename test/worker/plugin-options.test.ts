@@ -72,8 +72,8 @@ describe('options that are none are refused with the nearest name', () => {
     [() => pluginWith({ agent: [] }), /^the plugin has an unknown option "agent" \(known: agents, .*\)\. Did you mean "agents"\?$/],
     [() => pluginWith({ heartbeatMs: 5_000 }), /Did you mean "heartbeatEvery"\?$/],
     [() => pluginWith({ agents: undefined }), /^the plugin: "agents" is missing: write a list of what defineAgent returned$/],
-    [() => pluginWith({ agents: [{ name: 'clerk' }] }), /^the plugin: "agents" has something that is no agent/],
-    [() => pluginWith({ providers: { p: {} } }), /^the plugin: "providers\.p" is no model client/],
+    [() => pluginWith({ agents: [{ name: 'clerk' }] }), /^the plugin: "agents" has an element that is not an agent/],
+    [() => pluginWith({ providers: { p: {} } }), /^the plugin: "providers\.p" is not a model client/],
     [() => pluginWith({ codec: { encrypt: 'environment' } }), /^codec has an unknown option "encrypt" .*\. Did you mean "encryption"\?$/],
     [
       () => pluginWith({ versioning: { deployment: 'a', buildId: 'b', behavior: 'PINNED' } }),

@@ -35,7 +35,11 @@ describe('a usage error, before anything is connected', () => {
   test.each([
     { what: 'a name with a dot', wrong: { deploymentName: 'a.b' }, said: 'deployment name "a.b"' },
     { what: 'no build id', wrong: { buildId: '' }, said: 'build id of deployment "answers" is empty' },
-    { what: 'an unknown behavior', wrong: { behavior: 'pinned' as VersioningBehavior }, said: '"pinned" is none of PINNED, AUTO_UPGRADE' },
+    {
+      what: 'an unknown behavior',
+      wrong: { behavior: 'pinned' as VersioningBehavior },
+      said: '"pinned" is not one of PINNED, AUTO_UPGRADE',
+    },
   ])('is $what', ({ wrong, said }) => {
     const options = { agents: [], providers: {}, versioning: { ...versioning('PINNED'), ...wrong } };
     expect(() => new LonghaulPlugin(options)).toThrow(said);

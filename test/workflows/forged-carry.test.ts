@@ -96,7 +96,7 @@ describe('a carry', () => {
     ['lastStep', 'the last'],
     ['state', []],
   ])('whose %s is forged is refused as invalid input', (path, value) => {
-    expect(refusal(AT(path, value))).toMatch(/^invalid_input: The run cannot go on: /);
+    expect(refusal(AT(path, value))).toMatch(/^invalid_input: The run cannot continue: /);
   });
 
   test.each<[string, (carry: JsonObject) => JsonValue]>([
@@ -105,7 +105,7 @@ describe('a carry', () => {
     ['inbox.raises', (carry) => AT('inbox.raises', twice(carry, 'inbox.raises'))],
     ['toolCallsStarted', (carry) => AT('toolCallsStarted', twice(carry, 'toolCallsStarted'))],
   ])('with one of %s twice is refused as invalid input', (_, forged) => {
-    expect(refusal(forged(waitingCarry()))).toMatch(/^invalid_input: The run cannot go on: .* twice|^invalid_input: .* have the id/);
+    expect(refusal(forged(waitingCarry()))).toMatch(/^invalid_input: The run cannot continue: .* twice|^invalid_input: .* have the id/);
   });
 
   test('nested deeper than anything can handle is refused, and overflows nothing', () => {

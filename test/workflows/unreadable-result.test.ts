@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { modelFailure, toolFailure } from '../../src/core/activity-requests/activity-outcome.ts';
 import { unreadable } from '../../src/core/domain/json/unreadable.ts';
-import { outcomeOf } from '../../workflows/run/schedule-activity.ts';
+import { readOutcome } from '../../workflows/run/schedule-activity.ts';
 import { testTool } from '../core/loop/snapshot.ts';
 
 const returned = (output: unknown): never => expect.fail(`it was taken for ${JSON.stringify(output)}`);
 const result = unreadable('the data of the payload is not JSON');
 
 test('a result of a tool that cannot be read is an error that the model reads', () => {
-  const outcome = outcomeOf({ name: 'search', returned, failed: (error) => toolFailure(testTool('search'), error) }, result);
+  const outcome = readOutcome({ name: 'search', returned, failed: (error) => toolFailure(testTool('search'), error) }, result);
   expect(outcome).toMatchObject({
     type: 'result',
     status: 'error',
@@ -18,14 +18,14 @@ test('a result of a tool that cannot be read is an error that the model reads', 
 
 test('a result of a tool with an effect that happens once is lost where it cannot be read: the tool has run', () => {
   const tool = { ...testTool('pay'), effect: 'once' as const };
-  expect(outcomeOf({ name: 'pay', returned, failed: (error) => toolFailure(tool, error) }, result)).toEqual({
+  expect(readOutcome({ name: 'pay', returned, failed: (error) => toolFailure(tool, error) }, result)).toEqual({
     type: 'lost',
     reason: expect.stringContaining('cannot be read') as string,
   });
 });
 
 test('an answer of a model that cannot be read is a failure of the call', () => {
-  expect(outcomeOf({ name: 'callModel', returned, failed: (error) => modelFailure('p/m', error) }, result)).toMatchObject({
+  expect(readOutcome({ name: 'callModel', returned, failed: (error) => modelFailure('p/m', error) }, result)).toMatchObject({
     type: 'failed',
     code: 'model_error',
   });

@@ -1,17 +1,17 @@
 import type { WorkflowInterceptorsFactory } from '@temporalio/workflow';
 
 /**
- * Why the run is being cancelled. The SDK's workflow API leaves the reason of a cancel request out, so an interceptor
- * reads it from the activation. Module state belongs to one execution.
+ * The reason of the cancellation. The SDK's workflow API omits the reason of a cancel request, so an interceptor reads
+ * it from the activation. Module state belongs to one execution.
  */
 let reason: string | undefined;
 
-/** Why the run is being cancelled, where whoever asked said so. */
+/** Returns the reason of the cancellation, if the caller gave one. */
 export function cancelReason(): string | undefined {
   return reason;
 }
 
-/** Registered by the worker as a workflow module. A bundle built without it works, and loses the reason. */
+/** Registered by the worker as a workflow module. In a bundle without it, only the reason is missing. */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
   internals: [
     {

@@ -2,7 +2,7 @@ import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { proxySinks, type Sinks, workflowInfo, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
 import { activityStep } from '../../src/core/domain/run/activity-step.ts';
 
-/** What code can ask of the server, as far as replaying compares it. */
+/** The commands of workflow code, as far as a replay compares them. */
 export type CommandType =
   | 'activity'
   | 'local_activity'
@@ -26,13 +26,13 @@ export type CommandType =
 /** One command of a workflow task. */
 export interface RecordedCommand {
   type: CommandType;
-  /** Of the activity, the child's type or the signal; empty for what has no name. */
+  /** The name of the activity, the child's type or the signal; empty for a command without a name. */
   name: string;
-  /** Of the run, where the command says it: calls of models and tools do. */
+  /** The step of the run, if the command names it: calls of models and tools do. */
   step?: number;
 }
 
-/** The way out of the sandbox for what a replay records. */
+/** The sink through which a replay reports its commands. */
 export interface ReplaySinks extends Sinks {
   longhaulReplay: {
     /** The commands of one activation. `task` is the id of the event that began its workflow task. */
@@ -47,10 +47,10 @@ type Command = Parameters<NonNullable<Internals['concludeActivation']>>[0]['comm
 
 const { longhaulReplay } = proxySinks<ReplaySinks>();
 
-/** Updates that were accepted: a later rejection of one is its result. Module state belongs to one execution. */
+/** Accepted Updates: the rejection of an accepted one is its result. Module state belongs to one execution. */
 const accepted = new Set<string>();
 
-/** Registered for a replay alone: shows the worker what the code asks for, task by task. */
+/** Registered for replays only: reports the commands of the code to the worker, task by task. */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
   internals: [
     {
@@ -62,28 +62,28 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
   ],
 });
 
-/** Without what the server never sees: a timer or an activity that is cancelled in the task that asked for it. */
+/** Removes the commands that the server never sees: a timer or an activity that is cancelled in the task that started it. */
 function recordable(commands: readonly Command[]): RecordedCommand[] {
-  const begun = new Set(commands.flatMap((one) => beginning(one) ?? []));
-  const ended = new Set(commands.flatMap((one) => cancellation(one) ?? []));
+  const started = new Set(commands.flatMap((one) => startedKey(one) ?? []));
+  const cancelled = new Set(commands.flatMap((one) => cancelledKey(one) ?? []));
   return commands
-    .filter((one) => !ended.has(beginning(one) ?? '') && !begun.has(cancellation(one) ?? ''))
+    .filter((one) => !cancelled.has(startedKey(one) ?? '') && !started.has(cancelledKey(one) ?? ''))
     .flatMap((one) => recorded(one) ?? []);
 }
 
-function beginning({ startTimer, scheduleActivity }: Command): string | undefined {
+function startedKey({ startTimer, scheduleActivity }: Command): string | undefined {
   if (startTimer) return `timer ${startTimer.seq}`;
   return scheduleActivity ? `activity ${scheduleActivity.seq}` : undefined;
 }
 
-function cancellation({ cancelTimer, requestCancelActivity }: Command): string | undefined {
+function cancelledKey({ cancelTimer, requestCancelActivity }: Command): string | undefined {
   if (cancelTimer) return `timer ${cancelTimer.seq}`;
   return requestCancelActivity ? `activity ${requestCancelActivity.seq}` : undefined;
 }
 
 /**
- * Undefined for what leaves no event at its place in history: answers to queries, rejected Updates, and patches. A local
- * activity leaves one where it ends.
+ * Returns the recorded form of a command; undefined if it leaves no event at its position in history: answers to
+ * queries, rejected Updates, and patches. A local activity leaves an event when it ends.
  */
 function recorded(command: Command): RecordedCommand | undefined {
   if (command.scheduleActivity) {
@@ -122,7 +122,7 @@ function updateType(response: NonNullable<Command['updateResponse']>): CommandTy
   return 'update_accepted';
 }
 
-/** Codecs have done their work before the sandbox; what a converter of the user made is left alone. */
+/** Decodes a payload. Codecs run before the sandbox; payloads of a user's own converter stay undecoded. */
 function decoded(payload: Payload | null | undefined): unknown {
   try {
     return payload ? defaultPayloadConverter.fromPayload(payload) : undefined;

@@ -10,9 +10,9 @@ import { readOrMark } from '../../src/core/domain/json/unreadable.ts';
 import { AGENT_RUN } from '../../src/core/protocol.ts';
 
 /**
- * The default converter, but for what a run of an agent cannot read: an error here would fail the workflow task, which is
- * tried again for ever, so that the run gets an `Unreadable` to refuse. For workflows of the user it is an error as ever:
- * they do not know of such values. Loaded by its path, into the sandbox alone.
+ * The default converter, except that a run of an agent gets an `Unreadable` for a value that cannot be decoded, and
+ * refuses it: an error would fail the workflow task, which the server retries forever. Workflows of the user get the
+ * error, since they do not know `Unreadable`. Loaded by its path, only into the sandbox.
  */
 export const payloadConverter: PayloadConverter = {
   toPayload: (value, context, hint) => defaultPayloadConverter.toPayload(value, context, hint),

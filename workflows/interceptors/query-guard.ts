@@ -4,19 +4,19 @@ import { type ActivationPlace, TaskDoubt } from '../../src/core/queries/task-dou
 import { ASK_AGAIN, type QueryingActivity } from '../../src/core/protocol.ts';
 
 /*
- * A query to an execution that is not in the worker's cache makes the worker replay its history up to now, newest events
- * included. Those that no workflow task has handled yet are thereby handled too early: the commands that follow are kept,
- * and sent with the next workflow task, whose Updates and Signals then come after them. A replay gives the workflow all of
- * it at once, in another order, and can never repeat what was recorded: the execution is stuck for ever.
+ * A query to an execution that is not in the worker's cache makes the worker replay its history up to now, newest
+ * events included. Events that no workflow task has handled yet are thereby handled too early: the resulting commands
+ * are kept, and sent with the next workflow task, whose Updates and Signals then come after them. A replay delivers all
+ * of it at once, in another order, and can never repeat what was recorded: the execution is stuck forever.
  *
- * The query itself is the only moment at which this can be undone: an activation that fails makes the worker forget the
- * execution, and fails nothing but the query, which its caller asks again. See docs/decisions/queries-never-advance-a-run.md.
+ * Only the query itself can undo this: a failing activation makes the worker evict the execution, and fails nothing but
+ * the query, which its caller repeats. See docs/decisions/queries-never-advance-a-run.md.
  */
 
 /** The id that the worker gives to a query which came without a workflow task. */
 const LONE_QUERY = 'legacy_query';
 
-/** Registered by the worker as a workflow module: made for each execution that it loads. */
+/** Registered by the worker as a workflow module: created for each execution that the worker loads. */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   const doubt = new TaskDoubt(() => workflowInfo().unsafe.now());
   let isQuery = false;
@@ -26,9 +26,9 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
         activate(input, next) {
           const query = input.activation.jobs?.find(({ queryWorkflow }) => queryWorkflow)?.queryWorkflow;
           isQuery = query !== undefined;
-          if (query?.queryId === LONE_QUERY && doubt.refuses(askingActivity(query.arguments?.[1]))) throw new AskAgain();
+          if (query?.queryId === LONE_QUERY && doubt.refuses(queryingActivity(query.arguments?.[1]))) throw new RepeatQueryError();
           if (isQuery) doubt.answered();
-          // Signals come before the rest, in an activation of their own that is none for the worker.
+          // Signals come first, in an activation of their own that does not count as one for the worker.
           else if (input.batchIndex === 0) doubt.activated(placeOf(input));
           next(input);
         },
@@ -59,7 +59,7 @@ function isNews({ signalWorkflow, doUpdate, fireTimer, cancelWorkflow, resolveAc
   return resolveChildWorkflowExecution ? !resolveChildWorkflowExecution.result?.cancelled : false;
 }
 
-function askingActivity(argument: Payload | null | undefined): string | undefined {
+function queryingActivity(argument: Payload | null | undefined): string | undefined {
   if (!argument) return undefined;
   try {
     return defaultPayloadConverter.fromPayload<Partial<QueryingActivity> | null>(argument)?.activityId;
@@ -68,15 +68,15 @@ function askingActivity(argument: Payload | null | undefined): string | undefine
   }
 }
 
-/** Without a stack: it reaches the log of the worker, and the person who asks from the Temporal UI. */
-class AskAgain extends Error {
+/** Tells the caller to repeat the query. It has no stack, because the worker's log and the Temporal UI show it. */
+class RepeatQueryError extends Error {
   constructor() {
     super(
       `${ASK_AGAIN}: workflow "${workflowInfo().workflowId}" has just got events that no workflow task has handled yet. ` +
         'If it has ended, only its history shows them',
     );
-    this.name = 'AskAgain';
-    // Node would put the line that throws in front of one that can be written.
+    this.name = 'RepeatQueryError';
+    // Node would prepend the throwing line to a writable stack.
     Object.defineProperty(this, 'stack', { value: this.message, writable: false });
   }
 }

@@ -1,10 +1,13 @@
 import type { ActivateInput, WorkflowInterceptorsFactory } from '@temporalio/workflow';
 import { type Brought, JoinedTasks } from '../../src/core/handlers/joined-tasks.ts';
 
-/** One for each execution that a worker loads: module state belongs to one execution. */
+/** One instance for each execution: module state belongs to one execution. */
 const tasks = new JoinedTasks();
 
-/** True if an Update that comes now must be refused, to be sent again: accepted, it could make the execution one that no worker can replay. See docs/decisions/updates-of-an-execution-just-loaded.md. */
+/**
+ * True if an Update that arrives now must be refused, so that its caller sends it again: accepting it could make the
+ * execution impossible to replay. See docs/decisions/updates-of-an-execution-just-loaded.md.
+ */
 export function refusesUpdates(): boolean {
   return tasks.refusesUpdates;
 }

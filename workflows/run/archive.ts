@@ -10,8 +10,8 @@ import type { LiveRun } from './live-run.ts';
 import { startActivity } from './schedule-activity.ts';
 
 /**
- * Hands the events of this execution to the worker's archive, before the run leaves them behind. The activity bounds the
- * time that an archive which fails may hold the run back: the run then goes on, and keeps which events are not there.
+ * Hands the events of this execution to the worker's archive before the run continues or ends. The activity bounds the
+ * time that a failing archive may delay the run: after that the run goes on, and records which events are not archived.
  */
 export async function archive(run: LiveRun, noted: (state: RunState) => void): Promise<void> {
   const { state, snapshot } = run;

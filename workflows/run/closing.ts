@@ -6,15 +6,15 @@ import { utf8Length, utf8Prefix } from '../../src/core/domain/content/text.ts';
 import { RESULT_MEMO } from '../../src/core/protocol.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
 
-/** Bytes of output that the closing event of a run repeats. The whole is in the record of events. */
+/** The most bytes of output in the closing event of a run. The record of events holds the whole. */
 const CLOSING_OUTPUT_BYTES = 48_000;
 const CLOSING_ERROR_BYTES = 4_000;
 
 /**
- * Closes the run truthfully: `completed` and `max_iterations_reached` return and close as Completed, `error` throws
- * and closes as Failed, `cancelled` throws and closes as Canceled. Each leaves the result, without its steps, where
- * it can be read with no worker running: the return value, the details of the failure, the memo. `announced` is the
- * reason of a cancellation whose request has none.
+ * Closes the run: `completed` and `max_iterations_reached` return and close as Completed, `error` throws and closes as
+ * Failed, `cancelled` throws and closes as Canceled. The result, without its steps, can be read with no worker running:
+ * from the return value, the details of the failure, or the memo. `announced` is the reason of a cancellation whose
+ * request has none.
  */
 export function close(result: RunResultFields, announced?: string): RunResultFields {
   const closing = compact(result);
@@ -29,7 +29,7 @@ export function close(result: RunResultFields, announced?: string): RunResultFie
         nonRetryable: true,
         details: [closing],
       });
-      // It would name files of the worker's machine, and says nothing about the run.
+      // A stack would name files on the worker's machine, and says nothing about the run.
       failure.stack = '';
       throw failure;
     }
@@ -42,7 +42,7 @@ export function close(result: RunResultFields, announced?: string): RunResultFie
   }
 }
 
-/** The result without its steps and with an output that fits, so that content is not stored a second time. */
+/** Returns the result without its steps and with a bounded output, so that content is not stored a second time. */
 function compact(result: RunResultFields): RunResultFields {
   const { steps: _, ...rest } = result;
   const text = typeof rest.output === 'string' ? rest.output : JSON.stringify(rest.output);

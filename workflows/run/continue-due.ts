@@ -4,8 +4,8 @@ import type { Growth } from '../../src/core/loop/ports.ts';
 import type { LiveRun } from './live-run.ts';
 
 /**
- * True where this execution should not take on the growth. Never before it has done something: a run whose carry is
- * above a threshold by itself would continue as new for ever.
+ * True if this execution should continue as new before it grows by `growth`. Never before it has made progress: a run
+ * whose carried state alone exceeds a threshold would continue as new forever.
  */
 export function continueDue(run: LiveRun, growth: Growth): boolean {
   if (run.activitiesEnded === 0 && run.inbox.updates === 0) return false;
@@ -13,7 +13,7 @@ export function continueDue(run: LiveRun, growth: Growth): boolean {
   const limit = run.snapshot?.continueAsNew ?? DEFAULT_THRESHOLDS;
   const due =
     continueAsNewSuggested ||
-    // Where a run moves to the current build by continuing, a new build is reason enough.
+    // A run that moves to the current build by continuing as new does so as soon as there is one.
     (run.snapshot?.upgradeOnContinueAsNew === true && targetWorkerDeploymentVersionChanged) ||
     historyLength + growth.events > limit.events ||
     historySize + growth.bytes > limit.bytes ||

@@ -13,57 +13,61 @@ import { newRunState, type RunState } from '../../src/core/loop/state/run-state.
 import type { RunInput } from '../../src/core/protocol.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
-import { outcomeOn, startActivity } from './schedule-activity.ts';
-import { tellEnd } from './tell-end.ts';
+import { performActivity, startActivity } from './schedule-activity.ts';
+import { notifyEnded } from './notify-ended.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
-/** What an execution of a run begins with. */
+/** The start of one execution of a run. */
 export type RunStart = { type: 'input'; input: RunInput } | { type: 'carry'; carry: ContinueAsNewState; position: Position };
 
-/** What an execution of a run comes to. */
+/** The outcome of one execution of a run. */
 export type RunEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; carry: ContinueAsNewState };
 
-/** Told of a run's course; must not change anything. */
+/** Observes the progress of a run; must not change anything. */
 export interface RunObserver {
-  /** The agent is known. */
+  /** Called when the agent has been resolved. */
   resolved(run: ResolvedRun): void;
   recorded(state: RunState): void;
-  /** Something has changed that is no part of the record. */
+  /** Called when the state has changed outside the record. */
   noted(state: RunState): void;
-  /** What the run waits for has changed because workers lack it. The state is there once the agent is known. */
+  /** Called when the things that workers lack have changed. The run has a state once the agent is resolved. */
   missing(run: LiveRun): void;
 }
 
-/** Runs a run for one execution of its workflow. Throws nothing: whatever would fail the workflow task, and be retried for ever, ends the run. */
+/**
+ * Executes a run for one execution of its workflow. Never throws: an error would fail the workflow task, which the
+ * server retries forever, so any error ends the run instead.
+ */
 export async function executeRun(run: LiveRun, start: RunStart, observer: RunObserver): Promise<RunEnd> {
   run.showMissing = () => observer.missing(run);
-  let end = await ended(run, () => (start.type === 'input' ? begin(run, start.input, observer) : goOn(run, start.position, observer)));
+  let end = await runToEnd(run, () => (start.type === 'input' ? begin(run, start.input, observer) : resume(run, start.position, observer)));
   if (end.type === 'finished') run.inbox.closed = true;
   await archive(run, (state) => observer.noted(state));
-  await release(run);
+  await finishHandlers(run);
   if (end.type === 'continue' && isCancelled() && patched('cancelled-before-continuing')) {
-    end = await endHere(run, end.position, observer);
+    end = await endInThisExecution(run, end.position, observer);
   }
-  const runEnd: RunEnd = end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOn(run, end.position);
-  if (runEnd.type === 'finished') await tellEnd(run, runEnd.result, (state) => observer.noted(state));
+  const runEnd: RunEnd =
+    end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOver(run, end.position);
+  if (runEnd.type === 'finished') await notifyEnded(run, runEnd.result, (state) => observer.noted(state));
   return runEnd;
 }
 
-/** How the loop ends, whatever is thrown in it. */
-async function ended(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<LoopEnd> {
+/** Returns the end of the loop, also if it throws. */
+async function runToEnd(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<LoopEnd> {
   try {
     return await loops();
   } catch (error) {
-    return { type: 'finished', result: isCancellation(error) ? cancelled(run) : failed(run, 'internal', errorMessage(error)) };
+    return { type: 'finished', result: isCancellation(error) ? cancelledResult(run) : failedResult(run, 'internal', errorMessage(error)) };
   }
 }
 
 async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<LoopEnd> {
-  const asked = resolveRequest(run, input);
-  const resolved = await outcomeOn(run, asked, { work: startActivity, ended: () => undefined });
-  if (resolved.type === 'cancelled') return { type: 'finished', result: cancelled(run) };
-  if (resolved.type === 'failed' && resolved.tellsEnd) run.tellsEnd = true;
-  if (resolved.type === 'failed') return { type: 'finished', result: failed(run, resolved.code, resolved.message) };
+  const request = resolveRequest(run, input);
+  const resolved = await performActivity(run, request, { start: startActivity, ended: () => undefined });
+  if (resolved.type === 'cancelled') return { type: 'finished', result: cancelledResult(run) };
+  if (resolved.type === 'failed' && resolved.tellsEnd) run.notifiesEnded = true;
+  if (resolved.type === 'failed') return { type: 'finished', result: failedResult(run, resolved.code, resolved.message) };
   const { snapshot } = resolved;
   const ready = Object.assign(run, { snapshot });
   observer.resolved(ready);
@@ -72,7 +76,7 @@ async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Prom
   return loop(ready, run.state, BEGINNING, observer);
 }
 
-async function goOn(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {
+async function resume(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {
   const { snapshot, state } = run;
   if (snapshot === undefined || state === undefined) throw new TypeError(`Run "${run.runId}" goes on from nothing`);
   return loop(Object.assign(run, { snapshot }), state, position, observer);
@@ -86,21 +90,24 @@ async function loop(run: ResolvedRun, state: RunState, from: Position, observer:
   return end;
 }
 
-/** Lets the handlers end that wait for what comes of a decision: the server answers nobody once the execution has closed. */
-async function release(run: LiveRun): Promise<void> {
+/**
+ * Lets the handlers finish that wait for the outcome of a decision: once the execution has closed, the server answers
+ * no caller.
+ */
+async function finishHandlers(run: LiveRun): Promise<void> {
   run.ending = true;
   if (run.answering > 0) await CancellationScope.nonCancellable(() => condition(() => run.answering === 0));
 }
 
 /**
- * Lets the loop end in this execution what it was about to continue in the next: a cancellation would be lost there.
- * Calls that have ended keep their outcome, and what was accepted meanwhile is recorded. The archive, which has the events
- * up to here, is given the whole once more where there is more of it now.
+ * Ends the run in this execution although it was about to continue as new: a cancellation would be lost in the next
+ * execution. Calls that have ended keep their outcome, and accepted messages are recorded. The archive, which has the
+ * events so far, receives the whole range again if there are more now.
  */
-async function endHere(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {
+async function endInThisExecution(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {
   const { state } = run;
   const archived = { events: state?.window.through, steps: state?.steps.length };
-  const end = await ended(run, () => goOn(run, position, observer));
+  const end = await runToEnd(run, () => resume(run, position, observer));
   run.inbox.closed = true;
   if (state?.window.through !== archived.events || state?.steps.length !== archived.steps) {
     await archive(run, (changed) => observer.noted(changed));
@@ -112,28 +119,31 @@ function isCancelled(): boolean {
   return CancellationScope.current().consideredCancelled;
 }
 
-/** Decided as late as possible: what has come while the events were archived goes along, and a cancellation would be lost in the next execution. */
-function carryOn(run: LiveRun, position: Position): RunEnd {
+/**
+ * Returns the state to carry over. It is built as late as possible, so that it includes messages that arrived while the
+ * events were archived, and so that a cancellation is not lost in the next execution.
+ */
+function carryOver(run: LiveRun, position: Position): RunEnd {
   const { executions, inbox, state } = run;
-  if (state === undefined || isCancelled()) return { type: 'finished', result: withNotArchived(cancelled(run), state) };
+  if (state === undefined || isCancelled()) return { type: 'finished', result: withNotArchived(cancelledResult(run), state) };
   const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
   const bytes = jsonBytes(carry);
   if (bytes <= MAX_PAYLOAD_BYTES) return { type: 'continue', carry };
   const message = `Run "${run.runId}" cannot continue in a new execution: it would carry ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}. Lower "window" of agent "${run.agentName}"`;
-  return { type: 'finished', result: withNotArchived(failed(run, 'payload_too_large', message), state) };
+  return { type: 'finished', result: withNotArchived(failedResult(run, 'payload_too_large', message), state) };
 }
 
-/** A run that ends with an error, with whatever it has recorded. */
-export function failed(run: LiveRun, code: ErrorCode, message: string): RunResultFields {
-  return endedBy(run, { status: 'error', stopReason: 'error', output: '', error: { code, message } });
+/** Ends a run with an error, and keeps its record. */
+export function failedResult(run: LiveRun, code: ErrorCode, message: string): RunResultFields {
+  return closeWith(run, { status: 'error', stopReason: 'error', output: '', error: { code, message } });
 }
 
-function cancelled(run: LiveRun): RunResultFields {
-  return endedBy(run, { status: 'cancelled', stopReason: 'cancelled', output: '' });
+function cancelledResult(run: LiveRun): RunResultFields {
+  return closeWith(run, { status: 'cancelled', stopReason: 'cancelled', output: '' });
 }
 
-/** An ending that the loop did not come to by itself keeps what the loop has recorded. */
-function endedBy(run: LiveRun, ending: Ending): RunResultFields {
+/** Ends a run from outside the loop, and keeps its record. */
+function closeWith(run: LiveRun, ending: Ending): RunResultFields {
   const clock = { now: () => Date.now() };
   return run.state === undefined
     ? closeUnstarted(run, clock, ending)

@@ -3,12 +3,12 @@ import { modelRequest } from '../../src/core/activity-requests/model-request.ts'
 import type { ModelCall, ModelCallOutcome } from '../../src/core/loop/ports.ts';
 import type { CallModelInput, CallModelOutput } from '../../src/core/protocol.ts';
 import { startActivity, scheduleActivity } from './schedule-activity.ts';
-import type { LonghaulSinks } from '../interceptors/cancel-sink.ts';
+import type { LonghaulSinks } from '../interceptors/cancellation-sinks.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
-/** One model call, in a scope apart from the run: a message may interrupt it while the run goes on. */
+/** Makes one model call in its own cancellation scope: a message may interrupt it while the run goes on. */
 export function interruptibleModelCall(run: ResolvedRun, call: ModelCall): Promise<ModelCallOutcome> {
   const scope = scopeOf(run);
   run.modelCall = scope;
@@ -20,24 +20,27 @@ export function interruptibleModelCall(run: ResolvedRun, call: ModelCall): Promi
       returned: (output) => interruptible(run, returned(output)),
       failed: (error) => interruptible(run, failed(error)),
     },
-    (asked) => scope.run(() => startActivity(asked)),
+    (request) => scope.run(() => startActivity(request)),
   );
 }
 
-/** The same for all model calls until one is interrupted: in the sandbox every promise of a new one costs a stack trace. */
+/**
+ * Returns the scope for model calls, which is reused until one is interrupted: in the sandbox every promise of a new
+ * scope costs a stack trace.
+ */
 function scopeOf(run: LiveRun): CancellationScope {
   if (run.modelScope === undefined || run.modelScope.consideredCancelled) run.modelScope = new CancellationScope({ cancellable: true });
   return run.modelScope;
 }
 
-/** Gives up the model call in flight, for a message that is to be read at once. The run goes on. */
+/** Interrupts the model call in flight, for a message that is to be read at once. The run goes on. */
 export function interruptModelCall(run: LiveRun): void {
   if (run.modelCall === undefined || !run.inbox.isInterrupted) return;
   longhaul.interruptRequested(run.key ?? '');
   run.modelCall.cancel();
 }
 
-/** What ends a call that was given up while the run goes on is not a cancellation of the run. */
+/** Turns the cancellation of a call into an interruption if the run itself is not cancelled. */
 function interruptible(run: LiveRun, outcome: ModelCallOutcome): ModelCallOutcome {
   delete run.modelCall;
   if (outcome.type !== 'cancelled' || CancellationScope.current().consideredCancelled) return outcome;

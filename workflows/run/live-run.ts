@@ -7,42 +7,42 @@ import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import type { Inbox } from '../../src/core/loop/state/inbox.ts';
 
-/** A run as its workflow holds it, from its first moment on. */
+/** The state of a run in its workflow. */
 export interface LiveRun {
   runId: string;
-  /** Names the handlers of a run inside a workflow of the user; undefined for a run that is a workflow of its own. */
+  /** The prefix of the handlers of a run inside a workflow of the user; undefined for a run that is a workflow of its own. */
   key?: string;
   agentName: string;
-  /** As the execution began with them: those of `state` are newer. */
+  /** The deps at the start of the execution: those of `state` are newer. */
   deps: JsonObject;
   /** Milliseconds since the epoch. */
   startedAt: number;
   /** The executions of the run, this one included. */
   executions: number;
   inbox: Inbox;
-  /** Activities that have ended in this execution: without any it must not continue as new. */
+  /** Activities that have ended in this execution: before the first one it must not continue as new. */
   activitiesEnded: number;
-  /** Updates that came during the last activity: as many may come during the next. */
+  /** Updates that arrived during the last activity: as many may arrive during the next. */
   recentUpdates: number;
-  /** Nothing more is decided in this execution: what is not answered yet is answered by the next, or by the record. */
+  /** True once this execution takes no more decisions: the next execution or the record answers pending ones. */
   ending: boolean;
-  /** Handlers that wait for what comes of a decision. */
+  /** The number of handlers that wait for the outcome of a decision. */
   answering: number;
   /** Decisions whose author is being checked, by their id. */
   authorizing: Map<string, Decision>;
-  /** What activities wait for because the workers that took them lacked it. */
+  /** Things that activities wait for because workers lacked them. */
   missing: Missing[];
-  /** Told where that has changed. */
+  /** Called when `missing` has changed. */
   showMissing?: () => void;
   /** The model call in flight, which a message may interrupt. */
   modelCall?: CancellationScope;
-  /** What model calls run in. */
+  /** The scope of model calls. */
   modelScope?: CancellationScope;
   snapshot?: AgentSnapshot;
   state?: RunState;
-  /** The agent could not be resolved by a worker that tells of ends. */
-  tellsEnd?: true;
-  /** Once the run has ended, and somebody is told of that. */
+  /** True if the agent could not be resolved, and the worker has `notifyEnded`. */
+  notifiesEnded?: true;
+  /** Set when the run has ended and `notifyEnded` is called. */
   result?: RunResultFields;
 }
 

@@ -9,27 +9,30 @@ import type { ModelName } from '../../src/core/domain/agent/model-name.ts';
 import { overridesIn } from '../../src/core/domain/run/run-overrides.ts';
 import type { RunInput } from '../../src/core/protocol.ts';
 
-/** What a workflow says of a run that it starts. */
+/** Options of a run that a workflow starts, with deps. */
 export interface RunInputOptions extends StartedRun {
   deps?: unknown;
 }
 
-/** What `runAgent` says of a run, whatever it is a part of. */
+/** Options of `runAgent` for a run of either kind. */
 export interface StartedRun {
   maxIterations?: number;
   /** Overrides other limits of the agent. */
   limits?: LimitOptions;
-  /** How long the run may take, from its start: the limit `deadline`. */
+  /** The longest time of the run, from its start: the limit `deadline`. */
   deadline?: Duration;
-  /** Instead of the agent's model, for this run: `provider/model`, with a provider of its worker. */
+  /** Replaces the agent's model for this run: `provider/model`, with a provider of its worker. */
   model?: ModelName;
-  /** Settings of the model, each instead of the agent's own (`extra` as a whole). */
+  /** Settings of the model. Each replaces the agent's own (`extra` as a whole). */
   settings?: ModelSettings;
-  /** Up to 20 words of up to 100 characters that the run is found by, and that a provider may choose its key by. */
+  /** Up to 20 tags of up to 100 characters by which the run can be found, and a provider may choose its key. */
   tags?: readonly string[];
 }
 
-/** The input of a run that a workflow starts. Throws an ApplicationFailure of type `invalid_input` for a deadline that is no duration. */
+/**
+ * Returns the input of a run that a workflow starts. Throws an ApplicationFailure of type `invalid_input` for an
+ * invalid deadline.
+ */
 export function runInputOf(agent: string, input: string | ContentPart[], options: RunInputOptions): RunInput {
   const { deps, maxIterations, model, settings, tags } = options;
   const limits = plain(agent, options);

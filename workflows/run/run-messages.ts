@@ -7,48 +7,48 @@ import type { Refusal } from '../../src/core/handlers/message-receiver.ts';
 import { refuseUpdate, SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../../src/core/handlers/requests.ts';
 import { interruptModelCall } from './interruptible-model-call.ts';
 import type { LiveRun } from './live-run.ts';
-import { valueOf } from '../interceptors/raw-value.ts';
+import { decodedValue } from '../interceptors/raw-value.ts';
 import { refusesUpdates } from '../interceptors/update-guard.ts';
 
 const RAW = { typeInfo: { inputTypes: [rawValueTypeInfo] } };
 
 /**
- * Registers what a run takes from outside. Must be called before the first await: a message may come with the first
- * task. Handlers only write into the inbox, so that they never hold up continue-as-new; the loop does the work.
+ * Registers the Updates and Signals of a run. Must be called before the first await: a message may arrive with the
+ * first task. Handlers only write to the inbox, so that they never delay continue-as-new; the loop does the work.
  */
 export function registerMessages(run: LiveRun): void {
   for (const name of Object.keys(UPDATE_KINDS) as (keyof typeof UPDATES)[]) {
-    setHandler(defineUpdate<unknown, [unknown]>(scopedName(UPDATES[name], run.key), RAW), (raw) => update(run, name, valueOf(raw)), {
-      validator: (raw) => refuse(refusesUpdates() ? justLoaded(run) : refuseUpdate(run, name, valueOf(raw))),
+    setHandler(defineUpdate<unknown, [unknown]>(scopedName(UPDATES[name], run.key), RAW), (raw) => update(run, name, decodedValue(raw)), {
+      validator: (raw) => refuse(refusesUpdates() ? justLoaded(run) : refuseUpdate(run, name, decodedValue(raw))),
       description: UPDATE_KINDS[name].description,
     });
   }
   for (const name of Object.keys(SIGNAL_KINDS) as (keyof typeof SIGNALS)[]) {
-    // A workflow of the user is cancelled by its user, with the runs in it.
+    // The user cancels their own workflow, with the runs in it.
     if (name === 'cancel' && run.key !== undefined) continue;
-    setHandler(defineSignal<[unknown]>(scopedName(SIGNALS[name], run.key), RAW), (raw) => signal(run, name, valueOf(raw)), {
+    setHandler(defineSignal<[unknown]>(scopedName(SIGNALS[name], run.key), RAW), (raw) => signal(run, name, decodedValue(raw)), {
       description: `${SIGNAL_KINDS[name].description}; for callers that can only signal`,
     });
   }
 }
 
-/** The one thing that is waited for is whether whoever decides may: the sender has to hear of it. */
+/** Handles an Update. It waits only for the authorization of a decision, whose outcome its sender has to learn. */
 function update(run: LiveRun, name: keyof typeof UPDATES, input: unknown): unknown {
   const receipt = takeUpdate(run, name, input, Date.now());
   interruptModelCall(run);
   if (!run.snapshot?.authorize || !isDecision(receipt)) return receipt;
-  // One that is sent again is waited for like the first, unless what has come of that is known.
+  // A decision that is sent again waits like the first, unless its outcome is known.
   const isChecked = run.inbox.decisions.every(({ id }) => id !== receipt.decision.id);
-  return isChecked ? receipt : answered(run, receipt);
+  return isChecked ? receipt : awaitOutcome(run, receipt);
 }
 
-async function answered(run: LiveRun, receipt: DecisionReceipt): Promise<DecisionReceipt> {
+async function awaitOutcome(run: LiveRun, receipt: DecisionReceipt): Promise<DecisionReceipt> {
   const { id } = receipt.decision;
   run.answering += 1;
   run.inbox.awaitVerdict(id);
   try {
     await condition(() => run.inbox.verdictOn(id) !== undefined || run.ending);
-    return { ...receipt, decision: decided(run, run.inbox.verdictOn(id)) };
+    return { ...receipt, decision: outcomeOf(run, run.inbox.verdictOn(id)) };
   } finally {
     run.inbox.forgetVerdict(id);
     run.answering -= 1;
@@ -59,8 +59,11 @@ function isDecision(receipt: unknown): receipt is DecisionReceipt {
   return typeof receipt === 'object' && receipt !== null && 'decision' in receipt;
 }
 
-/** What has come of a decision; throws for one that was refused. One that is carried on is answered by the next execution, or by the record of a run that has ended. */
-function decided({ runId }: LiveRun, verdict: Verdict | undefined): DecisionReceipt['decision'] {
+/**
+ * Returns the outcome of a decision, and throws for a refused one. A decision that is carried over is answered by the
+ * next execution, or by the record of a run that has ended.
+ */
+function outcomeOf({ runId }: LiveRun, verdict: Verdict | undefined): DecisionReceipt['decision'] {
   if (verdict?.type === 'decided') return summaryOf(verdict.decision);
   if (verdict?.type === 'refused') throw failureOf(verdict);
   throw failureOf({ code: 'busy', message: `Run "${runId}" goes on in its next execution: send the decision again` });
@@ -76,12 +79,12 @@ function justLoaded({ runId }: LiveRun): Refusal {
   return { code: 'busy', message: `Run "${runId}" was just loaded by its worker: send it again` };
 }
 
-/** Leaves nothing in history, and tells the caller why. */
+/** Refuses an Update: history stays unchanged, and the caller gets the reason. */
 function refuse(refused: Refusal | undefined): void {
   if (refused !== undefined) throw failureOf(refused);
 }
 
-/** Without a stack: the Temporal UI shows it to whoever sent the Update. */
+/** Creates a failure without a stack: the Temporal UI shows it to the sender of the Update. */
 function failureOf({ code, message }: { code: string; message: string }): ApplicationFailure {
   const failure = ApplicationFailure.create({ type: code, message, nonRetryable: true });
   failure.stack = '';

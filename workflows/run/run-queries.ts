@@ -3,7 +3,7 @@ import { answerQuery, QUERY_KINDS } from '../../src/core/queries/queries.ts';
 import { QUERIES, scopedName } from '../../src/core/protocol.ts';
 import type { LiveRun } from './live-run.ts';
 
-/** Registers the queries of a run. Must be called before the first await: a query may come with the first task. */
+/** Registers the queries of a run. Must be called before the first await: a query may arrive with the first task. */
 export function registerQueries(run: LiveRun): void {
   for (const name of Object.keys(QUERY_KINDS) as (keyof typeof QUERIES)[]) {
     const query = defineQuery<unknown, [unknown?]>(scopedName(QUERIES[name], run.key));

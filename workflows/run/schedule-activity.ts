@@ -4,102 +4,105 @@ import type { ActivityRequest } from '../../src/core/activity-requests/activity-
 import { ANOTHER_WORKER, isOwn, type Lack, lackIn, onAnotherWorker, pauseMs } from '../../src/core/activity-requests/another-worker.ts';
 import { whyUnreadable } from '../../src/core/domain/json/unreadable.ts';
 import type { LiveRun } from './live-run.ts';
-import { valueOf } from '../interceptors/raw-value.ts';
+import { decodedValue } from '../interceptors/raw-value.ts';
 
-/** What is asked of Temporal, without what its end means. */
-type Asked<Input> = Pick<ActivityRequest<Input, never, never>, 'name' | 'tier' | 'options' | 'input'>;
+/** The parts of a request that start an activity. */
+type ActivityCall<Input> = Pick<ActivityRequest<Input, never, never>, 'name' | 'tier' | 'options' | 'input'>;
 
-/** An activity by name. Names of tools are data, so the proxies are not typed by them. */
+/** Activities by name. Names of tools are data, so the proxies are not typed by them. */
 type Activities<Input, Output> = Record<string, (input: Input) => Promise<Output>>;
 
-/** Performs an activity of the run, which is counted, and gives what its end means. Never rejects. */
+/** Executes an activity of the run, counts it, and returns its outcome. Never rejects. */
 export function scheduleActivity<Input, Output, Outcome>(
   run: LiveRun,
   call: ActivityRequest<Input, Output, Outcome>,
-  work: Work = startActivity,
+  start: StartActivity = startActivity,
 ): Promise<Outcome> {
   const before = run.inbox.updates;
   const ended = (): void => {
     run.activitiesEnded += 1;
     run.recentUpdates = run.inbox.updates - before;
   };
-  return outcomeOn(run, call, { work, ended });
+  return performActivity(run, call, { start, ended });
 }
 
-/** Begins an activity. */
-type Work = <Input, Output>(call: Asked<Input>) => Promise<Output>;
+/** Starts an activity. */
+type StartActivity = <Input, Output>(call: ActivityCall<Input>) => Promise<Output>;
 
-/** How an activity is performed. */
+/** The start and the end of an activity. */
 interface Scheduling {
-  work: Work;
-  /** Told of each end. */
+  start: StartActivity;
+  /** Called at each end of the activity. */
   ended: () => void;
 }
 
-/** What an activity waits for, and how often it has been scheduled again before. */
-interface Waited {
+/** The thing that an activity waits for, and the number of times it has been rescheduled. */
+interface WorkerWait {
   missing: Lack;
   times: number;
 }
 
-/** What the end of an activity means, on whatever worker it comes to one. */
-export function outcomeOn<Input, Output, Outcome>(
+/** Returns the outcome of an activity, rescheduled for other workers if one lacks something. */
+export function performActivity<Input, Output, Outcome>(
   run: LiveRun,
   call: ActivityRequest<Input, Output, Outcome>,
-  performing: Scheduling,
-  waited?: Waited,
+  scheduling: Scheduling,
+  wait?: WorkerWait,
 ): Promise<Outcome> {
   const ended = (): void => {
-    performing.ended();
-    if (waited !== undefined) found(run, waited);
+    scheduling.ended();
+    if (wait !== undefined) removeMissing(run, wait);
   };
-  // On the activity's own promise: in the sandbox every further one costs a stack trace.
-  return performing.work<Input, Output>(call).then(
+  // Chained on the activity's own promise: in the sandbox every further promise costs a stack trace.
+  return scheduling.start<Input, Output>(call).then(
     (output) => {
       ended();
-      return outcomeOf(call, output);
+      return readOutcome(call, output);
     },
     (error: unknown) => {
       ended();
-      const lack = lackIn(call, error, waited, Date.now());
+      const lack = lackIn(call, error, wait, Date.now());
       if (lack === undefined || !patched(ANOTHER_WORKER)) return call.failed(error);
       if (CancellationScope.current().consideredCancelled) return call.failed(isOwn(call.name) ? new CancelledFailure('CANCELLED') : error);
-      return onAnotherWorkerLater(run, call, performing, { missing: lack, times: (waited?.times ?? -1) + 1 });
+      return rescheduleElsewhere(run, call, scheduling, { missing: lack, times: (wait?.times ?? -1) + 1 });
     },
   );
 }
 
-/** Has the activity tried on other workers, and shows meanwhile what the run waits for. */
-async function onAnotherWorkerLater<Input, Output, Outcome>(
+/** Reschedules the activity for other workers, and shows meanwhile what the run waits for. */
+async function rescheduleElsewhere<Input, Output, Outcome>(
   run: LiveRun,
   call: ActivityRequest<Input, Output, Outcome>,
-  performing: Scheduling,
-  waited: Waited,
+  scheduling: Scheduling,
+  wait: WorkerWait,
 ): Promise<Outcome> {
-  const { missing, times } = waited;
+  const { missing, times } = wait;
   run.missing.push(missing);
   run.showMissing?.();
   try {
-    const wait = pauseMs(times);
-    if (wait > 0) await sleep(wait, { summary: `no worker has ${missing.kind} ${missing.name} yet` });
+    const pause = pauseMs(times);
+    if (pause > 0) await sleep(pause, { summary: `no worker has ${missing.kind} ${missing.name} yet` });
   } catch (error) {
-    found(run, waited);
+    removeMissing(run, wait);
     return call.failed(error);
   }
-  return outcomeOn(run, onAnotherWorker(call, missing, Date.now()), performing, waited);
+  return performActivity(run, onAnotherWorker(call, missing, Date.now()), scheduling, wait);
 }
 
-function found(run: LiveRun, { missing }: Waited): void {
+function removeMissing(run: LiveRun, { missing }: WorkerWait): void {
   run.missing = run.missing.filter((one) => one !== missing);
   run.showMissing?.();
 }
 
-/** Reads what an activity returned, as `begin` gives it. A result that cannot be read is a failure of no code: the activity may have done its work. */
-export function outcomeOf<Output, Outcome>(
+/**
+ * Converts the raw result of an activity to its outcome. A result that cannot be decoded is a failure without a code:
+ * the activity may have done its work.
+ */
+export function readOutcome<Output, Outcome>(
   { name, returned, failed }: Pick<ActivityRequest<never, Output, Outcome>, 'name' | 'returned' | 'failed'>,
   raw: Output,
 ): Outcome {
-  const output = valueOf(raw);
+  const output = decodedValue(raw);
   const why = whyUnreadable(output);
   if (why === undefined) return returned(output as Output);
   return failed(
@@ -107,9 +110,9 @@ export function outcomeOf<Output, Outcome>(
   );
 }
 
-/** The activity itself: its result is raw, and its failure as Temporal gives it. */
-export function startActivity<Input, Output>({ name, tier, options: asked, input }: Asked<Input>): Promise<Output> {
-  const options = { ...asked, activityTypeInfo: { [name]: { outputType: rawValueTypeInfo } } };
+/** Starts the activity: its result is raw, and its failure is Temporal's own. */
+export function startActivity<Input, Output>({ name, tier, options: requested, input }: ActivityCall<Input>): Promise<Output> {
+  const options = { ...requested, activityTypeInfo: { [name]: { outputType: rawValueTypeInfo } } };
   const activities: Activities<Input, Output> =
     tier === 'local' ? proxyLocalActivities<Activities<Input, Output>>(options) : proxyActivities<Activities<Input, Output>>(options);
   const activity = activities[name];

@@ -6,7 +6,7 @@ import { interruptibleModelCall } from './interruptible-model-call.ts';
 import type { ResolvedRun } from './live-run.ts';
 import { scheduleActivity } from './schedule-activity.ts';
 
-/** The loop's ports on Temporal: every effect is an activity, time and ids come from the workflow. */
+/** Returns the loop's ports on Temporal: every effect is an activity; time and ids come from the workflow. */
 export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): RunPorts {
   const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
   return {
@@ -24,11 +24,11 @@ export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts
   };
 }
 
-/** A cancellation ends the wait, and is seen by who waits: the loop asks for that by itself. */
+/** Waits for a condition or a deadline. A cancellation ends the wait too; the loop checks for it itself. */
 async function until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void> {
   try {
     if (deadline === undefined) await condition(isMet);
-    // A timer that is over already would still be a command.
+    // A timer that has already elapsed would still be a command.
     else if (deadline.at > Date.now()) await condition(isMet, deadline.at - Date.now(), { summary: deadline.summary });
   } catch {
     // Cancelled.

@@ -14,24 +14,24 @@ import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { thoughtOf } from '../../src/core/loop/state/thought.ts';
 import type { LiveRun } from '../run/live-run.ts';
 
-/** The details travel in a URL in the Temporal UI, so they are kept short. Bytes. */
+/** Byte limits: the Temporal UI sends the details in a URL, so they are kept short. */
 const THOUGHT_BYTES = 600;
 const ERROR_BYTES = 300;
 const ARGUMENTS_BYTES = 400;
 
-/** What waits for a decision is shown as far as it helps: the CLI lists all of it. */
+/** The number of pending approvals that are shown: the CLI lists all of them. */
 const SHOWN_APPROVALS = 5;
 
-/** Calls whose outcome was looked up, the newest. */
+/** The number of newest verified calls that are shown. */
 const SHOWN_VERIFIED = 3;
 
-/** The newest ranges of events that are not in the archive. */
+/** The number of newest ranges of events that are shown as not archived. */
 const SHOWN_RANGES = 3;
 
-/** The panel of the UI is as high as its content less two lines: what it cuts off should be blank (a no-break space). */
+/** The panel of the UI is two lines shorter than its content, so the last lines are blank (a no-break space). */
 const BLANK_LINE = '\u00a0';
 
-/** What the Temporal UI shows of a run under "Current Details", in Markdown. Without a state the agent is not known yet. */
+/** Returns the Markdown that the Temporal UI shows under "Current Details". Without a state the agent is not known yet. */
 export function currentDetails(state: RunState | undefined, run: Pick<LiveRun, 'agentName' | 'missing'>): string {
   const lacking = missingLines(run);
   if (state === undefined) return [`### ${shown(run.agentName, ERROR_BYTES)}: running`, '', ...lacking, '', BLANK_LINE].join('\n');
@@ -51,13 +51,13 @@ export function currentDetails(state: RunState | undefined, run: Pick<LiveRun, '
   return [...lines, '', BLANK_LINE].join('\n');
 }
 
-/** Of the step at hand, whose calls may wait for days; else of the last one that is complete. */
+/** Returns the thought of the current step, whose calls may wait for days; otherwise of the last complete step. */
 function lastThought({ phase, window, thought }: RunState): string {
   const asking = phase === 'tools' ? window.events.findLast(({ content }) => content.some(isToolCall)) : undefined;
   return (asking === undefined ? null : thoughtOf(asking.content)) ?? thought;
 }
 
-/** What was used, against what may be used. */
+/** Returns the usage against its limits. */
 function usageLines(state: RunState): string[] {
   const { limits, usage, toolCallsTotal, startedAt } = state;
   const { steps, toolCalls, inputTokens, outputTokens, totalTokens, costUsd } = used(state);
@@ -76,10 +76,11 @@ function usageLines(state: RunState): string[] {
   return lines;
 }
 
-/** The newest calls whose tool was asked what became of them. */
+/** Returns the newest calls whose tool was asked for the outcome. */
 function verifiedLines({ steps }: RunState): string[] {
   const lines: string[] = [];
-  // Loops, because a record is rendered with every step: a new array for each step of the run would cost more than all else here.
+  // Loops are used because a record is rendered with every step: a new array for each step of the run would dominate
+  // the cost.
   for (const { step, toolCalls } of steps) {
     for (const { toolName, verified } of toolCalls) {
       if (verified !== undefined) lines.push(`- **${toolName}** of step ${step} ${shown(verifiedText(verified), ERROR_BYTES)}`);
@@ -88,12 +89,12 @@ function verifiedLines({ steps }: RunState): string[] {
   return lines.slice(-SHOWN_VERIFIED);
 }
 
-/** Says what the run waits for because workers lack it: which one, since when. */
+/** Returns the things that the run waits for because workers lack them, and since when. */
 function missingLines({ missing }: Pick<LiveRun, 'missing'>): string[] {
   return missing.slice(-SHOWN_RANGES).map((one) => `- **Waits for another worker** ${shown(missingText(one), ERROR_BYTES * 2)}`);
 }
 
-/** Says what the archive is being given, and what it does not have. */
+/** Returns the events that are being archived, and those that are not archived. */
 function archiveLines({ archiving, notArchived = [] }: RunState): string[] {
   return [
     ...(archiving === undefined ? [] : [`- **Archiving** ${eventsText(archiving)} since ${archiving.since}`]),
@@ -103,7 +104,7 @@ function archiveLines({ archiving, notArchived = [] }: RunState): string[] {
   ];
 }
 
-/** What waits, with the command that decides it. */
+/** Returns the pending approvals, with the commands that decide them. */
 function approvalLines(state: RunState): string[] {
   const { runId, approvals } = state;
   const { pending } = approvals;
@@ -120,14 +121,14 @@ function approvalText(runId: string, waiting: ApprovalView): string[] {
   const lines = [`**Waits for a decision: ${toolName}**`, '', `- **Call** \`${callId}\`, digest \`${digest}\``];
   if (reason !== undefined) lines.push(`- **Why** ${shown(reason, ERROR_BYTES)}`);
   if (deadlineAt !== undefined) lines.push(`- **Deadline** ${new Date(deadlineAt).toISOString()}, then ${onDeadline}`);
-  if (notified === false) lines.push('- **Nobody was told**: `notify` has failed');
+  if (notified === false) lines.push('- **No notice was sent**: `notify` has failed');
   lines.push('', '```json', oneLine(JSON.stringify(args), ARGUMENTS_BYTES), '```', '', '```sh');
   const { names, input } = updateForm(waiting);
   const form = [`*Send an Update*, ${names.map((name) => `\`${name}\``).join(' or ')}:`, '', '```json', JSON.stringify(input), '```'];
   return [...lines, ...decisionHints(runId, waiting), '```', '', ...form];
 }
 
-/** Free text on one line. The UI takes what is between two dollar signs for a formula. */
+/** Returns free text on one line. The UI renders text between two dollar signs as a formula. */
 function shown(text: string, bytes: number): string {
   return oneLine(text, bytes).replaceAll('$', '&#36;');
 }

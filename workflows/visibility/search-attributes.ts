@@ -10,31 +10,31 @@ const STATUS = defineSearchAttributeKey(SEARCH_ATTRIBUTES.status, SearchAttribut
 const TAG = defineSearchAttributeKey(SEARCH_ATTRIBUTES.tag, SearchAttributeType.KEYWORD_LIST);
 const WAITING_FOR = defineSearchAttributeKey(SEARCH_ATTRIBUTES.waitingFor, SearchAttributeType.KEYWORD_LIST);
 
-/** The status that the execution before has left in the search attributes: the server carries them on. */
-export function shownStatus(): string | undefined {
+/** Returns the status that the previous execution left in the search attributes, which the server carries over. */
+export function publishedStatus(): string | undefined {
   return workflowInfo().typedSearchAttributes.get(STATUS);
 }
 
-/** Lists of words: what the run waits for, where that has changed, and its tags. */
+/** Search attributes with lists: the tools that the run waits for, if they have changed, and its tags. */
 type Lists = { key: typeof WAITING_FOR; value: string[] }[];
 
 /**
- * Makes the run findable by agent, status and what it waits for, and knows what it has published: each change is an
- * event of history. Only what the snapshot says that the namespace has: upserting an attribute that is missing fails
- * every workflow task, and the run hangs.
+ * Makes the run findable by agent, status and what it waits for. Publishes only changes, since each one is an event of
+ * history, and only attributes that the namespace has: upserting a missing one fails every workflow task, and the run
+ * hangs.
  */
-export class Published {
+export class SearchAttributePublisher {
   #status: RunStatus | undefined;
   #waitingFor: string | undefined;
 
-  /** `continued`: what the execution before has published is not known. */
+  /** `continued`: true if the published values of the previous execution are unknown. */
   constructor(continued: boolean) {
     this.#status = continued ? undefined : 'running';
     this.#waitingFor = continued ? undefined : '';
   }
 
-  /** Publishes a run whose agent is known. The server carries its tags on by itself. */
-  begun(snapshot: AgentSnapshot): void {
+  /** Publishes a run whose agent has been resolved. The server carries over its tags. */
+  publishStart(snapshot: AgentSnapshot): void {
     const { tags = [], tagAttribute, searchAttributes } = snapshot;
     const tagged: Lists = tagAttribute ? [{ key: TAG, value: tags }] : [];
     if (searchAttributes) this.#publish(snapshot, 'running', tagged);
@@ -42,12 +42,12 @@ export class Published {
   }
 
   /** Publishes agent and status. */
-  status(snapshot: AgentSnapshot, status: RunStatus): void {
+  publishStatus(snapshot: AgentSnapshot, status: RunStatus): void {
     this.#publish(snapshot, status, this.#waiting(snapshot, []));
   }
 
-  /** Publishes what has changed since the last time. */
-  show({ snapshot, status, approvals }: RunState): void {
+  /** Publishes the changes since the last call. */
+  publishChanges({ snapshot, status, approvals }: RunState): void {
     const names = approvals.pending.map(({ toolName }) => toolName);
     const waiting = this.#waiting(snapshot, names);
     if (status !== this.#status || waiting.length > 0) this.#publish(snapshot, status, waiting);
@@ -59,7 +59,7 @@ export class Published {
     upsertSearchAttributes([{ key: AGENT, value: snapshot.name }, { key: STATUS, value: status }, ...lists]);
   }
 
-  /** One entry for each tool: the list in the Temporal UI says what, not how often. */
+  /** Returns one entry for each tool: the list in the Temporal UI shows the tools, not the number of calls. */
   #waiting({ waitingForAttribute }: AgentSnapshot, names: string[]): Lists {
     const value = [...new Set(names)].toSorted();
     const shown = value.join('\n');

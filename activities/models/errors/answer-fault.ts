@@ -1,15 +1,15 @@
 import { isJsonObject } from '../../../src/core/domain/json/json.ts';
 
-/** What can be wrong with an answer whose HTTP status promised a good one. */
+/** The kinds of fault in an answer with HTTP status 200. */
 export type AnswerFaultKind =
-  /** The connection ended before the answer did. */
+  /** The connection ended before the answer was complete. */
   | 'cut'
-  /** Nothing arrived for as long as the client waits. */
+  /** Nothing arrived within the idle timeout. */
   | 'silent'
-  /** It is not what the API promises. */
+  /** The answer does not follow the API. */
   | 'malformed';
 
-/** A fault that the client finds in an answer. */
+/** The error for a fault that the client finds in an answer. */
 export class AnswerFault extends Error {
   readonly kind: AnswerFaultKind;
 
@@ -19,7 +19,7 @@ export class AnswerFault extends Error {
   }
 }
 
-/** An error that the provider reports inside an answer of status 200. */
+/** The error for one that the provider reports inside an answer of status 200. */
 export class ReportedFault extends Error {
   /** The error as the provider sent it: an object, or text. */
   readonly body: unknown;
@@ -30,7 +30,7 @@ export class ReportedFault extends Error {
   }
 }
 
-/** True for an error in the place of an answer: below `error`, or marked as such the way that vLLM does it. */
+/** True for an error instead of an answer: below `error`, or with `object: 'error'` as vLLM sends it. */
 export function isReportedError(data: Record<string, unknown>): boolean {
   const { error, object } = data;
   return isJsonObject(error) || (typeof error === 'string' && error !== '') || object === 'error';

@@ -6,10 +6,9 @@ import { AnswerFault, type AnswerFaultKind, ReportedFault } from './answer-fault
 import { isBrokenConnection, whyBroken } from './broken-connection.ts';
 import { readErrorBody } from './error-body.ts';
 import { decideCode } from './error-rules.ts';
-import { redact } from './redact.ts';
 import { retryAfterMs } from './retry-after.ts';
 
-/** Which call failed, for the message; and what the message must not show. */
+/** The failed call, for the message, and the secrets that the message must not show. */
 export interface FailedCall {
   model: string;
   /** Host and port of the provider. */
@@ -17,7 +16,7 @@ export interface FailedCall {
   secrets: readonly string[];
 }
 
-/** Bytes of a provider's text that a message repeats. */
+/** The most bytes of a provider's text that a message repeats. */
 const MAX_PROVIDER_TEXT = 600;
 
 const FAULT_CODES: Record<AnswerFaultKind, ErrorCode> = {
@@ -26,7 +25,7 @@ const FAULT_CODES: Record<AnswerFaultKind, ErrorCode> = {
   malformed: 'model_bad_response',
 };
 
-/** What the reader of an error can do about it. */
+/** Advice for the reader of an error. */
 const ADVICE: Partial<Record<ErrorCode, string>> = {
   model_unauthorized: 'check the API key',
   model_forbidden: 'check what the API key may do',
@@ -35,7 +34,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   context_length_exceeded: 'shorten the conversation or choose a model with a larger context',
 };
 
-/** Any error of a model call as a `ModelCallError`, whose code decides what is tried again. */
+/** Converts any error of a model call into a `ModelCallError`, whose code decides whether the call is retried. */
 export function classifyError(error: unknown, call: FailedCall): ModelCallError {
   if (error instanceof ModelCallError) return error;
   const { code, message, wait } = describe(error, call);
@@ -56,16 +55,16 @@ function describe(error: unknown, call: FailedCall): Description {
   if (error instanceof APIConnectionTimeoutError) return timeout(call);
   if (error instanceof APIConnectionError) return broken(error, call);
   if (error instanceof APIError && error.status !== undefined) return reported(error.error, error.status, error.headers, call);
-  // What `fetch` throws while a body is read comes here as it is: "terminated", with the reason as its cause or without.
+  // An error that `fetch` throws while a body is read arrives unwrapped: "terminated", with or without a cause.
   if (isBrokenConnection(error)) return broken(error, call);
   return { code: 'model_error', message: `The call of model "${call.model}" failed: ${quote(errorMessage(error), call)}` };
 }
 
 function reported(body: unknown, httpStatus: number | undefined, headers: Headers | undefined, call: FailedCall): Description {
-  const said = readErrorBody(body);
-  const status = httpStatus ?? said.status;
-  const code = heedRetryHeader(decideCode({ ...said, status }), headers?.get('x-should-retry'));
-  const text = quote(said.message, call);
+  const reportedBody = readErrorBody(body);
+  const status = httpStatus ?? reportedBody.status;
+  const code = heedRetryHeader(decideCode({ ...reportedBody, status }), headers?.get('x-should-retry'));
+  const text = quote(reportedBody.message, call);
   const answered = status === undefined ? 'reported an error' : `answered ${status}`;
   return {
     code,
@@ -74,7 +73,7 @@ function reported(body: unknown, httpStatus: number | undefined, headers: Header
   };
 }
 
-/** `x-should-retry` says more than the status does, but cannot make good what no repetition can. */
+/** Applies `x-should-retry`, which overrules the status, except for an error that no repetition can cure. */
 function heedRetryHeader({ code, certain }: { code: ErrorCode; certain: boolean }, header: string | null | undefined): ErrorCode {
   const { retryable } = ERROR_CODES[code];
   if (header === 'false' && retryable) return code === 'model_rate_limited' ? 'model_quota_exceeded' : 'model_error';
@@ -96,7 +95,25 @@ function broken(error: unknown, call: FailedCall): Description {
   };
 }
 
-/** Somebody else's text, fit for a message. It is cut only after secrets are gone: half a key would not be recognised. */
+/** Quotes a provider's text in a message. Secrets are redacted before it is cut: half a key would not be recognised. */
 function quote(text: string, call: FailedCall): string {
   return oneLine(redact(text, call.secrets), MAX_PROVIDER_TEXT);
+}
+
+/**
+ * Matches texts that look like a credential: a key with a well-known prefix (also masked, as providers echo it), or a
+ * bearer token.
+ */
+const CREDENTIALS = /\b(?:sk|gsk|xai)-[\w*.-]{6,}|\bBearer\s+[\w.~+/=-]{8,}/gi;
+
+/** The length below which a value is not redacted: it would be found in ordinary words. */
+const SHORTEST_SECRET = 6;
+
+/** Returns `text` without the given secrets and without texts that look like a credential. */
+function redact(text: string, secrets: readonly string[]): string {
+  let clean = text;
+  for (const secret of secrets.map((value) => value.trim())) {
+    if (secret.length >= SHORTEST_SECRET) clean = clean.replaceAll(secret, '[redacted]');
+  }
+  return clean.replace(CREDENTIALS, '[redacted]');
 }

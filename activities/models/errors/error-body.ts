@@ -1,12 +1,12 @@
 import { isTooDeep } from '../../../src/core/domain/json/json-depth.ts';
 import { isJsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 
-/** What the body of an error says, whichever server wrote it. */
+/** The content of an error's body, in any of the known shapes. */
 export interface ErrorBody {
   message: string;
-  /** The machine-readable words in it: code, type, the inner code of Azure. */
+  /** Its machine-readable words: code, type, the inner code of Azure. */
   words: string[];
-  /** The HTTP status, where the body repeats it as its code. */
+  /** The HTTP status, if the body repeats it as its code. */
   status: number | undefined;
 }
 
@@ -14,8 +14,8 @@ export interface ErrorBody {
  * Reads the shapes in use: `{error: {message, code, type}}` (OpenAI, llama.cpp), `{message, code, type}` (vLLM),
  * `{error: "text"}` (Ollama), `{detail}` (FastAPI), plain text (proxies).
  */
-export function readErrorBody(given: unknown): ErrorBody {
-  const body = shallowBody(given);
+export function readErrorBody(raw: unknown): ErrorBody {
+  const body = shallowBody(raw);
   const error = isJsonObject(body) && (isJsonObject(body['error']) || typeof body['error'] === 'string') ? body['error'] : body;
   if (typeof error === 'string') return { message: error, words: [], status: undefined };
   if (!isJsonObject(error)) return { message: '', words: [], status: undefined };
@@ -28,10 +28,10 @@ export function readErrorBody(given: unknown): ErrorBody {
   };
 }
 
-/** Levels that are kept of a body that is nested too deep: no API puts what it has to say below. */
+/** The levels that are kept of a body that is nested too deep: no API puts its message below them. */
 const KEPT_DEPTH = 8;
 
-/** A body that can be shown as JSON: what is nested too deep in it would overflow the stack, and is left out. */
+/** Returns a body that can be shown as JSON: levels that would overflow the stack are left out. */
 export function shallowBody(body: unknown): unknown {
   return isTooDeep(body) ? cutBelow(body as JsonValue, KEPT_DEPTH) : body;
 }

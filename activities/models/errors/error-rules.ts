@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../../src/core/domain/errors/error.ts';
 
-/** What is known of an error that a provider has reported. */
+/** An error that a provider has reported. */
 export interface ReportedError {
   /** Undefined for an error inside an answer of status 200 that does not name one. */
   status: number | undefined;
@@ -8,7 +8,7 @@ export interface ReportedError {
   message: string;
 }
 
-/** One row of the table: every condition that is given must hold. */
+/** One row of the table: all of its conditions must hold. */
 interface ErrorRule {
   code: ErrorCode;
   /** A status, or the first and the last of a range. */
@@ -17,11 +17,11 @@ interface ErrorRule {
   word?: RegExp;
   /** Matches the message. */
   text?: RegExp;
-  /** Repeating the request cannot cure it, whatever the provider's retry header says. */
+  /** True if repeating the request cannot cure the error, even if the provider's retry header says so. */
   certain?: true;
 }
 
-/** How OpenAI, vLLM, llama.cpp, Ollama and LM Studio say that the conversation is too long. */
+/** Messages of OpenAI, vLLM, llama.cpp, Ollama and LM Studio for a conversation that is too long. */
 const CONTEXT_TEXT = new RegExp(
   [
     'maximum context length',
@@ -34,7 +34,7 @@ const CONTEXT_TEXT = new RegExp(
   'i',
 );
 
-/** The one table of provider errors. The first row that fits decides. */
+/** The table of provider errors. The first matching row decides. */
 export const ERROR_RULES: readonly ErrorRule[] = [
   { code: 'context_length_exceeded', word: /^(?:context_length_exceeded|exceed_context_size_error)$/, certain: true },
   { code: 'context_length_exceeded', status: [400, 428], text: CONTEXT_TEXT, certain: true },
@@ -72,7 +72,7 @@ export const ERROR_RULES: readonly ErrorRule[] = [
   { code: 'model_server_error' },
 ];
 
-/** The code of a reported error, and whether a retry header may overrule it. */
+/** Returns the code of a reported error; `certain` if a retry header must not overrule it. */
 export function decideCode(error: ReportedError): { code: ErrorCode; certain: boolean } {
   const rule = ERROR_RULES.find((candidate) => fits(candidate, error));
   return { code: rule?.code ?? 'model_error', certain: rule?.certain === true };

@@ -1,6 +1,6 @@
 /**
- * The wait in milliseconds that a provider asks for: `retry-after-ms`, otherwise `retry-after` in seconds or as a
- * date. Undefined where it asks for none: a wait of zero would replace Temporal's own back-off by no wait at all.
+ * Returns the delay in milliseconds that a provider asks for: `retry-after-ms`, otherwise `retry-after` in seconds or
+ * as a date. Returns undefined for none: a delay of zero would replace Temporal's own backoff.
  */
 export function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
   return (
@@ -14,7 +14,7 @@ function positive(value: string | null | undefined, factor: number): number | un
 }
 
 function until(value: string | null | undefined, now: number): number | undefined {
-  // `Date.parse` takes "5" or "-1" for a year or a month: only what names a weekday or a month is a date here.
+  // `Date.parse` reads "5" or "-1" as a year or a month: only a value with the name of a weekday or a month is a date here.
   const wait = value !== null && value !== undefined && /[a-z]{3}/i.test(value) ? Date.parse(value) - now : NaN;
   return Number.isFinite(wait) && wait > 0 ? wait : undefined;
 }

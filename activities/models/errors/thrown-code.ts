@@ -6,8 +6,9 @@ import { readErrorBody } from './error-body.ts';
 import { decideCode } from './error-rules.ts';
 
 /**
- * The code of an error that a model client has thrown as it came to it: by the status of an answer where it has one, or
- * by a connection that broke. Of any other, a defect of the client among them, nobody knows that it will come again.
+ * Returns the code of an error that a model client has thrown without classifying it: by the status of an answer if it
+ * has one, or by a broken connection. Any other error, such as a defect of the client, may not happen again, and is
+ * retried.
  */
 export function thrownCode(error: unknown): ErrorCode {
   const status = memberOf(error, 'status');

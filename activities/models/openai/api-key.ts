@@ -2,7 +2,7 @@ import { errorCode, errorMessage, ModelCallError } from '../../../src/core/domai
 import type { ModelCallContext } from '../../../src/core/domain/model/model.ts';
 import { isSecretReference, type SecretReference } from '../../../src/core/domain/agent/secret-reference.ts';
 
-/** What a key is chosen by. */
+/** The facts that a key may be chosen by. */
 export interface KeyContext {
   /** The tags that the run was started with. */
   readonly tags: readonly string[];
@@ -13,17 +13,17 @@ export interface KeyContext {
 /** A key: its text, or the name of a secret of the worker, made by `secret()`. Undefined: `OPENAI_API_KEY` of the environment. */
 export type GivenKey = string | SecretReference | undefined;
 
-/** A key, or what chooses one for each call. Called in the worker; nothing of it is recorded. */
+/** A key, or a function that chooses one for each call. It is called in the worker, and its result is not recorded. */
 export type ApiKey = GivenKey | ((context: KeyContext) => GivenKey | Promise<GivenKey>);
 
-/** The key for one call; undefined where there is none. Rejects with a ModelCallError where it cannot be had. */
+/** Returns the key for one call; undefined if there is none. Rejects with a ModelCallError if the key cannot be read. */
 export async function keyFor(
-  given: ApiKey,
+  apiKey: ApiKey,
   model: string,
   { tags = [], secret }: Pick<ModelCallContext, 'tags' | 'secret'>,
 ): Promise<string | undefined> {
-  const chosen = typeof given === 'function' ? await choose(given, { tags, model }) : given;
-  // Empty is how a shell unsets a variable.
+  const chosen = typeof apiKey === 'function' ? await choose(apiKey, { tags, model }) : apiKey;
+  // A shell unsets a variable by setting it to an empty text.
   if (!isSecretReference(chosen)) return chosen || process.env['OPENAI_API_KEY'] || undefined;
   if (secret !== undefined) return readSecret(secret, chosen);
   throw new ModelCallError(
@@ -40,10 +40,10 @@ async function choose(apiKey: Extract<ApiKey, (context: KeyContext) => unknown>,
     throw new ModelCallError('model_error', `"apiKey" of openai() threw for model "${context.model}": ${errorMessage(error)}`);
   }
   if (chosen === undefined || typeof chosen === 'string' || isSecretReference(chosen)) return chosen;
-  throw new ModelCallError('model_error', `"apiKey" of openai() gave neither a text nor a secret() for model "${context.model}"`);
+  throw new ModelCallError('model_error', `"apiKey" of openai() returned neither a string nor a secret() for model "${context.model}"`);
 }
 
-/** What the vault says of a secret that it cannot read is what the run says: it never has the value in it. */
+/** Reads a secret. The run reports the vault's own message for one that cannot be read: it never contains the value. */
 async function readSecret(secret: NonNullable<ModelCallContext['secret']>, reference: SecretReference): Promise<string> {
   try {
     return await secret(reference);

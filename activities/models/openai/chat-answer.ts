@@ -8,7 +8,7 @@ import type { AnswerPiece } from './exchange.ts';
 import { normalFinishReason } from './finish-reason.ts';
 import { tokenUsage } from './token-usage.ts';
 
-/** Gathers the first choice of a Chat Completions answer, from the chunks of a stream or from a whole completion. */
+/** Assembles the first choice of a Chat Completions answer, from the chunks of a stream or from a whole completion. */
 export class ChatAnswer {
   readonly #listener: AnswerListener;
   readonly #calls = new ChatToolCalls();
@@ -23,17 +23,17 @@ export class ChatAnswer {
     this.#listener = listener;
   }
 
-  /** The model has finished: what may still come is the usage. */
+  /** True once the model has finished: only the usage may follow. */
   get finished(): boolean {
     return this.#finishReason !== undefined || this.#ended;
   }
 
-  /** Nothing of value can follow. */
+  /** True once nothing of use can follow. */
   get complete(): boolean {
     return this.#finishReason !== undefined && this.#usage !== null;
   }
 
-  /** Takes a piece of the answer; throws a `ReportedFault` where the provider reports an error in it. */
+  /** Processes a piece of the answer. Throws a `ReportedFault` if the provider reports an error in it. */
   take(piece: AnswerPiece): void {
     if (piece.type === 'end') {
       this.#ended = true;
@@ -49,7 +49,7 @@ export class ChatAnswer {
     if (Array.isArray(choices)) this.#takeChoice(choices.find((choice) => this.#isOurs(choice)));
   }
 
-  /** The answer as a whole; throws an `AnswerFault` where there is none or it is cut. */
+  /** Returns the whole answer. Throws an `AnswerFault` if there is none or it is cut. */
   response(): ModelResponse {
     if (!this.finished) throw new AnswerFault('cut', 'the connection ended before the answer did');
     if (this.#choice === undefined) throw new AnswerFault('malformed', 'the answer holds no choice');
@@ -88,19 +88,22 @@ export class ChatAnswer {
   }
 }
 
-/** What the model wrote beside text. Reasoning has no place in the API, and two names among the servers that send it. */
+/**
+ * Returns the output of the model besides its text. Reasoning is not part of the API, and the servers that send it use
+ * two names.
+ */
 function besideText(message: Record<string, unknown>, calls: unknown): string {
   const written = Array.isArray(calls) ? calls.map(argumentsText) : [];
-  const said = ['refusal', 'reasoning_content', 'reasoning'].map((field) => message[field]);
-  return [...said, ...written].filter((one) => typeof one === 'string').join('');
+  const fields = ['refusal', 'reasoning_content', 'reasoning'].map((field) => message[field]);
+  return [...fields, ...written].filter((one) => typeof one === 'string').join('');
 }
 
-/** Choices without a number are the first. */
+/** Returns the index of a choice; 0 if it has none. */
 function indexOf(choice: Record<string, unknown>): unknown {
   return typeof choice['index'] === 'number' ? choice['index'] : 0;
 }
 
-/** Text, or the text among parts, which is how some servers send content. */
+/** Returns the text, also from content parts, which some servers send. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';

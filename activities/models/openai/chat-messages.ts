@@ -24,10 +24,10 @@ interface ChatToolCall {
 }
 
 /**
- * The messages of a conversation (seed 000): each instruction is a system message of its own; consecutive tool calls
- * join the assistant message before them, or open one with null content; a result becomes a tool message with the
- * text of its first value, and media in results follow the batch as a message of the user.
- * Keys keep the order that the model gave them, so that what it wrote and what it reads back share a cached prefix.
+ * Returns the messages of a conversation. Each instruction is a system message of its own. Consecutive tool calls join
+ * the assistant message before them, or a new one with null content. A result becomes a tool message with the text of
+ * its first value, and media in results follow the batch as a user message. Keys keep the model's order, so that its
+ * output and its next input share a cached prefix.
  */
 export function buildChatMessages(
   instructions: readonly string[],

@@ -4,7 +4,7 @@ import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
 import type { OpenAICapabilities } from './capabilities.ts';
 import { buildChatMessages } from './chat-messages.ts';
 
-/** The body of a Chat Completions request. Its keys come in one fixed order: equal requests are equal bytes. */
+/** Returns the body of a Chat Completions request. Its keys have a fixed order: equal requests are equal bytes. */
 export function chatRequest(request: ModelRequest, capabilities: OpenAICapabilities): Record<string, unknown> {
   const { model, instructions, conversation, tools, output, settings } = request;
   const contents: ContentItem[] = [];

@@ -6,8 +6,8 @@ interface CallInProgress extends RawToolCall {
 }
 
 /**
- * Puts the tool calls of a stream together. OpenAI numbers the calls and sends id and name once. Other servers leave
- * out the number, give every call the number 0, repeat id and name in every chunk, or send the arguments as an object.
+ * Assembles the tool calls of a stream. OpenAI numbers the calls and sends id and name once. Other servers leave out
+ * the number, give every call the number 0, repeat id and name in every chunk, or send the arguments as an object.
  */
 export class ChatToolCalls {
   readonly #calls: CallInProgress[] = [];
@@ -23,7 +23,7 @@ export class ChatToolCalls {
     else call.arguments = pick(call.arguments, text);
   }
 
-  /** Adds a call that came whole, as in an answer that is not streamed. */
+  /** Adds a whole call, from an answer that is not streamed. */
   addWhole(entry: unknown): void {
     if (!isJsonObject(entry)) return;
     this.#open(undefined);
@@ -58,7 +58,7 @@ export class ChatToolCalls {
   }
 }
 
-/** The name and the arguments in a chunk of a call. */
+/** Returns the name and the arguments in a chunk of a call. */
 export function argumentsText(call: unknown): string {
   if (!isJsonObject(call)) return '';
   const { name, arguments: text } = functionOf(call);
@@ -69,7 +69,7 @@ function functionOf(call: Record<string, unknown>): Record<string, unknown> & { 
   return isJsonObject(call['function']) ? call['function'] : {};
 }
 
-/** What is there already, unless it is empty. */
+/** Returns the present value, unless it is empty. */
 function pick(present: unknown, arriving: unknown): unknown {
   return filled(present) === undefined ? (arriving ?? present) : present;
 }

@@ -8,22 +8,28 @@ export interface Exchange {
   path: string;
   body: Record<string, unknown>;
   signal: AbortSignal;
-  /** Milliseconds without a sign of life after which the provider is given up. */
+  /** Milliseconds without data after which the request is aborted. */
   timeoutMs: number;
-  /** True once nothing of value can follow the data taken so far: the answer does not wait for the end of the stream. */
+  /** True once nothing of use can follow: the answer does not wait for the end of the stream. */
   isComplete: () => boolean;
 }
 
-/** A piece of an answer: JSON that the provider sent, or the mark that it has sent all. */
+/** A piece of an answer: JSON that the provider sent, or the mark of its end. */
 export type AnswerPiece = { type: 'data'; data: unknown } | { type: 'end' };
 
-/** An answer larger than this could not be recorded anyway. */
+/** The most bytes of an answer: a larger one could not be recorded. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** A complete answer waits so long for the stream to close, so that the connection can serve the next call. */
+/**
+ * The time that a complete answer waits for the stream to close, in milliseconds, so that the connection can serve the
+ * next call.
+ */
 const CLOSE_WAIT_MS = 250;
 
-/** Posts one request, once, and yields what comes back, streamed or whole. A stream that breaks off ends without an `end` piece. */
+/**
+ * Posts one request, without retries, and yields the answer, streamed or whole. A stream that breaks off ends without
+ * an `end` piece.
+ */
 export async function* exchange(client: OpenAI, { path, body, signal, timeoutMs, isComplete }: Exchange): AsyncGenerator<AnswerPiece> {
   signal.throwIfAborted();
   const watch = new IdleTimeout(signal, timeoutMs);
@@ -45,7 +51,7 @@ export async function* exchange(client: OpenAI, { path, body, signal, timeoutMs,
   }
 }
 
-/** Types under which servers and the proxies before them send what is no stream of events. */
+/** Content types of answers that are not event streams, from servers and the proxies before them. */
 const WHOLE = /json|text\/(?:html|plain)/;
 
 async function* piecesOf(response: Response, watch: IdleTimeout): AsyncGenerator<AnswerPiece> {
@@ -58,7 +64,7 @@ async function* piecesOf(response: Response, watch: IdleTimeout): AsyncGenerator
     yield { type: 'end' };
     return;
   }
-  // A stream under the wrong type is still a stream.
+  // Some servers send an event stream with the wrong content type.
   if (!/^data:/m.test(whole)) throw new AnswerFault('malformed', 'the answer is neither JSON nor a stream of events');
   yield* eventsOf(ReadableStream.from([whole]));
 }

@@ -2,9 +2,9 @@ import type { FinishReason } from '../../../src/core/domain/record/step.ts';
 import { inOurWords } from '../../../src/model/finish-words.ts';
 
 /**
- * The finish reason in our words, or the provider's own word where there is none. What the answer holds counts more
- * than `stop`: servers say it beside tool calls and beside refusals. It does not count more than a word that is not
- * known: the answer may have been cut off.
+ * Returns the finish reason of Longhaul, or the provider's own word if there is none. The content of the answer
+ * overrules `stop`, which servers also report for tool calls and refusals. It does not overrule an unknown word: the
+ * answer may have been cut off.
  */
 export function normalFinishReason(word: string | undefined, answer: { toolCalls: number; refusal: string }): FinishReason {
   const known = inOurWords(word ?? 'stop');

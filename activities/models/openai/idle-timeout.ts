@@ -1,4 +1,4 @@
-/** An abort signal for one request: it follows the caller's signal, and fires by itself after a time without a sign of life. */
+/** An abort signal for one request: it follows the caller's signal, and aborts after a time without data. */
 export class IdleTimeout {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal;
@@ -20,17 +20,17 @@ export class IdleTimeout {
     return this.#controller.signal;
   }
 
-  /** True where silence ended the request. */
+  /** True if the timeout ended the request. */
   get expired(): boolean {
     return this.#expired;
   }
 
-  /** A sign of life: the time starts again. */
+  /** Restarts the timeout. */
   heard(): void {
     this.#timer.refresh();
   }
 
-  /** Lets go of the caller's signal, and of the connection where the answer was not read to its end. */
+  /** Releases the caller's signal, and the connection if the answer was not read to its end. */
   end(): void {
     clearTimeout(this.#timer);
     this.#outer.removeEventListener('abort', this.#follow);

@@ -13,35 +13,37 @@ import { ProviderClient } from './provider-client.ts';
 import { ResponsesAnswer } from './responses-answer.ts';
 import { responsesRequest } from './responses-request.ts';
 
-/** How a provider that speaks OpenAI's API is reached. Every field is optional. */
+/** Options for a provider with OpenAI's API. Every field is optional. */
 export interface OpenAIOptions {
   /**
-   * Default: `OPENAI_API_KEY` of the environment, read when a call is made. Servers other than OpenAI's can do without one.
-   * A secret of the worker, `secret('openai')`, or a function that chooses for each call, by the tags of the run:
-   * `({ tags }) => secret(tags.includes('acme') ? 'openai/acme' : 'openai/default')`.
+   * The API key: a text, a secret of the worker such as `secret('openai')`, or a function that chooses one for each
+   * call, for instance by the tags of the run. Default: `OPENAI_API_KEY` of the environment, read when a call is made.
+   * Servers other than OpenAI's may need none.
+   *
+   * `({ tags }) => secret(tags.includes('acme') ? 'openai/acme' : 'openai/default')`
    */
   apiKey?: ApiKey;
-  /** Default: `OPENAI_BASE_URL` of the environment, otherwise OpenAI. */
+  /** The URL of the API. Default: `OPENAI_BASE_URL` of the environment, otherwise OpenAI. */
   baseURL?: string;
-  /** The API to speak. Default: `responses` with OpenAI, `chat` (Chat Completions) with every other server. */
+  /** The API to use. Default: `responses` with OpenAI, `chat` (Chat Completions) with every other server. */
   api?: 'chat' | 'responses';
   organization?: string;
-  /** After this long without a sign of life a call is given up, to be tried again. The default is 5 minutes. */
+  /** The longest time without data, after which a call is aborted and retried. Default 5 minutes. */
   timeout?: Duration;
   /** Sent with every request. */
   headers?: Record<string, string>;
-  /** What the server can take, where it is less than OpenAI's. */
+  /** The capabilities of the server, if they differ from OpenAI's. */
   capabilities?: Partial<OpenAICapabilities>;
 }
 
 const OPENAI_URL = 'https://api.openai.com/v1';
-/** Keys that are kept at hand: one for each tenant, say. */
+/** The most keys whose clients are cached: for instance one for each tenant. */
 const MAX_CLIENTS = 100;
 const OPTIONS = ['apiKey', 'baseURL', 'api', 'organization', 'timeout', 'headers', 'capabilities'];
 
 /**
- * A model client for OpenAI and for every server that speaks its API (vLLM, Ollama, llama.cpp, gateways). Nothing is
- * read or opened before the first call. Throws a `UsageError` for options that cannot work.
+ * Creates a model client for OpenAI and for every server with its API (vLLM, Ollama, llama.cpp, gateways). Reads and
+ * opens nothing before the first call. Throws a `UsageError` for invalid options.
  */
 export function openai(options: OpenAIOptions = {}): ModelClient {
   requireKnown('openai', options, OPTIONS);
@@ -56,7 +58,7 @@ class OpenAIModelClient implements ModelClient {
   readonly #timeoutMs: number;
   readonly #isOpenAI: boolean;
   readonly #api: 'chat' | 'responses';
-  /** By their keys, the newest last. */
+  /** Clients by API key, the newest last. */
   readonly #clients = new Map<string, ProviderClient>();
 
   constructor(options: OpenAIOptions, url: URL, timeoutMs: number) {
@@ -88,7 +90,7 @@ class OpenAIModelClient implements ModelClient {
     try {
       for await (const piece of exchange(client, this.#exchange('/chat/completions', body, answer, context))) answer.take(piece);
     } catch (error) {
-      // A finished answer is paid for and whole, even where the connection broke before the usage came.
+      // A finished answer is complete and paid for, even if the connection broke before the usage arrived.
       if (!answer.finished) throw error;
     }
     return answer.response();

@@ -1,7 +1,7 @@
 import OpenAI, { APIError } from 'openai';
 import { shallowBody } from '../errors/error-body.ts';
 
-/** What the library needs to reach a provider. */
+/** Options of the library for a provider. */
 export interface ProviderAccess {
   apiKey: string;
   baseURL: string;
@@ -9,7 +9,7 @@ export interface ProviderAccess {
   headers?: Record<string, string> | undefined;
 }
 
-/** The client library, which here makes requests and nothing more: retries are Temporal's, and errors keep their whole body. */
+/** The client library, used for requests alone: Temporal retries, and errors keep their whole body. */
 export class ProviderClient extends OpenAI {
   constructor({ apiKey, baseURL, organization, headers }: ProviderAccess) {
     super({
@@ -21,9 +21,9 @@ export class ProviderClient extends OpenAI {
     });
   }
 
-  /** The library keeps only what is below `error`, which is nothing where a compatible server does not wrap its errors. */
+  /** Keeps the whole body of an error. The library keeps only its `error` field, which compatible servers may not send. */
   protected override makeStatusError(status: number, body: object | undefined, text: string | undefined, headers: Headers): APIError {
-    // The library shows the body as JSON, which must not fail: without its status the error could not be told apart.
+    // The library converts the body to JSON. That must not fail: without its status the error could not be classified.
     return new APIError(status, shallowBody(body) ?? { message: text }, undefined, headers);
   }
 }

@@ -6,7 +6,7 @@ import type { AnswerPiece } from './exchange.ts';
 import { normalFinishReason } from './finish-reason.ts';
 import { tokenUsage } from './token-usage.ts';
 
-/** Gathers an answer of the Responses API, from the events of a stream or from a whole response. */
+/** Assembles an answer of the Responses API, from the events of a stream or from a whole response. */
 export class ResponsesAnswer {
   readonly #listener: AnswerListener;
   readonly #items: unknown[] = [];
@@ -17,12 +17,12 @@ export class ResponsesAnswer {
     this.#listener = listener;
   }
 
-  /** The response has reached its last event. */
+  /** True once the response has reached its last event. */
   get complete(): boolean {
     return this.#response !== undefined;
   }
 
-  /** Takes a piece of the answer; throws a `ReportedFault` where it says that the response failed. */
+  /** Processes a piece of the answer. Throws a `ReportedFault` if it says that the response failed. */
   take(piece: AnswerPiece): void {
     if (piece.type === 'end' || !isJsonObject(piece.data)) return;
     const event = piece.data;
@@ -51,7 +51,7 @@ export class ResponsesAnswer {
     }
   }
 
-  /** The answer as a whole; throws an `AnswerFault` where it is cut or empty. */
+  /** Returns the whole answer. Throws an `AnswerFault` if it is cut or empty. */
   response(): ModelResponse {
     if (this.#response === undefined) throw new AnswerFault('cut', 'the connection ended before the answer did');
     const output: unknown = this.#response['output'];
@@ -75,7 +75,7 @@ export class ResponsesAnswer {
     if (delta !== '') this.#listener.onText?.(delta);
   }
 
-  /** A response that is not streamed, or an error in a shape that the API does not document. */
+  /** Processes a response that is not streamed, or an error in an undocumented shape. */
   #takeOther(body: Record<string, unknown>): void {
     if (!Array.isArray(body['output']) && isReportedError(body)) throw new ReportedFault(body);
     if (!Array.isArray(body['output'])) return;
@@ -105,13 +105,13 @@ function toolCall({ call_id: id, name, arguments: text }: Record<string, unknown
   return { id, name, arguments: text };
 }
 
-/** The text of all message parts of a type. */
+/** Returns the text of all message parts of a type. */
 function messageText(items: Record<string, unknown>[], type: string, field: string): string {
   const parts = items.flatMap((item): unknown[] => (item['type'] === 'message' && Array.isArray(item['content']) ? item['content'] : []));
   return parts.map((part) => (isJsonObject(part) && part['type'] === type && typeof part[field] === 'string' ? part[field] : '')).join('');
 }
 
-/** Without its encrypted content an item is but an id, of which the provider keeps no record. */
+/** True for an item with encrypted content. Without it an item is only an id, of which the provider keeps no record. */
 function isReplayable(item: Record<string, unknown>): item is Record<string, JsonValue> {
   return item['type'] === 'reasoning' && typeof item['encrypted_content'] === 'string';
 }

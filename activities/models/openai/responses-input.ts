@@ -8,8 +8,8 @@ import { functionName } from './function-name.ts';
 export type ResponsesItem = Record<string, unknown>;
 
 /**
- * The input of a Responses request. The provider keeps nothing between two calls, so the encrypted reasoning of an
- * earlier answer is sent back, in front of what followed from it.
+ * Returns the input of a Responses request. The provider keeps nothing between two calls, so the encrypted reasoning of
+ * an earlier answer is sent back, in front of the items that followed it.
  */
 export function buildResponsesInput(
   instructions: readonly string[],
@@ -23,7 +23,7 @@ export function buildResponsesInput(
     media = [];
   };
   for (const { content, providerItems } of conversation) {
-    // Reasoning that nothing follows is refused by the API.
+    // The API refuses reasoning without a following item.
     if (content.length > 0 && providerItems !== undefined && providerItems.length > 0) {
       sendMedia();
       input.push(...providerItems);

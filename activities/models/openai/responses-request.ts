@@ -4,8 +4,8 @@ import { givesEncryptedReasoning, type OpenAICapabilities } from './capabilities
 import { buildResponsesInput } from './responses-input.ts';
 
 /**
- * The body of a Responses request. Nothing is stored at the provider: the history of the run is the only state, so
- * that retries and forks see the same conversation. Keys come in one fixed order: equal requests are equal bytes.
+ * Returns the body of a Responses request. The provider stores nothing: the history of the run is the only state, so
+ * that retries and forks see the same conversation. Its keys have a fixed order: equal requests are equal bytes.
  */
 export function responsesRequest(request: ModelRequest, capabilities: OpenAICapabilities): Record<string, unknown> {
   const { model, instructions, conversation, tools, output, settings } = request;
@@ -33,7 +33,7 @@ function toolFields(tools: ToolDescription[], settings: ModelSettings, capabilit
       name,
       description,
       parameters,
-      // Left out, it would be taken for true here, unlike in Chat Completions.
+      // The default here is true, unlike in Chat Completions.
       strict: strict && capabilities.strictSchema,
     })),
     ...(toolChoice === undefined

@@ -1,11 +1,14 @@
 /** The data of one server-sent event. */
 export interface ServerSentEvent {
   data: string;
-  /** False for what was pending when the stream ended: it may be cut. */
+  /** False for the data that was pending when the stream ended: it may be cut. */
   complete: boolean;
 }
 
-/** Reads the data of server-sent events from pieces of text, wherever the pieces are cut. Comments and other fields are skipped. */
+/**
+ * Reads the data of server-sent events from pieces of text, which may be split at any point. Comments and other fields
+ * are skipped.
+ */
 export async function* serverSentEvents(pieces: AsyncIterable<string>): AsyncGenerator<ServerSentEvent> {
   let data: string[] = [];
   for await (const line of linesOf(pieces)) {

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../../src/core/domain/json/json.ts';
 import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
 
-/** The usage that a provider reports, of either API; null where it reports none. */
+/** Returns the usage that a provider reports, in either API; null if it reports none. */
 export function tokenUsage(reported: unknown): UsageStats | null {
   if (!isJsonObject(reported)) return null;
   const prompt = count(reported['prompt_tokens']) ?? count(reported['input_tokens']);

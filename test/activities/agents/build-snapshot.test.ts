@@ -127,7 +127,7 @@ describe('prices', () => {
       expect.objectContaining({
         code: 'invalid_agent',
         message:
-          `The limit "costUsd" of agent "one" cannot hold: the price of model "${model}" is not known. ` +
+          `The limit "costUsd" of agent "one" cannot be enforced: the price of model "${model}" is not known. ` +
           `Give it to the worker, in US dollars per million tokens: prices: {'${model}': {input: …, output: …}}`,
       }),
     );

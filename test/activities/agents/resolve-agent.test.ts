@@ -11,7 +11,7 @@ import { SnapshotCache } from '../../../activities/run-queries/run-snapshot.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
 import { TranscriptCache } from '../../../activities/run-queries/transcript.ts';
-import { MissingNames } from '../../../activities/attempts/waited-for.ts';
+import { MissingNames } from '../../../activities/attempts/missing-names.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
 import { poolOf } from '../activity-world.ts';
@@ -34,12 +34,12 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     transcripts: new TranscriptCache(1_000),
     snapshots: new SnapshotCache(),
     aborts: new AbortRegistry(),
-    turns: new ToolSemaphore(),
+    toolSemaphore: new ToolSemaphore(),
     continueAsNew: undefined,
     upgradeOnContinueAsNew: false,
     identity: 'worker-1',
     missingTimeoutMs: 600_000,
-    waitedFor: new MissingNames(),
+    missingNames: new MissingNames(),
     heartbeatMs: 5_000,
     searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
     ...changes,

@@ -38,11 +38,11 @@ test('an activity that has ended is forgotten, and whoever came first gave the r
 
 test('an activity that was aborted for another reason still hears that its run has given it up', () => {
   const aborts = new AbortRegistry();
-  const { controller, isGivenUp } = aborts.register('e1');
+  const { controller, isCancelled } = aborts.register('e1');
   const reason = new Error('out of time');
   controller.abort(reason);
-  expect(isGivenUp()).toBe(false);
+  expect(isCancelled()).toBe(false);
   aborts.abort('e1');
-  expect(isGivenUp()).toBe(true);
+  expect(isCancelled()).toBe(true);
   expect(controller.signal.reason).toBe(reason);
 });

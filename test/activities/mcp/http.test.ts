@@ -94,7 +94,7 @@ test('a secret that is no header is refused without its value', async () => {
   const failing = pool.tools(broken, never);
   await expect(failing).rejects.toMatchObject({
     code: 'mcp_unreachable',
-    message: expect.stringContaining('the header "authorization" has a value that HTTP cannot carry'),
+    message: expect.stringContaining('the value of the header "authorization" has characters that HTTP does not allow'),
   });
   await expect(failing).rejects.not.toMatchObject({ message: expect.stringContaining('lines') });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { nameTools, type Unnamed } from '../../../activities/mcp/tool-names.ts';
+import { nameTools, type UnnamedTool } from '../../../activities/mcp/tool-names.ts';
 
-function names(tools: Unnamed[], taken: string[] = []): string[] {
+function names(tools: UnnamedTool[], taken: string[] = []): string[] {
   return nameTools(tools, new Set(taken));
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
-import { onAnyWorker } from '../../../activities/attempts/on-any-worker.ts';
+import { withWorkerFailover } from '../../../activities/attempts/worker-failover.ts';
 import type { ApprovalPredicate } from '../../../src/define/options/approval-options.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import type { RunContext } from '../../../src/define/run-context.ts';
@@ -138,9 +138,9 @@ test('a call whose predicate no worker has had in time needs a decision, and the
   const world = activityWorld({ agents: [other], model, info: { scheduledTimestampMs: 0, currentAttemptScheduledTimestampMs: 5_000 } });
   const snapshot = snapshotOf(never);
   world.runtime.snapshots.add(snapshot);
-  const callModel = onAnyWorker(world.runtime, callModelActivity(world.runtime));
+  const callModel = withWorkerFailover(world.runtime, callModelActivity(world.runtime));
   const input = { agent: snapshot.digest, through: 1, lastEventId: 'e0' };
-  const needsOne = { response: { approvals: { a: { reason: expect.stringContaining('does not have') as string } } } };
+  const needsOne = { response: { approvals: { a: { reason: expect.stringContaining('lacks the predicate') as string } } } };
   expect(await world.run(callModel, { ...input, awaitsWorker: { forMs: 5_000, attempts: 8 } })).toMatchObject(needsOne);
   expect(await world.run(callModel, input)).toMatchObject(needsOne);
 });
@@ -148,7 +148,7 @@ test('a call whose predicate no worker has had in time needs a decision, and the
 test('a predicate that a later build has taken away needs no other worker: the call needs a decision', async () => {
   const plain = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [{ ...pay, name: 'mail' }] });
   const { response } = await respond(plain, callTool('mail', { to: 'a@x' }, 'a'), { pinned: never });
-  expect(response.approvals?.['a']?.reason).toContain('does not have');
+  expect(response.approvals?.['a']?.reason).toContain('lacks the predicate');
 });
 
 test('a tool that asks nothing any more on this worker still asks in a run that began when it did', async () => {

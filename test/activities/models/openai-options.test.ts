@@ -80,7 +80,7 @@ describe('the options of openai()', () => {
     expect(await call(throwing)).toMatchObject({ code: 'model_error', message: expect.stringContaining('no such tenant') });
     expect(await call(() => 7 as never)).toMatchObject({
       code: 'model_error',
-      message: expect.stringContaining('neither a text nor a secret()'),
+      message: expect.stringContaining('neither a string nor a secret()'),
     });
     expect(server().requests).toEqual([]);
   });

@@ -67,7 +67,7 @@ test('one that cannot be opened keeps the worker from starting: its error names 
     code: 'resource_unavailable',
     message:
       'Resource "web" of the worker cannot be opened: connect ECONNREFUSED postgres://me:[secret "password"]@db. ' +
-      'The worker does not start without it: see to what its "open" needs, or make it lazy',
+      'The worker does not start without it: check what its "open" needs, or make it lazy',
   });
   const { cause } = error as { cause: Error };
   expect(cause.message).toBe('connect ECONNREFUSED postgres://me:[secret "password"]@db');

@@ -120,7 +120,7 @@ describe('a secret that cannot be had', () => {
 });
 
 test.each([[[{}]], ['a text'], [[null]], [{ read: () => '' }]])('the sources %j are refused', (sources) => {
-  expect(() => new SecretVault(sources as never)).toThrow(/^the worker: "secrets" has something that is no source at place 1/);
+  expect(() => new SecretVault(sources as never)).toThrow(/^the worker: "secrets" has a value at index 0 that is not a source/);
 });
 
 test('a vault shows no value when it is logged, and touches nothing before the first secret', async () => {

@@ -1,9 +1,9 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { attempt } from '../../../activities/attempts/attempt.ts';
-import { MissingHere } from '../../../activities/attempts/missing-here.ts';
-import { onAnyWorker } from '../../../activities/attempts/on-any-worker.ts';
-import { attemptNumber, lastDetails } from '../../../activities/attempts/waiting-attempt.ts';
+import { MissingOnWorkerError } from '../../../activities/attempts/missing-on-worker.ts';
+import { withWorkerFailover } from '../../../activities/attempts/worker-failover.ts';
+import { attemptNumber, lastDetails } from '../../../activities/attempts/worker-wait.ts';
 import { withLacked, type WorkerWait } from '../../../src/core/domain/errors/worker-wait.ts';
 import { activityWorld, type World } from '../activity-world.ts';
 
@@ -30,7 +30,7 @@ async function attempted(
   work: (world: World) => Promise<unknown>,
 ): Promise<{ world: World; failure?: ApplicationFailure; output?: unknown }> {
   const world = worldOf(given);
-  const activity = onAnyWorker(world.runtime, () => work(world));
+  const activity = withWorkerFailover(world.runtime, () => work(world));
   const input = given.wait === undefined ? {} : { awaitsWorker: given.wait };
   try {
     return { world, output: await world.run(activity, input) };
@@ -40,7 +40,7 @@ async function attempted(
 }
 
 const lacks = (): Promise<never> =>
-  Promise.reject(new MissingHere('unknown_tool', 'No tool "b"', { kind: 'tool', name: 'b', known: ['a'] }));
+  Promise.reject(new MissingOnWorkerError('unknown_tool', 'No tool "b"', { kind: 'tool', name: 'b', known: ['a'] }));
 const throws = (): Promise<never> => Promise.reject(ApplicationFailure.retryable('down', 'tool_failed'));
 
 describe('a worker that lacks something', () => {
@@ -91,7 +91,7 @@ describe('an activity that waits for a worker', () => {
   test('waits before the next one as for the attempts that were made alone', async () => {
     const retryPolicy = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 60_000 };
     const world = activityWorld({ heartbeatDetails: withLacked(20, undefined), info: { attempt: 21, retryPolicy } });
-    const failing = world.run(onAnyWorker(world.runtime, throws), { awaitsWorker: WAIT });
+    const failing = world.run(withWorkerFailover(world.runtime, throws), { awaitsWorker: WAIT });
     await expect(failing).rejects.toMatchObject({ type: 'tool_failed', nonRetryable: false, nextRetryDelay: 1_000 });
   });
 
@@ -113,7 +113,7 @@ describe('an activity that waits for a worker', () => {
 
   test('keeps the count in every heartbeat', async () => {
     const { world } = await attempted({ attempt: 3, lacked: 2, wait: WAIT }, ({ runtime }) =>
-      attempt(runtime.aborts, { heartbeatMs: 60_000 }, async (own) => own.beat('half')),
+      attempt(runtime.aborts, { heartbeatMs: 60_000 }, async (own) => own.heartbeat('half')),
     );
     expect(world.beats).toEqual([withLacked(2, 'half')]);
   });

@@ -5,15 +5,15 @@ import { BUNDLE_MARK as FAILURE_CONVERTER_MARK } from '../src/codec/failure-conv
 import { UsageError } from '../src/core/domain/errors/error.ts';
 
 /**
- * Throws a UsageError for a workflow bundle, made ahead, that lacks what only the bundler can put in: the guard without
- * which a query can stick a run for ever, and for a worker that encrypts the failure converter without which messages of
- * failed workflows stay in clear text. Neither would be noticed in time.
+ * Throws a UsageError for a prebuilt workflow bundle that lacks a part which only the bundler can add: the query guard,
+ * without which a query can block a run forever, and for a worker that encrypts the failure converter, without which
+ * failure messages stay in clear text. Both defects would go unnoticed.
  */
 export function checkBundle(bundle: WorkflowBundleOption | undefined, { encrypts }: { encrypts: boolean }): void {
   if (bundle === undefined) return;
   const code = 'code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8');
   if (!code.includes(QUERY_GUARD_MARK)) {
-    throw new UsageError(`The workflow bundle was made without Longhaul's plugin: a query could stick a run for ever. ${ADVICE}`);
+    throw new UsageError(`The workflow bundle was made without Longhaul's plugin: a query could block a run forever. ${ADVICE}`);
   }
   if (encrypts && !code.includes(FAILURE_CONVERTER_MARK)) {
     throw new UsageError(

@@ -2,8 +2,11 @@ import { requireKnown } from '../../src/define/options/option-checks.ts';
 import { UsageError } from '../../src/core/domain/errors/error.ts';
 import type { PriceTable } from '../../src/model/prices.ts';
 
-/** The prices of a worker. Throws a UsageError that names the model for a price that is none: a limit in dollars would not hold. */
-export function checkedPrices(prices: PriceTable): PriceTable {
+/**
+ * Returns the prices of a worker. Throws a UsageError that names the model for an invalid price: a limit in dollars
+ * could not be enforced.
+ */
+export function checkPrices(prices: PriceTable): PriceTable {
   for (const [model, price] of Object.entries(prices)) {
     const owner = `the worker: "prices" of "${model}"`;
     if (!/^[^/]+\/./.test(model)) throw new UsageError(`the worker: "prices" has "${model}": write "provider/model"`);

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-const PROGRAM = fileURLToPath(new URL('../fixtures/stray-rejection.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../fixtures/unhandled-rejection.ts', import.meta.url));
 
 /** Runs the program in a process of its own: Vitest has a listener of its own. */
 function run(...args: string[]): Promise<{ code: number; lines: string[]; stderr: string }> {
@@ -16,7 +16,7 @@ function run(...args: string[]): Promise<{ code: number; lines: string[]; stderr
 test('a rejection that a tool forgets is logged with the tool and the run, and its process goes on', async () => {
   const { code, lines, stderr } = await run();
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const message = 'A promise of "careless" was rejected, and nobody handled that: await it, or add a catch';
+  const message = 'A promise of "careless" was rejected and not handled: await it, or add a catch';
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({
     output: { content: ['done'] },
     logged: [

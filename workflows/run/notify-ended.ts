@@ -8,21 +8,21 @@ import type { LiveRun } from './live-run.ts';
 import { scheduleActivity } from './schedule-activity.ts';
 
 /**
- * Has the worker tell how the run has ended, where it has somebody to tell: the last thing that a run does. The activity
- * bounds the time that a hook which fails may hold the run back. Whatever comes of it, the run ends as it has.
+ * Calls the worker's `notifyEnded`, if it has one, as the last action of a run. The activity bounds the time that a
+ * failing hook may delay the run. The run ends with the same result in any case.
  */
-export async function tellEnd(run: LiveRun, result: RunResultFields, noted: (state: RunState) => void): Promise<void> {
-  if (!run.tellsEnd && !run.snapshot?.notifyEnded) return;
+export async function notifyEnded(run: LiveRun, result: RunResultFields, noted: (state: RunState) => void): Promise<void> {
+  if (!run.notifiesEnded && !run.snapshot?.notifyEnded) return;
   run.result = withoutSteps(result, run.inbox.cancelReason);
   const outcome = await CancellationScope.nonCancellable(() => scheduleActivity(run, endedRequest(run, result)));
   if (outcome.type !== 'failed') return;
-  log.error(`Nobody was told that run "${run.runId}" has ended: ${outcome.message}`);
+  log.error(`The notice that run "${run.runId}" has ended could not be delivered: ${outcome.message}`);
   if (run.state === undefined) return;
   endNotTold(run.state, outcome.message);
   noted(run.state);
 }
 
-/** As the run closes, but with its whole output. */
+/** Returns the closing result with its whole output. */
 function withoutSteps({ steps: _, ...result }: RunResultFields, announced: string | undefined): RunResultFields {
   const reason = result.status === 'cancelled' ? (cancelReason() ?? announced) : undefined;
   return reason === undefined ? result : { ...result, cancelReason: reason };

@@ -11,7 +11,7 @@ import { approve, callTool, say, scriptedModel, testAgent, type TestedRun } from
 import { activityWorld, type World } from '../activity-world.ts';
 
 const VALUE = 'v8-Kq2-x91';
-const HERE = /at .*pay .*\(.*thrown-by-tool\.test\.ts:\d+:\d+\)/;
+const HERE = /at .*pay .*\(.*tool-errors\.test\.ts:\d+:\d+\)/;
 
 type Execute = ToolOptions<z.ZodObject, Record<string, unknown>, unknown>['execute'];
 
@@ -84,7 +84,7 @@ test.each([
   });
   await world.act();
   expect(world.logged.map(({ level }) => level)).toEqual(['DEBUG']);
-  expect(world.logged.map((entry) => logLine(entry)).join('\n')).toContain('thrown-by-tool.test.ts');
+  expect(world.logged.map((entry) => logLine(entry)).join('\n')).toContain('tool-errors.test.ts');
 });
 
 test('a tool whose time is up at its last attempt is logged as an error', async () => {
@@ -118,9 +118,7 @@ test('testAgent shows the stack of the last attempt on stderr, and attempts befo
   expect(log.match(/Tool "act" threw/g)).toHaveLength(1);
   expect(log).toMatch(HERE);
   const { log: more } = await logOf(run, 'INFO');
-  expect(more.match(/pay .*thrown-by-tool\.test\.ts/g)?.length).toBeGreaterThan(
-    (log.match(/pay .*thrown-by-tool\.test\.ts/g) ?? []).length,
-  );
+  expect(more.match(/pay .*tool-errors\.test\.ts/g)?.length).toBeGreaterThan((log.match(/pay .*tool-errors\.test\.ts/g) ?? []).length);
 });
 
 test('instructions that throw fail the run with the place where they did', async () => {

@@ -3,13 +3,13 @@ import type { RunToolInput } from '../../src/core/protocol.ts';
 import { mcpToolDefinition } from '../mcp/mcp-tool.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
-/** Where a call's tool is from. */
-type Origin = Pick<RunToolInput, 'agentName' | 'mcp'>;
+/** The agent or the MCP server that a call's tool belongs to. */
+type ToolOwner = Pick<RunToolInput, 'agentName' | 'mcp'>;
 
-/** The tool of a call by its name, or undefined where this worker does not have it, or its agent or MCP server, any more. */
-export function calledTool(
+/** Returns the tool of a call by its name, or undefined if this worker no longer has the tool, its agent or its MCP server. */
+export function findTool(
   runtime: Pick<ActivityRuntime, 'registry' | 'mcp'>,
-  { agentName, mcp }: Origin,
+  { agentName, mcp }: ToolOwner,
   name: string,
 ): AnyTool | undefined {
   if (mcp === undefined) return runtime.registry.tool(agentName, name);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_BUDGET, fitResult } from '../../../activities/tool-calls/fit-result.ts';
+import { DEFAULT_BUDGET, limitResultSize } from '../../../activities/tool-calls/limit-result-size.ts';
 import { heartbeatDetails } from '../../../activities/attempts/heartbeat-details.ts';
 import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
 import type { SpilledContent } from '../../../src/core/domain/content/content.ts';
@@ -22,7 +22,7 @@ function result(content: JsonValue[], isError = false): { name: string; content:
 describe('a result within the budget is not touched', () => {
   test.each(['cut', 'spill', 'error'] as const)('with overflow %s', async (overflow) => {
     for (const more of [-1, 0]) {
-      expect(await fitResult(result(sized(more)), { maxResultBytes: BUDGET, overflow }, noStore)).toEqual({
+      expect(await limitResultSize(result(sized(more)), { maxResultBytes: BUDGET, overflow }, noStore)).toEqual({
         content: sized(more),
         isError: false,
       });
@@ -32,14 +32,14 @@ describe('a result within the budget is not touched', () => {
 
 describe('a result one byte over the budget', () => {
   test('is cut', async () => {
-    const { content, isError } = await fitResult(result(sized(1)), { maxResultBytes: BUDGET, overflow: 'cut' }, noStore);
+    const { content, isError } = await limitResultSize(result(sized(1)), { maxResultBytes: BUDGET, overflow: 'cut' }, noStore);
     expect(content).toEqual([expect.stringMatching(/^x+\n\[Cut: \d+ of 1997 bytes of this result are missing\./)]);
     expect(isError).toBe(false);
     expect(jsonBytes(content)).toBeLessThanOrEqual(BUDGET);
   });
 
   test('is an error that names the tool and both sizes', async () => {
-    expect(await fitResult(result(sized(1)), { maxResultBytes: BUDGET, overflow: 'error' }, noStore)).toEqual({
+    expect(await limitResultSize(result(sized(1)), { maxResultBytes: BUDGET, overflow: 'error' }, noStore)).toEqual({
       content: [
         "The result of tool 'search' is too large: 2001 bytes of JSON, over 2000. Nothing of it was kept. Ask for less, or for a part.",
       ],
@@ -49,7 +49,7 @@ describe('a result one byte over the budget', () => {
 
   test('is stored as a whole, and its preview fits', async () => {
     const stored: JsonValue[][] = [];
-    const fitting = await fitResult(result(sized(1)), { maxResultBytes: BUDGET, overflow: 'spill' }, async (content) => {
+    const fitting = await limitResultSize(result(sized(1)), { maxResultBytes: BUDGET, overflow: 'spill' }, async (content) => {
       stored.push(content);
       return spilled;
     });
@@ -64,7 +64,7 @@ describe('a result one byte over the budget', () => {
 
   test('is cut where the store fails, and says so: the tool has acted and must not act again', async () => {
     const failing = (): Promise<SpilledContent> => Promise.reject(new Error(`no space left ${'é'.repeat(500)}`));
-    const fitting = await fitResult(result(sized(1)), { maxResultBytes: BUDGET, overflow: 'spill' }, failing);
+    const fitting = await limitResultSize(result(sized(1)), { maxResultBytes: BUDGET, overflow: 'spill' }, failing);
     expect(fitting).toEqual({
       content: [expect.stringMatching(/missing\. Ask for less, or for a part\.\] \[The whole could not be stored: no space left é+\]$/)],
       isError: false,
@@ -74,13 +74,13 @@ describe('a result one byte over the budget', () => {
 });
 
 test.each(['cut', 'spill', 'error'] as const)('an error result is cut, whatever the tool says of results: %s', async (overflow) => {
-  const fitting = await fitResult(result(sized(1), true), { maxResultBytes: BUDGET, overflow }, noStore);
+  const fitting = await limitResultSize(result(sized(1), true), { maxResultBytes: BUDGET, overflow }, noStore);
   expect(fitting).toEqual({ content: [expect.stringContaining('[Cut: ')], isError: true });
 });
 
 test('a store whose reason is full of escapes does not push the smallest budget over', async () => {
   const failing = (): Promise<SpilledContent> => Promise.reject(new Error('\u0001'.repeat(5_000)));
-  const fitting = await fitResult(result(sized(1)), { maxResultBytes: 1_000, overflow: 'spill' }, failing);
+  const fitting = await limitResultSize(result(sized(1)), { maxResultBytes: 1_000, overflow: 'spill' }, failing);
   expect(jsonBytes(fitting.content)).toBeLessThanOrEqual(1_000);
 });
 

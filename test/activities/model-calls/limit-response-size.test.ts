@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fitPartialText, fitResponse } from '../../../activities/model-calls/fit-response.ts';
+import { limitPartialText, limitResponseSize } from '../../../activities/model-calls/limit-response-size.ts';
 import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
 import type { ToolCall } from '../../../src/core/domain/content/content.ts';
 import { errorCode, errorMessage } from '../../../src/core/domain/errors/error.ts';
@@ -20,7 +20,7 @@ function calling(...calls: ToolCall[]): RecordedResponse {
 
 function failure(response: RecordedResponse): { code: string | undefined; message: string } {
   try {
-    fitResponse(response, 'openai/gpt-5');
+    limitResponseSize(response, 'openai/gpt-5');
   } catch (error) {
     return { code: errorCode(error), message: errorMessage(error) };
   }
@@ -35,7 +35,7 @@ describe('the text of a response', () => {
     ['at the budget', room],
   ])('%s stands as it is', (_, length) => {
     const response = saying('x'.repeat(length));
-    expect(fitResponse(response, 'openai/gpt-5')).toBe(response);
+    expect(limitResponseSize(response, 'openai/gpt-5')).toBe(response);
   });
 
   test('one byte above the budget is an error that names the model and what to do', () => {
@@ -47,10 +47,10 @@ describe('the text of a response', () => {
   });
 
   test('of an answer that was aborted is cut', () => {
-    const text = fitPartialText('é'.repeat(BYTE_BUDGETS.modelText));
+    const text = limitPartialText('é'.repeat(BYTE_BUDGETS.modelText));
     expect(jsonBytes(text)).toBeLessThanOrEqual(BYTE_BUDGETS.modelText);
     expect(text).toMatch(/^é+ \[Cut: \d+ of 800000 bytes are missing\]$/u);
-    expect(fitPartialText('short')).toBe('short');
+    expect(limitPartialText('short')).toBe('short');
   });
 });
 
@@ -60,12 +60,12 @@ describe('the arguments of a call', () => {
     ['at the budget', BYTE_BUDGETS.toolArguments],
   ])('%s stand as they are', (_, bytes) => {
     const response = calling(call('c1', bytes));
-    expect(fitResponse(response, 'openai/gpt-5')).toBe(response);
+    expect(limitResponseSize(response, 'openai/gpt-5')).toBe(response);
   });
 
   test('one byte above the budget are left out, and the rest of the response stands', () => {
     const small = call('c2', 100);
-    const { content, problems } = fitResponse(calling(call('c1', BYTE_BUDGETS.toolArguments + 1), small), 'openai/gpt-5');
+    const { content, problems } = limitResponseSize(calling(call('c1', BYTE_BUDGETS.toolArguments + 1), small), 'openai/gpt-5');
     expect(content).toEqual([{ ...call('c1', 20), arguments: {} }, small]);
     expect(problems).toEqual({
       c1: "The arguments of 'write_file' are too large: 400001 bytes of JSON, over 400000. They were left out, and the tool was not called. Call it with less.",
@@ -73,20 +73,20 @@ describe('the arguments of a call', () => {
   });
 
   test('a call whose id is a word of JavaScript is answered too', () => {
-    const { problems } = fitResponse(calling(call('__proto__', BYTE_BUDGETS.toolArguments + 1)), 'openai/gpt-5');
+    const { problems } = limitResponseSize(calling(call('__proto__', BYTE_BUDGETS.toolArguments + 1)), 'openai/gpt-5');
     expect(Object.keys(problems ?? {})).toEqual(['__proto__']);
   });
 
   test('what was checked of an answer goes with the arguments that held it', () => {
     const response = { ...calling(call('c1', BYTE_BUDGETS.toolArguments + 1, 'final_answer')), output: { type: 'fits' as const } };
-    expect(fitResponse(response, 'openai/gpt-5')).not.toHaveProperty('output');
+    expect(limitResponseSize(response, 'openai/gpt-5')).not.toHaveProperty('output');
   });
 });
 
 describe('a whole response', () => {
   test('200 calls with 5 kB of arguments each stand as they are', () => {
     const response = calling(...Array.from({ length: 200 }, (_, index) => call(`c${index}`, 5_000)));
-    expect(fitResponse(response, 'openai/gpt-5')).toBe(response);
+    expect(limitResponseSize(response, 'openai/gpt-5')).toBe(response);
   });
 
   test.each([
@@ -97,7 +97,7 @@ describe('a whole response', () => {
     const first = [call('c1', 390_000), call('c2', 390_000), call('c3', 390_000)];
     const room = BYTE_BUDGETS.modelResponse - jsonBytes(calling(...first, call('c4', 20))) + 20;
     const response = calling(...first, call('c4', room + more));
-    const fitting = fitResponse(response, 'openai/gpt-5');
+    const fitting = limitResponseSize(response, 'openai/gpt-5');
     expect(jsonBytes(fitting)).toBeLessThanOrEqual(BYTE_BUDGETS.modelResponse);
     expect(Object.keys(fitting.problems ?? {})).toEqual(left === 0 ? [] : ['c4']);
     expect(fitting.content.slice(0, 3)).toEqual(first);
@@ -105,7 +105,7 @@ describe('a whole response', () => {
 
   test('of many calls the first are kept, and every other one is answered', () => {
     const response = calling(...Array.from({ length: 1_000 }, (_, index) => call(`c${index}`, 5_000)));
-    const fitting = fitResponse(response, 'openai/gpt-5');
+    const fitting = limitResponseSize(response, 'openai/gpt-5');
     const dropped = Object.keys(fitting.problems ?? {});
     expect(jsonBytes(fitting)).toBeLessThanOrEqual(BYTE_BUDGETS.modelResponse);
     expect(jsonBytes(fitting)).toBeGreaterThan(BYTE_BUDGETS.modelResponse - 20_000);
@@ -121,7 +121,7 @@ describe('a whole response', () => {
   });
 
   test('a problem that quotes too much is cut', () => {
-    const { problems } = fitResponse({ ...calling(call('c1', 20)), problems: { c1: 'x'.repeat(9_000) } }, 'openai/gpt-5');
+    const { problems } = limitResponseSize({ ...calling(call('c1', 20)), problems: { c1: 'x'.repeat(9_000) } }, 'openai/gpt-5');
     expect(jsonBytes(problems?.['c1'])).toBeLessThanOrEqual(BYTE_BUDGETS.errorMessage);
     expect(problems?.['c1']).toMatch(/\[Cut: \d+ of 9000 bytes are missing\]$/u);
   });

@@ -13,64 +13,67 @@ import {
   attemptNumber,
   attemptsAllowed,
   isWaitOver,
-  lackedAttempts,
+  skippedAttempts,
   lastDetails,
   nextWorkerAfterMs,
   waitTimes,
   withWorkerWait,
-} from './waiting-attempt.ts';
+} from './worker-wait.ts';
 
-/** What a failure says of the worker that it is from. */
+/** The facts about this worker that a failure carries. */
 type WorkerFacts = Pick<ActivityRuntime, 'identity' | 'missingTimeoutMs'>;
 
 /**
- * An activity that another worker of the task queue may have to do. Where this one lacks something, the failure says what,
- * and the run has the activity scheduled again, to be tried on one worker after the other. From then on the server knows
- * no number of attempts: those that are made are counted here.
+ * Wraps an activity that another worker of the task queue may have to execute. If this worker lacks something, the
+ * failure says what, and the workflow schedules the activity again, to be tried on one worker after another. The server
+ * then has no limit of attempts, so they are counted here.
  */
-export function onAnyWorker<Input, Output>(
+export function withWorkerFailover<Input, Output>(
   worker: WorkerFacts,
   activity: (input: Input) => Promise<Output>,
 ): (input: Input) => Promise<Output> {
   return (input) => {
     const wait = (input as OfRun | undefined)?.awaitsWorker;
     return withWorkerWait(wait, async () => {
-      if (wait !== undefined && attemptNumber() > wait.attempts) throw usedUp(wait.attempts);
+      if (wait !== undefined && attemptNumber() > wait.attempts) throw attemptsUsedUp(wait.attempts);
       try {
         return await activity(input);
       } catch (error) {
         const failure = toFailure(error, 'internal');
-        const missing = lackOf(failure);
-        if (missing !== undefined) throw lackHere(worker, failure as ApplicationFailure, missing);
-        throw wait === undefined ? error : counted(failure);
+        const missing = missingThingIn(failure);
+        if (missing !== undefined) throw missingFailure(worker, failure as ApplicationFailure, missing);
+        throw wait === undefined ? error : withAttemptLimit(failure);
       }
     });
   };
 }
 
-/** What the worker lacked, by the failure. */
-function lackOf(failure: SerializableFailure): MissingThing | undefined {
+/** Returns the thing that the worker lacked, if the failure names one. */
+function missingThingIn(failure: SerializableFailure): MissingThing | undefined {
   return failure instanceof ApplicationFailure ? missingIn(failure.details?.[0]) : undefined;
 }
 
-/** The first one goes to the run, which then knows; the others to the next worker, as long as one is waited for. */
-function lackHere(
+/**
+ * Returns the failure of a worker that lacks something. The first such failure goes to the workflow, which then
+ * schedules the activity for other workers; later ones are retried on the next worker until the wait is over.
+ */
+function missingFailure(
   { identity, missingTimeoutMs }: WorkerFacts,
   { message, type }: ApplicationFailure,
   thing: MissingThing,
 ): ApplicationFailure {
   const { kind, name, known } = thing;
-  const told: MissingDetails = { kind, name, known, worker: identity, ...waitTimes() };
+  const details: MissingDetails = { kind, name, known, worker: identity, ...waitTimes() };
   const parts = { message, ...(type ? { type } : {}) };
   const next = nextWorkerAfterMs();
   if (next === undefined) {
     const gaveUp = isWaitOver() ? { gaveUp: true as const } : {};
-    const details = { ...told, forMs: missingTimeoutMs, attempt: attemptNumber(), ...gaveUp, ...lastHeartbeat() };
-    return ApplicationFailure.create({ ...parts, nonRetryable: true, details: [missingDetails(details)] });
+    const finalDetails = { ...details, forMs: missingTimeoutMs, attempt: attemptNumber(), ...gaveUp, ...lastHeartbeat() };
+    return ApplicationFailure.create({ ...parts, nonRetryable: true, details: [missingDetails(finalDetails)] });
   }
-  // Goes to the server with the failure.
-  heartbeat(withLacked(lackedAttempts() + 1, lastDetails()));
-  return ApplicationFailure.create({ ...parts, nonRetryable: false, nextRetryDelay: next, details: [missingDetails(told)] });
+  // Reaches the server together with the failure.
+  heartbeat(withLacked(skippedAttempts() + 1, lastDetails()));
+  return ApplicationFailure.create({ ...parts, nonRetryable: false, nextRetryDelay: next, details: [missingDetails(details)] });
 }
 
 function lastHeartbeat(): Pick<MissingDetails, 'details'> {
@@ -78,8 +81,11 @@ function lastHeartbeat(): Pick<MissingDetails, 'details'> {
   return details === undefined || details === null ? {} : { details };
 }
 
-/** The server would try again for ever, and wait as if every attempt had been made. */
-function counted(failure: SerializableFailure): SerializableFailure {
+/**
+ * Applies the activity's own limit of attempts and its backoff to a failure: the rescheduled activity has no limit, and
+ * the server's backoff would count attempts that no worker could make.
+ */
+function withAttemptLimit(failure: SerializableFailure): SerializableFailure {
   if (!(failure instanceof ApplicationFailure) || failure.nonRetryable) return failure;
   const isLast = attemptNumber() >= (attemptsAllowed() ?? Infinity);
   const { message, type, details, cause, stack, category } = failure;
@@ -89,7 +95,7 @@ function counted(failure: SerializableFailure): SerializableFailure {
   return made;
 }
 
-/** What the retry policy says, in milliseconds; undefined where it does not. */
+/** Returns the backoff of the retry policy in milliseconds; undefined if the policy sets none. */
 function backoffAfter(attempt: number): number | undefined {
   const { initialInterval, backoffCoefficient = 2, maximumInterval } = activityInfo().retryPolicy ?? {};
   if (typeof initialInterval !== 'number') return undefined;
@@ -97,7 +103,7 @@ function backoffAfter(attempt: number): number | undefined {
   return Math.min(longest, initialInterval * backoffCoefficient ** (attempt - 1));
 }
 
-/** The attempts before were lost with their workers, or took too long. */
-function usedUp(attempts: number): ApplicationFailure {
+/** Returns the failure of an activity whose earlier attempts were lost with their workers, or timed out. */
+function attemptsUsedUp(attempts: number): ApplicationFailure {
   return ApplicationFailure.nonRetryable(`Its worker was lost, or gave no answer in time (${attemptsText(attempts)})`, ATTEMPTS_USED_UP);
 }

@@ -10,13 +10,12 @@ import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
 const SMALL = Math.min(BYTE_BUDGETS.modelText, BYTE_BUDGETS.toolArguments);
 
 /**
- * A response as it can be recorded. Arguments over a call's budget, and those with which the response would be over its
- * own, are left out: such a call must not run, and the model reads why; the rest of the response stands. What a model
- * says beside arguments cannot be left out without saying something else: over its budget, this throws
- * `payload_too_large` with the name of the model. Calling the model again would cost the same and most likely end the
- * same, so that is not tried.
+ * Returns a response that can be recorded. Arguments over a call's budget, and those that exceed the budget of the
+ * response, are left out: such a call must not run, and the model reads why; the rest of the response is kept. Other
+ * content cannot be left out without changing its meaning: over its budget, this throws `payload_too_large` with the
+ * name of the model. That is not retried, because another call would cost the same and most likely end the same.
  */
-export function fitResponse(response: RecordedResponse, model: string): RecordedResponse {
+export function limitResponseSize(response: RecordedResponse, model: string): RecordedResponse {
   const brief = briefProblems(response);
   const bytes = jsonBytes(brief);
   if (bytes <= SMALL) return brief;
@@ -33,12 +32,12 @@ export function fitResponse(response: RecordedResponse, model: string): Recorded
   return fitting;
 }
 
-/** The text of an answer that was aborted, as much of it as can be recorded. */
-export function fitPartialText(text: string): string {
+/** Returns the text of an aborted answer, cut to the size that can be recorded. */
+export function limitPartialText(text: string): string {
   return cutText(text.toWellFormed(), BYTE_BUDGETS.modelText);
 }
 
-/** The calls whose arguments do not fit, in the model's order, and what the model is told about each. */
+/** Returns the calls whose arguments exceed a budget, in the model's order, with a text for the model about each. */
 function callsToDrop(response: RecordedResponse, bytes: number): Map<ToolCall, string> {
   const dropped = new Map<ToolCall, string>();
   const calls = response.content.filter(isToolCall);
@@ -52,7 +51,7 @@ function callsToDrop(response: RecordedResponse, bytes: number): Map<ToolCall, s
     const size = sizes.get(call) ?? 0;
     if (size > BYTE_BUDGETS.toolArguments) drop(call, ownArguments(call.name, size));
   }
-  // From the last one on: a model that asks for too much has begun with what it needs first.
+  // The last calls are dropped first: a model begins with the calls that it needs first.
   for (const call of calls.toReversed()) {
     if (total <= BYTE_BUDGETS.modelResponse) break;
     const size = sizes.get(call) ?? 0;
@@ -62,7 +61,10 @@ function callsToDrop(response: RecordedResponse, bytes: number): Map<ToolCall, s
   return new Map(calls.flatMap((call): [ToolCall, string][] => (dropped.has(call) ? [[call, dropped.get(call) ?? '']] : [])));
 }
 
-/** Bytes that a call without its arguments brings in: its problem, the braces of its arguments, and at most the name of the field of problems. */
+/**
+ * Returns the bytes that replace a call's arguments: its problem, the braces of its arguments, and at most the name of
+ * the field of problems.
+ */
 function problemBytes(call: ToolCall, problem: string): number {
   return jsonBytes({ [call.toolCallId]: problem }) + ',"problems":{}'.length;
 }
@@ -76,12 +78,12 @@ function withProblems(response: RecordedResponse, dropped: ReadonlyMap<ToolCall,
   const entries = [...dropped].map(([call, problem]): [string, string] => [call.toolCallId, problem]);
   const problems = Object.fromEntries([...Object.entries(response.problems ?? {}), ...entries]);
   const { output, ...rest } = response;
-  // The verdict may have been on an answer that is gone.
+  // The verdict may have been about an answer that was left out.
   const lostAnswer = [...dropped.keys()].some(({ name }) => name === FINAL_ANSWER);
   return { ...rest, problems, ...(output === undefined || lostAnswer ? {} : { output }) };
 }
 
-/** Problems are read by the model, and quote it: they are kept as short as any message of an error. */
+/** Cuts problems to the length of an error message: the model reads them, and they quote its own text. */
 function briefProblems(response: RecordedResponse): RecordedResponse {
   const { problems, output } = response;
   if (problems === undefined && output?.type !== 'problem') return response;

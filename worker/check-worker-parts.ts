@@ -3,17 +3,17 @@ import { requireKnown } from '../src/define/options/option-checks.ts';
 import { UsageError } from '../src/core/domain/errors/error.ts';
 import type { Versioning } from './versioning.ts';
 
-/** What every worker of agents is made of. */
-interface Parts extends Partial<Pick<RuntimeOptions, 'agents' | 'providers'>> {
+/** The parts of every worker that runs agents. */
+interface WorkerParts extends Partial<Pick<RuntimeOptions, 'agents' | 'providers'>> {
   versioning?: Versioning;
 }
 
-/** Throws a UsageError for lists of agents and providers that are none: who writes JavaScript gets no other word for what is missing. */
-export function checkParts(owner: string, { agents, providers, versioning }: Parts): void {
+/** Throws a UsageError for invalid agents and providers: in JavaScript no type check reports them. */
+export function checkWorkerParts(owner: string, { agents, providers, versioning }: WorkerParts): void {
   if (!Array.isArray(agents)) throw new UsageError(`${owner}: "agents" is ${shown(agents)}: write a list of what defineAgent returned`);
   for (const agent of agents as readonly unknown[]) {
     if (kindOf(agent) === 'longhaul.agent') continue;
-    throw new UsageError(`${owner}: "agents" has something that is no agent: make it with defineAgent`);
+    throw new UsageError(`${owner}: "agents" has an element that is not an agent: create it with defineAgent`);
   }
   if (typeof providers !== 'object' || providers === null) {
     throw new UsageError(`${owner}: "providers" is ${shown(providers)}: write model clients by name, such as {openai: openai()}`);
@@ -21,7 +21,7 @@ export function checkParts(owner: string, { agents, providers, versioning }: Par
   for (const [name, client] of Object.entries(providers)) {
     if (typeof (client as { call?: unknown } | null)?.call === 'function') continue;
     throw new UsageError(
-      `${owner}: "providers.${name}" is no model client: write openai({…}), or an object with "call" and "capabilities"`,
+      `${owner}: "providers.${name}" is not a model client: write openai({…}), or an object with "call" and "capabilities"`,
     );
   }
   if (versioning !== undefined) requireKnown(`${owner}: "versioning"`, versioning, ['deploymentName', 'buildId', 'behavior']);

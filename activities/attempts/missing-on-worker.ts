@@ -2,11 +2,11 @@ import { type ErrorCode, LonghaulError } from '../../src/core/domain/errors/erro
 import { type MissingThing, toldNames } from '../../src/core/domain/errors/missing.ts';
 
 /**
- * This worker lacks something that another one may have, as while a deploy goes on: nothing was begun. The task goes to
- * another worker of the queue, without that counting as an attempt.
+ * The error of a worker that lacks something which another worker may have, for instance during a deploy. Nothing was
+ * begun: the task goes to another worker of the queue, and the attempt does not count.
  */
-export class MissingHere extends LonghaulError {
-  override readonly name = 'MissingHere';
+export class MissingOnWorkerError extends LonghaulError {
+  override readonly name = 'MissingOnWorkerError';
   readonly missing: MissingThing;
 
   constructor(code: ErrorCode, message: string, { known, ...thing }: MissingThing) {

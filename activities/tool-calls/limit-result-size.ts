@@ -8,37 +8,38 @@ import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { jsonTextPrefix } from '../../src/core/domain/content/text.ts';
 
 /** A tool result of any size. */
-export interface UnfitResult {
+export interface RawResult {
   /** The name of the tool. */
   name: string;
   content: JsonValue[];
   isError: boolean;
 }
 
-/** A tool result that fits its budget. */
-export interface FittingResult {
+/** A tool result within its budget. */
+export interface LimitedResult {
   content: JsonValue[];
   isError: boolean;
-  /** Where the whole is, where `content` is its preview. */
+  /** The location of the whole, if `content` is its preview. */
   spilled?: SpilledContent;
 }
 
-/** What holds for a tool that this worker does not have. */
+/** The budget of a tool that this worker does not have. */
 export const DEFAULT_BUDGET: ResultBudget = { maxResultBytes: BYTE_BUDGETS.toolResult, overflow: 'cut' };
 
 /**
- * Makes a result fit the budget of its tool, in the way the tool has chosen. `spillTo` keeps the whole; where it
- * rejects, the result is cut and says so: the tool has acted, so it must not be run again for a store that fails.
+ * Brings a result within the budget of its tool, in the way that the tool has chosen. `spillTo` stores the whole
+ * result. If it rejects, the result is cut and says so: the tool has acted, and must not run again because a store
+ * fails.
  */
-export async function fitResult(
-  result: UnfitResult,
+export async function limitResultSize(
+  result: RawResult,
   { maxResultBytes, overflow }: ResultBudget,
   spillTo: (content: JsonValue[]) => Promise<SpilledContent>,
-): Promise<FittingResult> {
+): Promise<LimitedResult> {
   const { name, content, isError } = result;
   const bytes = jsonBytes(content);
   if (bytes <= maxResultBytes) return { content, isError };
-  // Half a message of an error says what went wrong, and nobody reads it back.
+  // Half an error message says what went wrong, and the whole is of no further use.
   if (isError || overflow === 'cut') return { ...cut(result, maxResultBytes, cutMarker), isError };
   if (overflow === 'error') return { content: [tooLarge(name, bytes, maxResultBytes)], isError: true };
   try {
@@ -51,7 +52,7 @@ export async function fitResult(
   }
 }
 
-function cut({ content }: UnfitResult, maxBytes: number, marker: typeof cutMarker): { content: JsonValue[] } {
+function cut({ content }: RawResult, maxBytes: number, marker: typeof cutMarker): { content: JsonValue[] } {
   return { content: cutContent(content, maxBytes, marker).content };
 }
 
