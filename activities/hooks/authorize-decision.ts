@@ -15,7 +15,7 @@ import { failingAs } from '../failures/failure.ts';
 import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
 import { queryRun, runIdOf } from '../run-queries/run-access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { logThrown } from '../tool-calls/thrown-by-tool.ts';
+import { logToolError } from '../tool-calls/tool-errors.ts';
 
 /** The most bytes of JSON of a name and of a reason: both are recorded, and names are carried over by continue-as-new. */
 const NAME_BYTES = 300;
@@ -76,8 +76,8 @@ async function ask(
     return verdict(await authorize(decision, context));
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason;
-    // The approver reads the message; its author needs its stack.
-    logThrown(runtime, { what: '"authorize"', agent: context.agent, callId: decision.callId }, error, 'error');
+    // The approver reads the message; the author of the hook needs the stack.
+    logToolError(runtime, { what: '"authorize"', agent: context.agent, callId: decision.callId }, error, 'error');
     return refused(errorMessage(error) || '"authorize" failed without a message');
   }
 }
