@@ -3,6 +3,7 @@ import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definitio
 import { requireKnown } from '../define/options/option-checks.ts';
 import type { ContentPart } from '../core/domain/content/content.ts';
 import type { Event } from '../core/domain/record/event.ts';
+import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
 import type { Missing } from '../core/domain/errors/missing.ts';
 import { type DefaultOutput, RunResult, type RunResultFields } from '../core/domain/run/run-result.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
@@ -23,7 +24,7 @@ import { type DeleteOutcome, deleteRun, type RunStores } from './export/delete-r
 import type { ExportLine } from './export/export-line.ts';
 import { type ExportOptions, exportRun } from './export/export-run.ts';
 import type { FollowOptions } from './read/follow-events.ts';
-import { type NewLimits, raiseLimits, type RaiseOptions } from './updates/raise-limits.ts';
+import { raiseLimits, type RaiseOptions } from './updates/raise-limits.ts';
 import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-reachability.ts';
 import { requestCancel } from '../temporal/request-cancel.ts';
 import { type RetryOptions, type RetryReceipt, retryRun } from './retry/retry-run.ts';
@@ -146,7 +147,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     return this.#reach(() => decideCall(this.#decided, { type: 'approve', callId, content, options }));
   }
 
-  /** Denies a call that waits for a decision: the model reads why. Throws as `approve`. */
+  /** Rejects a call that waits for a decision: the model reads why. Throws as `approve`. */
   async reject(callId: string, options: RejectOptions = {}): Promise<DecisionReceipt> {
     const { reason, remember } = options;
     const content = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
@@ -165,10 +166,11 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Raises limits of the run while it goes on or waits. Taken once for each id. Throws `run_ended`, `invalid_input` for a
+   * Raises limits of the run while it goes on or waits, each to what it is to be from now on: `{steps: 30, costUsd: 2,
+   * deadline: '4h'}`. Taken once for each id. Throws `run_ended`, `invalid_input` for a
    * limit that would be lower or that the run does not have, `wait_timeout`.
    */
-  async raise(limits: NewLimits, options: RaiseOptions = {}): Promise<RaiseReceipt> {
+  async raise(limits: LimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
     return this.#reach(() => raiseLimits(this.#client, this.runId, limits, options));
   }
 

@@ -54,7 +54,7 @@ test('other deps are sent as they are', async () => {
 });
 
 test.each([
-  ['refuse', '"refuse" is called "fail" now'],
+  ['refuse', 'write "fail", "return" or "restartFailed"'],
   ['restart', 'write "fail", "return" or "restartFailed"'],
 ])('an "ifExists" that is none is refused before anything is sent: %j', async (ifExists, instead) => {
   const { client, start } = quietClient();

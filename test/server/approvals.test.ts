@@ -50,7 +50,7 @@ test('edited arguments are checked before they are taken, and are what the tool 
   expect(steps?.[0]?.toolCalls[0]).toMatchObject({ arguments: { amount: 3 }, result: 'paid 3' });
 });
 
-test('a denied call gives the model the reason, and the run continues', async () => {
+test('a rejected call gives the model the reason, and the run continues', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([pay, say('a pity')]);
   await testbed.work({ agents: [clerk], providers: { scripted } });

@@ -83,7 +83,7 @@ test('a run that an operator terminated says so, waits for nothing, and keeps wh
     expect(await run.context()).toMatchObject({ status: 'error', total: 4 });
     expect(await run.steps()).toHaveLength(1);
     await expect(run.approve('c1')).rejects.toMatchObject({ code: 'run_ended' });
-    await expect(run.raise({ maxIterations: 99 })).rejects.toMatchObject({ code: 'run_ended' });
+    await expect(run.raise({ steps: 99 })).rejects.toMatchObject({ code: 'run_ended' });
   };
   await check();
   await testbed.stopWorkers();
@@ -126,12 +126,12 @@ test('what waits in all runs is listed, and followed each once', async () => {
 test('limits are raised once for each id, and never lowered', async () => {
   await using testbed = await Testbed.open();
   const run = await started(testbed, [pay('c1'), say('done')]);
-  expect(await run.raise({ maxIterations: 30 }, { id: 'r1', by: 'ann' })).toMatchObject({
+  expect(await run.raise({ steps: 30 }, { id: 'r1', by: 'ann' })).toMatchObject({
     status: 'raised',
     limits: { maxIterations: 30 },
   });
   expect((await run.status()).limits).toMatchObject({ maxIterations: 30 });
-  await expect(run.raise({ maxIterations: 3 })).rejects.toMatchObject({
+  await expect(run.raise({ steps: 3 })).rejects.toMatchObject({
     code: 'invalid_input',
     message: expect.stringContaining('would lower') as string,
   });

@@ -51,7 +51,7 @@ export async function approve(io: CommandIo, flags: ApproveFlags): Promise<numbe
   return withClient(io, flags, async ({ client }) => approveCall(io, client.handle<unknown>(flags.runId), flags));
 }
 
-/** Denies a call that waits. */
+/** Rejects a call that waits. */
 export async function reject(io: CommandIo, flags: RejectFlags): Promise<number> {
   return withClient(io, flags, async ({ client }) => rejectCall(io, client.handle<unknown>(flags.runId), flags));
 }

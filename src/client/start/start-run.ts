@@ -35,9 +35,7 @@ export interface RunOptions extends StartCircumstances {
    * run that exists. Of several callers at once one starts it.
    */
   ifExists?: IfExists;
-  /** Overrides the agent's step limit. */
-  maxIterations?: number;
-  /** Overrides other limits of the agent, each by itself: `{costUsd: 0.5, deadline: '2h'}`. */
+  /** Overrides limits of the agent, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
   limits?: LimitOptions;
   /** How long the run may take, from its start: the limit `deadline`. */
   deadline?: Duration;

@@ -45,7 +45,7 @@ function newContext(opts: JsonObject): JsonObject {
   const snapshot = newSnapshot({
     ...(typeof system_prompt === 'string' ? { instructions: system_prompt } : {}),
     ...(typeof agent_name === 'string' ? { name: agent_name } : {}),
-    ...(max_iterations === undefined ? {} : { maxIterations: number(max_iterations, 10) }),
+    ...(max_iterations === undefined ? {} : { limits: { steps: number(max_iterations, 10) } }),
   });
   const state = newRunState({ runId: 'r', snapshot, input: '', deps: object(deps ?? {}), startedAt: CLOCK.now() }, CLOCK);
   return {
@@ -79,7 +79,7 @@ function mergeDeps({ deps, patch }: JsonObject): JsonObject {
 }
 
 function isMaxIterationsReached({ iteration, max_iterations }: JsonObject): boolean {
-  const snapshot = newSnapshot({ maxIterations: Math.max(1, number(max_iterations, 10)) });
+  const snapshot = newSnapshot({ limits: { steps: Math.max(1, number(max_iterations, 10)) } });
   const state = newRunState({ runId: 'r', snapshot, input: '', startedAt: CLOCK.now() }, CLOCK);
   state.limits = { ...state.limits, maxIterations: number(max_iterations, 10) };
   state.context.currentStep = number(iteration, 0);
