@@ -19,7 +19,14 @@ import {
   type StatusView,
   UPDATES,
 } from '../core/protocol.ts';
-import { type ApproveOptions, type DecidedRun, decideCall, type DecisionOptions, type RejectOptions } from './updates/decide-call.ts';
+import {
+  type ApproveOptions,
+  type DecidedOn,
+  type DecidedRun,
+  decideCall,
+  type DecisionOptions,
+  type RejectOptions,
+} from './updates/decide-call.ts';
 import { type DeleteOutcome, deleteRun, type RunStores } from './export/delete-run.ts';
 import type { ExportLine } from './export/export-line.ts';
 import { type ExportOptions, exportRun } from './export/export-run.ts';
@@ -137,26 +144,28 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Lets a call run that waits for a decision. Decided twice, the same decision (by its id) is answered with what happened
+   * Lets a call run that waits for a decision. `about` is the pending approval as it was listed: the decision counts for
+   * exactly that call with those arguments, and is refused where something else waits by then. The id of a call instead
+   * means the call that waits under that id now: it is looked up first. Decided twice, the same decision (by its id) is answered with what happened
    * as `repeated`, across executions and after the end of the run. Throws `already_decided`, `unknown_call`,
    * `digest_mismatch`, `invalid_arguments`, `not_authorized`, `run_ended`, `invalid_input`, `wait_timeout`.
    */
-  async approve(callId: string, options: ApproveOptions = {}): Promise<DecisionReceipt> {
+  async approve(about: DecidedOn, options: ApproveOptions = {}): Promise<DecisionReceipt> {
     const { arguments: edited, remember } = options;
     const content = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
-    return this.#reach(() => decideCall(this.#decided, { type: 'approve', callId, content, options }));
+    return this.#reach(() => decideCall(this.#decided, { type: 'approve', about, content, options }));
   }
 
-  /** Rejects a call that waits for a decision: the model reads why. Throws as `approve`. */
-  async reject(callId: string, options: RejectOptions = {}): Promise<DecisionReceipt> {
+  /** Rejects a call that waits for a decision: the model reads why. `about` and what is thrown are as for `approve`. */
+  async reject(about: DecidedOn, options: RejectOptions = {}): Promise<DecisionReceipt> {
     const { reason, remember } = options;
     const content = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
-    return this.#reach(() => decideCall(this.#decided, { type: 'reject', callId, content, options }));
+    return this.#reach(() => decideCall(this.#decided, { type: 'reject', about, content, options }));
   }
 
-  /** Answers a call that waits, in the tool's stead: a question to a person, or any other call. Throws as `approve`. */
-  async respond(callId: string, content: JsonValue, options: DecisionOptions = {}): Promise<DecisionReceipt> {
-    return this.#reach(() => decideCall(this.#decided, { type: 'respond', callId, content: { content }, options }));
+  /** Answers a call that waits, in the tool's stead: a question to a person, or any other call. `about` and what is thrown are as for `approve`. */
+  async respond(about: DecidedOn, content: JsonValue, options: DecisionOptions = {}): Promise<DecisionReceipt> {
+    return this.#reach(() => decideCall(this.#decided, { type: 'respond', about, content: { content }, options }));
   }
 
   /** Lets a remembered decision hold for no further calls. Throws `run_ended`, `wait_timeout`. */

@@ -165,7 +165,12 @@ describe('an agent', () => {
 
   test('has limits by name, and a time with a unit', () => {
     const search = defineTool({ name: 'search', description: 'd', parameters: z.object({}), execute: () => null });
-    defineAgent({ ...MODEL, tools: [search], limits: { steps: 5, toolCallsByName: { search: 1 }, costUsd: 0.5, deadline: '2d' }, onLimit: 'ask' });
+    defineAgent({
+      ...MODEL,
+      tools: [search],
+      limits: { steps: 5, toolCallsByName: { search: 1 }, costUsd: 0.5, deadline: '2d' },
+      onLimit: 'ask',
+    });
     // @ts-expect-error The unit is missing.
     expect(() => defineAgent({ ...MODEL, limits: { deadline: '2' } })).toThrow(UsageError);
     // @ts-expect-error It is called steps.

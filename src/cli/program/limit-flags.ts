@@ -29,7 +29,16 @@ export function addLimitOptions(command: Command): Command {
 }
 
 /** The limits that were given. */
-export function limitOptions({ steps, toolCalls, toolCallsOf, tokens, inputTokens, outputTokens, cost, deadline }: LimitFlags): LimitOptions {
+export function limitOptions({
+  steps,
+  toolCalls,
+  toolCallsOf,
+  tokens,
+  inputTokens,
+  outputTokens,
+  cost,
+  deadline,
+}: LimitFlags): LimitOptions {
   return {
     ...(steps === undefined ? {} : { steps }),
     ...(toolCalls === undefined ? {} : { toolCalls }),
