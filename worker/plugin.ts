@@ -11,6 +11,7 @@ import type { EncryptionCodec } from '../src/codec/encryption-codec.ts';
 import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
 import { requireKnown } from '../src/define/options/option-checks.ts';
 import { UsageError } from '../src/core/domain/errors/error.ts';
+import { requireSdk } from '../src/temporal/require-sdk.ts';
 import type { LonghaulSinks } from '../workflows/interceptors/cancel-sink.ts';
 import { checkBundle } from './bundle-check.ts';
 import { checkParts } from './check-parts.ts';
@@ -55,7 +56,7 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
  * A bundle built ahead needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`.
  * One plugin is for workers of one namespace. Throws a UsageError for unknown options, a codec that cannot be used, duplicate agents, missing providers, prices that are none, a tool that
  * spills without a payload store, tools that need a resource which is missing, tools named like an activity that exists,
- * and versioning that the server lacks (where the worker is run).
+ * versioning that the server lacks (where the worker is run), and packages of Temporal's SDK that do not go together.
  */
 export class LonghaulPlugin extends SimplePlugin {
   readonly #runtime: ActivityRuntime;
@@ -68,6 +69,7 @@ export class LonghaulPlugin extends SimplePlugin {
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
 
   constructor(options: LonghaulPluginOptions) {
+    requireSdk();
     // Options that cannot be used are refused here, not when a worker is made.
     requireKnown('the plugin', options, Object.keys(PLUGIN_OPTIONS));
     checkParts('the plugin', options);
