@@ -64,3 +64,16 @@ test.each([
   });
   expect(start).not.toHaveBeenCalled();
 });
+
+test.each([
+  ['maxIterations', 3, 'the start has an unknown option "maxIterations"'],
+  ['limits', { maxIterations: 3 }, '"limits" has an unknown option "maxIterations" (known: steps, '],
+  ['limits', { steps: 0 }, '"limits.steps" is 0: write a whole number of at least 1'],
+])('steps are limited by limits.steps, and by nothing else: %s %j', async (name, value, problem) => {
+  const { client, start } = quietClient();
+  await expect(startRun(client, assistant, { input: 'Q', [name]: value })).rejects.toThrow(problem);
+  expect(start).not.toHaveBeenCalled();
+  await startRun(client, assistant, { input: 'Q', limits: { steps: 3, toolCalls: 2 }, runId: 'r' });
+  const input = { agent: 'assistant', input: 'Q', maxIterations: 3, limits: { toolCalls: 2 } };
+  expect(start).toHaveBeenCalledWith('agentRun', expect.objectContaining({ args: [input] }));
+});
