@@ -40,7 +40,7 @@ interface Chunk {
   eval_count?: number;
 }
 
-/** What happened in the run, in the words of Ollama. */
+/** Messages of Ollama for one event of the run. */
 function toMessages({ content }: ConversationEvent): object[] {
   return content.map((item) => {
     switch (item.type) {

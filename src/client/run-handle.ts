@@ -145,7 +145,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   /**
    * Lets a call run that waits for a decision. `about` is the pending approval as it was listed: the decision counts for
-   * exactly that call with those arguments, and is refused where something else waits by then. The id of a call instead
+   * exactly that call with those arguments, and is refused if something else waits by then. The id of a call instead
    * means the call that waits under that id now: it is looked up first. Decided twice, the same decision (by its id) is answered with what happened
    * as `repeated`, across executions and after the end of the run. Throws `already_decided`, `unknown_call`,
    * `digest_mismatch`, `invalid_arguments`, `not_authorized`, `run_ended`, `invalid_input`, `wait_timeout`.

@@ -7,8 +7,8 @@ export const OLDEST_SDK = '1.24.0';
 let isChecked = false;
 
 /**
- * Throws a UsageError that names the versions found where they are not one version of Temporal's SDK, or one that is too
- * old. Looked up once in a process.
+ * Throws a UsageError that names the versions found if they are not one version of Temporal's SDK, or one that is too old.
+ * They are looked up until they are found to be right, thus usually once in a process.
  */
 export function requireSdk(): void {
   if (isChecked) return;

@@ -46,6 +46,7 @@ test.each([
   [['start', 'clerk', 'hi', '--if-exists', 'replace'], 'Allowed choices are fail, return, restartFailed'],
   [['start', 'clerk', 'hi', '--if-exists', 'refuse'], 'Allowed choices are fail, return, restartFailed'],
   [['start', 'clerk', 'hi', '--wait-timeout', '0'], 'Write a number of seconds above 0'],
+  [['result', 'r', '--steps'], "unknown option '--steps'"],
   [['result', 'r', '--wait-timeout', 'soon'], 'Write a number of seconds'],
   [['result', 'r', '--wait-timeout', '25d'], 'Write a number of seconds'],
   [['worker', '--agents', 'a.ts', '--log-level', 'loud'], 'Allowed choices are trace, debug, info, warn, error, off'],

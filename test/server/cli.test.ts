@@ -38,7 +38,10 @@ test('start prints the id of the run; result, show and events read it by that', 
   const runId = started.stdout.trim();
   expect(runId).toMatch(/^assistant-/);
 
+  const whole = await cli(testbed, ['result', runId, '--json', '--with-steps']);
+  expect(JSON.parse(whole.stdout)).toMatchObject({ steps: [{ step: 1 }, { step: 2 }] });
   const result = await cli(testbed, ['result', runId, '--json']);
+  expect(JSON.parse(result.stdout)).not.toHaveProperty('steps');
   expect(result.exitCode).toBe(0);
   expect(lines(result.stdout)).toEqual([expect.objectContaining({ runId, status: 'completed', output: '17,000 hours', success: true })]);
 

@@ -38,7 +38,7 @@ export async function installedProject(sdk: string): Promise<ConsumerProject> {
   return project;
 }
 
-/** The lowest and the newest published version of Temporal's SDK that the package takes; one where they are the same. */
+/** The lowest and the newest published version of Temporal's SDK that the package takes; one version if they are the same. */
 export async function sdkVersions(): Promise<string[]> {
   const { packages, range } = await sdkPeers();
   // The newest that all packages have: they are not published in one moment.
@@ -60,7 +60,7 @@ export async function pretendVersion({ path }: ConsumerProject, name: string, ve
   await writeFile(file, JSON.stringify({ ...manifest, version }));
 }
 
-/** What the start of a worker and a client says where it fails. */
+/** Standard error of the start of a worker and a client; empty if it succeeds. */
 export async function startError({ path }: ConsumerProject): Promise<string> {
   return run(process.execPath, ['main.ts', inject('temporalAddress'), inject('temporalNamespace')], { cwd: path }).then(
     () => '',

@@ -67,7 +67,7 @@ const START_OPTIONS: Record<keyof RunOptions | 'deps', true> = {
   fairnessKey: true,
 };
 
-/** What `client.run` takes beside them. */
+/** Options that `client.run` takes beside them. */
 const WAITING = ['steps', 'timeout', 'signal'];
 
 /** The type of the workflow, for its client. */

@@ -14,11 +14,11 @@ import { updateRun, type UpdateOptions } from './run-update.ts';
 
 /**
  * A pending approval as it was listed by `handle.approvals()`, by `client.approvals()` or in a notice of `notify`: a decision
- * on it is about exactly what was shown. `runId` is there where it was listed with those of other runs.
+ * on it is about exactly what was shown. `runId` is there if it was listed with those of other runs.
  */
 export type ListedApproval = Pick<PendingApproval, 'callId' | 'digest'> & { readonly runId?: string };
 
-/** What a decision is about: a listed approval, or the id of a call, which stands for what waits under that id now. */
+/** The subject of a decision: a listed approval, or the id of a call, which stands for what waits under that id now. */
 export type DecidedOn = ListedApproval | string;
 
 /** How a decision is sent. */
