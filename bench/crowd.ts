@@ -93,7 +93,7 @@ async function playTurn({ client, connection, bundlePath }: Stage, options: Crow
   const start = performance.now();
   const results = await Promise.all(
     Array.from({ length: options.runs }, async (_, run) =>
-      client.run(agent, { input: `Run ${run}. ${promptFor(options.steps)}`, maxIterations: options.steps + 1 }),
+      client.run(agent, { input: `Run ${run}. ${promptFor(options.steps)}`, limits: { steps: options.steps + 1 } }),
     ),
   );
   const seconds = rounded((performance.now() - start) / 1_000, 1);

@@ -71,7 +71,7 @@ interface Play {
 }
 
 async function runSteps({ client, worker, agent }: Play, runId: string, steps: number): Promise<void> {
-  const run = client.run(agent, { runId, input: promptFor(steps), maxIterations: steps + 1 });
+  const run = client.run(agent, { runId, input: promptFor(steps), limits: { steps: steps + 1 } });
   const { status, error } = await Promise.race([run, worker.died]);
   if (status !== 'completed') throw new Error(`Run "${runId}" ended as "${status}": ${String(error)}`);
 }

@@ -6,7 +6,7 @@ import type { Side } from './side.ts';
 /** How a side runs an agent through the client. Rejects for a run that did not come to its answer. */
 export function runsAgent(client: LonghaulClient, agent: AnyAgent, taskQueue: string): Side['run'] {
   return async (runId, steps) => {
-    const result = await client.run(agent, { runId, input: promptFor(steps), maxIterations: steps + 1, taskQueue });
+    const result = await client.run(agent, { runId, input: promptFor(steps), limits: { steps: steps + 1 }, taskQueue });
     if (result.status !== 'completed') throw new Error(`Run "${runId}" of the agent ended as "${result.status}": ${result.error}`);
   };
 }

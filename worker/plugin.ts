@@ -13,6 +13,7 @@ import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { ResourcesOfAgents, ResourcesOption } from '../src/define/options/needed-resources.ts';
 import { requireKnown } from '../src/define/options/option-checks.ts';
 import { UsageError } from '../src/core/domain/errors/error.ts';
+import { requireSdk } from '../src/temporal/require-sdk.ts';
 import type { LonghaulSinks } from '../workflows/interceptors/cancellation-sinks.ts';
 import { checkBundle } from './check-bundle.ts';
 import { checkWorkerParts } from './check-worker-parts.ts';
@@ -60,7 +61,8 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
  * prebuilt bundle needs it too: `bundleWorkflowCode({…, plugins: [plugin]})`. One plugin serves workers of one
  * namespace. Throws a UsageError for unknown options, a codec that cannot be used, duplicate agents, missing providers,
  * invalid prices, a tool that spills without a payload store, tools that need a resource which is missing, tools named
- * like an existing activity, and versioning that the server does not support (when the worker is run).
+ * like an existing activity, versioning that the server does not support (when the worker is run), and packages of
+ * Temporal's SDK whose versions do not match.
  */
 export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly AnyAgent[]> extends SimplePlugin {
   readonly #runtime: ActivityRuntime;
@@ -73,6 +75,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
 
   constructor(options: LonghaulPluginOptions & { agents: Agents } & ResourcesOption<ResourcesOfAgents<Agents>>) {
+    requireSdk();
     // Invalid options are refused here, not when a worker is created.
     requireKnown('the plugin', options, Object.keys(PLUGIN_OPTIONS));
     checkWorkerParts('the plugin', options);

@@ -28,10 +28,10 @@ export const desk = defineAgent({
 
 /** Goes through all refunds that wait, in whatever run, and lets those pass that a clerk may pass. */
 export async function decideRefunds(client: LonghaulClient, clerk: string, mayPay: number): Promise<void> {
-  for await (const { runId, callId, arguments: args } of client.approvals({ agent: desk.name, tool: refund.name })) {
-    const run = client.handle(runId);
-    // Sent twice, or by two clerks at once, it is one decision: the first counts, the second is told whose that was.
-    if (Number(args['amount']) <= mayPay) await run.approve(callId, { by: clerk });
-    else await run.reject(callId, { by: clerk, reason: `${clerk} may pay $${mayPay}: offer that much` });
+  for await (const waiting of client.approvals({ agent: desk.name, tool: refund.name })) {
+    const run = client.handle(waiting.runId);
+    // It is about exactly what was listed. Sent twice, or by two clerks at once, it is one decision: the first counts, the second is told whose that was.
+    if (Number(waiting.arguments['amount']) <= mayPay) await run.approve(waiting, { by: clerk });
+    else await run.reject(waiting, { by: clerk, reason: `${clerk} may pay $${mayPay}: offer that much` });
   }
 }

@@ -16,7 +16,7 @@ const clerk = defineAgent({
   deps: z.object({ customer: z.string().default('a customer') }),
   instructions: ({ customer }) => `You answer questions of ${customer} about orders. Look them up; do not guess.`,
   tools: [lookUpOrder],
-  maxIterations: 5,
+  limits: { steps: 5 },
 });
 
 export const agents = [clerk];

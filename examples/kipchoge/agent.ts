@@ -10,7 +10,7 @@ export const kipchoge = defineAgent({
     'Before each call, say in one sentence what you are after. End with the answer and how you arrived at it, in two or three sentences.',
   ].join('\n'),
   tools: [searchWeb, searchWikipedia, calculator],
-  maxIterations: 10,
+  limits: { steps: 10 },
 });
 
 // The CLI takes this module too: longhaul worker --agents examples/kipchoge/agent.ts

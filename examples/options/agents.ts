@@ -26,6 +26,6 @@ export const monitor = defineAgent({
   model: 'openai/gpt-5-mini',
   instructions: 'Read the log of every hour. Say what is wrong.',
   tools: [readLog],
-  maxIterations: 100_000,
+  limits: { steps: 100_000 },
   window: { maxTokens: 60_000, keepResults: 4, summaryModel: 'openai/gpt-5-nano' },
 });

@@ -24,7 +24,7 @@ test('what a customer wants is put into the cart, and paid', async () => {
   ]);
 });
 
-test('a refund that nobody decides is denied after a day', async () => {
+test('a refund that nobody decides is rejected after a day', async () => {
   const model = scriptedModel([callTool('refund', { order: 42, amount: 150 }), say('I am sorry.')]);
   const { result, steps } = await testAgent(desk, { input: 'I sent it back', model });
   assert.match(steps[0]?.toolCalls[0]?.result ?? '', /nobody decided before the deadline/);

@@ -10,6 +10,7 @@ import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';
 import { listRuns, type ListFilter, type RunListEntry } from './listing/list-runs.ts';
+import { requireSdk } from '../temporal/require-sdk.ts';
 import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-reachability.ts';
 import { type HandleOf, RunHandle } from './run-handle.ts';
 import { startRun, type StartOptions } from './start/start-run.ts';
@@ -45,8 +46,9 @@ export class LonghaulClient {
   readonly temporal: Client;
   readonly #options: LonghaulClientOptions;
 
-  /** Throws a UsageError for unknown options. */
+  /** Throws a UsageError for unknown options, and for packages of Temporal's SDK that do not go together. */
   constructor(client: Client, options: LonghaulClientOptions = {}) {
+    requireSdk();
     requireKnown('the client', options, Object.keys(CLIENT_OPTIONS));
     if (options.taskQueue !== undefined) nonEmpty('the client: "taskQueue"', options.taskQueue);
     this.temporal = client;

@@ -3,6 +3,7 @@ import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definitio
 import { requireKnown } from '../define/options/option-checks.ts';
 import type { ContentPart } from '../core/domain/content/content.ts';
 import type { Event } from '../core/domain/record/event.ts';
+import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
 import type { Missing } from '../core/domain/errors/missing.ts';
 import { type DefaultOutput, RunResult, type RunResultFields } from '../core/domain/run/run-result.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
@@ -18,12 +19,19 @@ import {
   type StatusView,
   UPDATES,
 } from '../core/protocol.ts';
-import { type ApproveOptions, type DecidedRun, decideCall, type DecisionOptions, type RejectOptions } from './updates/decide-call.ts';
+import {
+  type ApproveOptions,
+  type DecidedOn,
+  type DecidedRun,
+  decideCall,
+  type DecisionOptions,
+  type RejectOptions,
+} from './updates/decide-call.ts';
 import { type DeleteOutcome, deleteRun, type RunStores } from './export/delete-run.ts';
 import type { ExportLine } from './export/export-line.ts';
 import { type ExportOptions, exportRun } from './export/export-run.ts';
 import type { FollowOptions } from './read/follow-events.ts';
-import { type NewLimits, raiseLimits, type RaiseOptions } from './updates/raise-limits.ts';
+import { raiseLimits, type RaiseOptions } from './updates/raise-limits.ts';
 import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-reachability.ts';
 import { requestCancel } from '../temporal/request-cancel.ts';
 import { type RetryOptions, type RetryReceipt, retryRun } from './retry/retry-run.ts';
@@ -136,26 +144,28 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Lets a call run that waits for a decision. Decided twice, the same decision (by its id) is answered with what happened
+   * Lets a call run that waits for a decision. `about` is the pending approval as it was listed: the decision counts for
+   * exactly that call with those arguments, and is refused if something else waits by then. The id of a call instead
+   * means the call that waits under that id now: it is looked up first. Decided twice, the same decision (by its id) is answered with what happened
    * as `repeated`, across executions and after the end of the run. Throws `already_decided`, `unknown_call`,
    * `digest_mismatch`, `invalid_arguments`, `not_authorized`, `run_ended`, `invalid_input`, `wait_timeout`.
    */
-  async approve(callId: string, options: ApproveOptions = {}): Promise<DecisionReceipt> {
+  async approve(about: DecidedOn, options: ApproveOptions = {}): Promise<DecisionReceipt> {
     const { arguments: edited, remember } = options;
     const content = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
-    return this.#reach(() => decideCall(this.#decided, { type: 'approve', callId, content, options }));
+    return this.#reach(() => decideCall(this.#decided, { type: 'approve', about, content, options }));
   }
 
-  /** Denies a call that waits for a decision: the model reads why. Throws as `approve`. */
-  async reject(callId: string, options: RejectOptions = {}): Promise<DecisionReceipt> {
+  /** Rejects a call that waits for a decision: the model reads why. `about` and what is thrown are as for `approve`. */
+  async reject(about: DecidedOn, options: RejectOptions = {}): Promise<DecisionReceipt> {
     const { reason, remember } = options;
     const content = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
-    return this.#reach(() => decideCall(this.#decided, { type: 'reject', callId, content, options }));
+    return this.#reach(() => decideCall(this.#decided, { type: 'reject', about, content, options }));
   }
 
-  /** Answers a call that waits, in the tool's stead: a question to a person, or any other call. Throws as `approve`. */
-  async respond(callId: string, content: JsonValue, options: DecisionOptions = {}): Promise<DecisionReceipt> {
-    return this.#reach(() => decideCall(this.#decided, { type: 'respond', callId, content: { content }, options }));
+  /** Answers a call that waits, in the tool's stead: a question to a person, or any other call. `about` and what is thrown are as for `approve`. */
+  async respond(about: DecidedOn, content: JsonValue, options: DecisionOptions = {}): Promise<DecisionReceipt> {
+    return this.#reach(() => decideCall(this.#decided, { type: 'respond', about, content: { content }, options }));
   }
 
   /** Lets a remembered decision hold for no further calls. Throws `run_ended`, `wait_timeout`. */
@@ -165,10 +175,11 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Raises limits of the run while it goes on or waits. Taken once for each id. Throws `run_ended`, `invalid_input` for a
+   * Raises limits of the run while it goes on or waits, each to what it is to be from now on: `{steps: 30, costUsd: 2,
+   * deadline: '4h'}`. Taken once for each id. Throws `run_ended`, `invalid_input` for a
    * limit that would be lower or that the run does not have, `wait_timeout`.
    */
-  async raise(limits: NewLimits, options: RaiseOptions = {}): Promise<RaiseReceipt> {
+  async raise(limits: LimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
     return this.#reach(() => raiseLimits(this.#client, this.runId, limits, options));
   }
 

@@ -56,17 +56,15 @@ export interface AgentOptions<
   settings?: ModelSettings;
   /** How far the conversation may grow before its older part is compacted. */
   window?: WindowOptions;
-  /** Steps that a run may take. Default 10. */
-  maxIterations?: number;
   /** After the last step, ask once more for the best answer, without tools. Default false. */
   finalAttempt?: FinalAttempt;
-  /** What else a run may use: tool calls, tokens, dollars, time. Checked before anything is paid for. */
+  /** What a run may use: steps (default 10), tool calls, tokens, dollars, time. Checked before anything is paid for. */
   limits?: LimitOptions;
   /** What happens at a limit, the one of steps included: the run ends, or waits for somebody to raise it. Default `stop`. */
   onLimit?: 'stop' | 'ask';
   /**
    * How long calls, questions and limits wait for a decision where the tool does not say. Default: for as long as it
-   * takes. `onDeadline: 'approve'` is for calls alone: questions and limits are denied at their deadline in any case.
+   * takes. `onDeadline: 'approve'` is for calls alone: questions and limits are rejected at their deadline in any case.
    */
   approvals?: ApprovalDeadlineOptions;
   /**

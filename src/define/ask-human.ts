@@ -49,7 +49,7 @@ export function askHuman<Answer extends z.ZodType, Parameters extends ObjectSche
   };
   // Never approved by the clock, whatever the agent says: a question that nobody answered has no answer.
   const approval = {
-    onDeadline: 'deny' as const,
+    onDeadline: 'reject' as const,
     ...(deadline === undefined ? {} : { deadline: milliseconds(deadline, `${owner}: "deadline"`) }),
   };
   const tool = defineTool({ name, description, parameters: options.parameters ?? QUESTION, execute, approval });

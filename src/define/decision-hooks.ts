@@ -6,7 +6,7 @@ import type { Resources } from './run-context.ts';
 export interface DecisionToAuthorize {
   /** The sender's own: the same decision sent again has the same. */
   readonly id: string;
-  /** Lets the call run, denies it, or answers it in the tool's stead. */
+  /** Lets the call run, rejects it, or answers it in the tool's stead. */
   readonly type: Decision['type'];
   readonly callId: string;
   /** `raise_limits` for a limit. */

@@ -28,7 +28,6 @@ const OPTIONS = [
   'outputRetries',
   'settings',
   'window',
-  'maxIterations',
   'finalAttempt',
   'limits',
   'onLimit',

@@ -24,7 +24,7 @@ export function approve(more: { arguments?: JsonObject; remember?: Remember; by?
   return { type: 'approve', ...more };
 }
 
-/** Denies a call: the model reads why. */
+/** Rejects a call: the model reads why. */
 export function reject(reason?: string, more: { remember?: Remember; by?: string } = {}): TestDecision {
   return { type: 'reject', ...(reason === undefined ? {} : { reason }), ...more };
 }

@@ -1,4 +1,4 @@
-import type { NewLimits } from '../client/updates/raise-limits.ts';
+import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
 import type { ContentPart } from '../core/domain/content/content.ts';
 import type { MessageMode } from '../core/domain/record/queued-message.ts';
 
@@ -16,7 +16,7 @@ export interface Moment {
 export type Occurrence =
   | { readonly type: 'send'; readonly at: Moment; readonly content: string | ContentPart[]; readonly mode: MessageMode }
   | { readonly type: 'cancel'; readonly at: Moment; readonly reason: string }
-  | { readonly type: 'raise'; readonly at: Moment; readonly limits: NewLimits };
+  | { readonly type: 'raise'; readonly at: Moment; readonly limits: LimitOptions };
 
 /** A message to the run: `queue` (default), `steer` or `interrupt`. */
 export function sendMessage(content: string | ContentPart[], { mode = 'queue', ...at }: Moment & { mode?: MessageMode }): Occurrence {
@@ -29,7 +29,7 @@ export function cancelRun(reason: string, at: Moment): Occurrence {
 }
 
 /** Somebody raises limits of the run. */
-export function raiseLimits(limits: NewLimits, at: Moment): Occurrence {
+export function raiseLimits(limits: LimitOptions, at: Moment): Occurrence {
   return { type: 'raise', at, limits };
 }
 

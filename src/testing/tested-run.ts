@@ -45,9 +45,7 @@ export interface TestCircumstances {
   notify?: NotifyWaiting;
   /** Told how the run has ended, as by the worker. */
   notifyEnded?: NotifyEnded;
-  /** Overrides the agent's step limit. */
-  maxIterations?: number;
-  /** Overrides other limits of the agent. */
+  /** Overrides limits of the agent. */
   limits?: LimitOptions;
   /** How long the run may take, from its start: the limit `deadline`. */
   deadline?: Duration;

@@ -17,7 +17,7 @@ function clientWith(...found: ({ runId: string } & ApprovalView)[]): Parameters<
 
 test('what waits is shown with its arguments, why, until when, and the commands that decide it', async () => {
   const { io, stdout } = commandIo();
-  const deadline = { deadlineAt: Date.parse(AT) + 3_600_000, onDeadline: 'deny' as const };
+  const deadline = { deadlineAt: Date.parse(AT) + 3_600_000, onDeadline: 'reject' as const };
   const found = [
     { runId: 'clerk-1', ...waiting({ reason: 'over the limit', ...deadline }) },
     { runId: 'clerk-2', ...waiting({ callId: 'c9' }) },
@@ -27,7 +27,7 @@ test('what waits is shown with its arguments, why, until when, and the commands 
   {"amount":5}
   why    over the limit
   since  2026-01-02T03:04:05Z
-  until  2026-01-02T04:04:05Z, then denied
+  until  2026-01-02T04:04:05Z, then rejected
   npx longhaul approve clerk-1 c1
   npx longhaul reject clerk-1 c1 --reason '…'
 

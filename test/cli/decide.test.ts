@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { expect, test } from 'vitest';
 import { approveCall, type DecidableRun, rejectCall, respondToCall } from '../../src/cli/commands/decide.ts';
+import type { DecidedOn } from '../../src/client/index.ts';
 import type { ApprovalView, Decision } from '../../src/core/domain/approvals/approval.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { DecisionReceipt } from '../../src/core/protocol.ts';
@@ -12,27 +13,28 @@ function fakeRun(pending: ApprovalView[], status: DecisionReceipt['status'] = 'd
   const sent: unknown[] = [];
   const take = (type: Decision['type'], ...said: unknown[]): Promise<DecisionReceipt> => {
     sent.push([type, ...said]);
-    const [callId, options] = [said[0] as string, said.at(-1) as Partial<Decision>];
-    const { digest: _digest, ...told } = options;
+    const [about, told] = [said[0] as DecidedOn, said.at(-1) as Partial<Decision>];
+    const callId = typeof about === 'string' ? about : about.callId;
     return Promise.resolve({ version: 1, status, decision: decision({ ...told, type, callId }) });
   };
   const run: DecidableRun = {
     runId: 'clerk-1',
     approvals: () => Promise.resolve(runApprovals(pending)),
-    approve: (callId, options) => take('approve', callId, options),
-    reject: (callId, options) => take('reject', callId, options),
-    respond: (callId, content, options) => take('respond', callId, content, options),
+    approve: (about, options) => take('approve', about, options),
+    reject: (about, options) => take('reject', about, options),
+    respond: (about, content, options) => take('respond', about, content, options),
   };
   return { run, sent };
 }
 
+const LISTED = { callId: 'c1', digest: 'digest of c1' };
 const ID = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
 
 test('without a call id, the only call that waits is decided, by the digest that it was found with', async () => {
   const { run, sent } = fakeRun([waiting()]);
   const { io, stdout } = commandIo();
   expect(await approveCall(io, run, { runId: 'clerk-1', by: 'ann' })).toBe(0);
-  expect(sent).toEqual([['approve', 'c1', { id: ID, by: 'ann', digest: 'digest of c1' }]]);
+  expect(sent).toEqual([['approve', LISTED, { id: ID, by: 'ann' }]]);
   expect(stdout()).toBe('Call "c1" of "refund" is approved by ann\n');
 });
 
@@ -59,7 +61,7 @@ test('where nothing waits, that is what is said', async () => {
 test('who decides is the user of the system, unless they say otherwise', async () => {
   const { run, sent } = fakeRun([waiting()]);
   await rejectCall(commandIo().io, run, { runId: 'clerk-1', callId: 'c1', digest: 'seen' });
-  expect(sent).toEqual([['reject', 'c1', { id: ID, by: userInfo().username, digest: 'seen' }]]);
+  expect(sent).toEqual([['reject', { callId: 'c1', digest: 'seen' }, { id: ID, by: userInfo().username }]]);
 });
 
 test('a rejection says why, and a decision that holds for more says how to end that', async () => {
@@ -74,7 +76,7 @@ test('an answer is the content, and with --json the receipt is printed', async (
   const { run, sent } = fakeRun([waiting()]);
   const { io, json } = commandIo({ json: true });
   await respondToCall(io, run, { runId: 'clerk-1', by: 'ann', id: 'd1', content: { colour: 'green' } });
-  expect(sent).toEqual([['respond', 'c1', { colour: 'green' }, { id: 'd1', by: 'ann', digest: 'digest of c1' }]]);
+  expect(sent).toEqual([['respond', LISTED, { colour: 'green' }, { id: 'd1', by: 'ann' }]]);
   expect(json()).toEqual([{ runId: 'clerk-1', version: 1, status: 'decided', decision: decision({ type: 'respond' }) }]);
 });
 

@@ -51,10 +51,10 @@ function raisable(status: RaiseReceipt['status']): { run: Parameters<typeof rais
 test('raised limits are said as they are now', async () => {
   const { run, asked } = raisable('raised');
   const { io, stdout } = commandIo();
-  await raiseLimits(io, run, { limits: { maxIterations: 20, deadline: '4h' }, id: 'r1' });
+  await raiseLimits(io, run, { limits: { steps: 20, deadline: '4h' }, id: 'r1' });
   expect(asked).toEqual([
     [
-      { maxIterations: 20, deadline: '4h' },
+      { steps: 20, deadline: '4h' },
       { id: 'r1', by: userInfo().username },
     ],
   ]);

@@ -54,7 +54,7 @@ test('other deps are sent as they are', async () => {
 });
 
 test.each([
-  ['refuse', '"refuse" is called "fail" now'],
+  ['refuse', 'write "fail", "return" or "restartFailed"'],
   ['restart', 'write "fail", "return" or "restartFailed"'],
 ])('an "ifExists" that is none is refused before anything is sent: %j', async (ifExists, instead) => {
   const { client, start } = quietClient();
@@ -63,4 +63,17 @@ test.each([
     message: `The run cannot start: "ifExists" is "${ifExists}": ${instead}`,
   });
   expect(start).not.toHaveBeenCalled();
+});
+
+test.each([
+  ['maxIterations', 3, 'the start has an unknown option "maxIterations"'],
+  ['limits', { maxIterations: 3 }, '"limits" has an unknown option "maxIterations" (known: steps, '],
+  ['limits', { steps: 0 }, '"limits.steps" is 0: write a whole number of at least 1'],
+])('steps are limited by limits.steps, and by nothing else: %s %j', async (name, value, problem) => {
+  const { client, start } = quietClient();
+  await expect(startRun(client, assistant, { input: 'Q', [name]: value })).rejects.toThrow(problem);
+  expect(start).not.toHaveBeenCalled();
+  await startRun(client, assistant, { input: 'Q', limits: { steps: 3, toolCalls: 2 }, runId: 'r' });
+  const input = { agent: 'assistant', input: 'Q', maxIterations: 3, limits: { toolCalls: 2 } };
+  expect(start).toHaveBeenCalledWith('agentRun', expect.objectContaining({ args: [input] }));
 });

@@ -44,7 +44,8 @@ export async function playRun(lane: Lane, runId: string, disturbance: Disturbanc
   await idle(lane, runId, deadline);
   if (point === IDLE) await kill(lane, lane.pass);
   const { status, waitingFor } = await persist('The status', deadline, () => run.status());
-  if (digest !== undefined) await persist('The approval', deadline, () => run.approve(REFUND, { id: 'yes', digest, by: 'boss' }));
+  if (digest !== undefined)
+    await persist('The approval', deadline, () => run.approve({ callId: REFUND, digest }, { id: 'yes', by: 'boss' }));
   const result = (await ending).toJSON();
   await meanwhile;
   const events = await persist('Reading the events', deadline, () => Array.fromAsync(run.events()));

@@ -35,8 +35,8 @@ describe('a tool', () => {
     ],
     [large, { when: large }],
     [
-      { when: large, onDeadline: 'deny' },
-      { when: large, onDeadline: 'deny' },
+      { when: large, onDeadline: 'reject' },
+      { when: large, onDeadline: 'reject' },
     ],
   ])('may ask with %j', (approval, expected) => {
     expect(approvalOf(approval)).toEqual(expected);
@@ -51,7 +51,7 @@ describe('a tool', () => {
     [{ timeout: '1h' }, '"approval" has an unknown option "timeout" (known: when, deadline, onDeadline)'],
     [{ deadline: 'soon' }, '"approval.deadline" is "soon": write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
     [{ deadline: 0 }, '"approval.deadline" is 0: write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
-    [{ onDeadline: 'reject' }, '"approval.onDeadline" is "reject": write "deny" or "approve"'],
+    [{ onDeadline: 'deny' }, '"approval.onDeadline" is "deny": write "approve" or "reject"'],
   ])('that asks with %j is refused where it is defined', (approval, problem) => {
     expect(() => approvalOf(approval)).toThrow(new UsageError(`tool "refund": ${problem}`));
   });
@@ -79,7 +79,7 @@ describe('an agent', () => {
 
   test.each([
     [{ deadline: -1 }, '"approvals.deadline" is -1: write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
-    [{ onDeadline: 'ask' }, '"approvals.onDeadline" is "ask": write "deny" or "approve"'],
+    [{ onDeadline: 'ask' }, '"approvals.onDeadline" is "ask": write "approve" or "reject"'],
     [{ when: 'always' }, '"approvals" has an unknown option "when" (known: deadline, onDeadline)'],
   ])('with approvals of %j is refused', (approvals, problem) => {
     expect(() => agentApprovals('agent "clerk"', approvals as object)).toThrow(new UsageError(`agent "clerk": ${problem}`));

@@ -15,7 +15,7 @@ test('a question always waits, and the model says it in full', () => {
     kind: 'longhaul.tool',
     name: 'ask_support',
     schema: { type: 'object', properties: { question: { type: 'string' } }, required: ['question'] },
-    approval: { when: 'always', onDeadline: 'deny' },
+    approval: { when: 'always', onDeadline: 'reject' },
     answer: { type: 'string' },
   });
   expect(tool.approval).not.toHaveProperty('deadlineMs');
@@ -34,13 +34,13 @@ test('a question may have parameters, a form as its answer, and a deadline', () 
     properties: { refund: { type: 'boolean' }, note: { type: 'string' } },
     required: ['refund'],
   });
-  expect(tool.approval).toEqual({ when: 'always', onDeadline: 'deny', deadlineMs: 172_800_000 });
+  expect(tool.approval).toEqual({ when: 'always', onDeadline: 'reject', deadlineMs: 172_800_000 });
 });
 
-test('a question of an agent whose calls are approved at their deadline is still denied there', () => {
+test('a question of an agent whose calls are approved at their deadline is still rejected there', () => {
   const agent = defineAgent({ name: 'clerk', model: 'p/m', tools: [askHuman(BASE)], approvals: { deadline: '1h', onDeadline: 'approve' } });
   const { approvals, tools } = snapshotOf(agent);
-  expect({ ...approvals, ...tools[0]?.approval }).toEqual({ when: 'always', deadlineMs: 3_600_000, onDeadline: 'deny' });
+  expect({ ...approvals, ...tools[0]?.approval }).toEqual({ when: 'always', deadlineMs: 3_600_000, onDeadline: 'reject' });
 });
 
 test('a question that is run all the same says that it is not to be', async () => {

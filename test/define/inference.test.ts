@@ -71,7 +71,7 @@ describe('a tool', () => {
       approval: (args, context) => {
         expectTypeOf(args).toEqualTypeOf<{ cents: number }>();
         expectTypeOf(context).toEqualTypeOf<ApprovalContext<Record<string, unknown>>>();
-        return args.cents > 100 && { reason: 'large', deadline: '2d', onDeadline: 'deny' };
+        return args.cents > 100 && { reason: 'large', deadline: '2d', onDeadline: 'reject' };
       },
     });
     const byDeps = defineTool({
@@ -105,8 +105,8 @@ describe('a tool', () => {
     const options = { name: 't', description: 'd', parameters: z.object({}), execute: () => null };
     // @ts-expect-error A predicate says whether, not who.
     expect(defineTool({ ...options, approval: () => 'alice' }).approval).toBeDefined();
-    // @ts-expect-error There are two: deny and approve.
-    expect(() => defineTool({ ...options, approval: { onDeadline: 'reject' } })).toThrow(UsageError);
+    // @ts-expect-error There are two: approve and reject.
+    expect(() => defineTool({ ...options, approval: { onDeadline: 'deny' } })).toThrow(UsageError);
   });
 
   test('that asks a person has an answer of its own type, and fits every agent', () => {
@@ -165,15 +165,20 @@ describe('an agent', () => {
 
   test('has limits by name, and a time with a unit', () => {
     const search = defineTool({ name: 'search', description: 'd', parameters: z.object({}), execute: () => null });
-    defineAgent({ ...MODEL, tools: [search], limits: { toolCallsByName: { search: 1 }, costUsd: 0.5, deadline: '2d' }, onLimit: 'ask' });
+    defineAgent({
+      ...MODEL,
+      tools: [search],
+      limits: { steps: 5, toolCallsByName: { search: 1 }, costUsd: 0.5, deadline: '2d' },
+      onLimit: 'ask',
+    });
     // @ts-expect-error The unit is missing.
     expect(() => defineAgent({ ...MODEL, limits: { deadline: '2' } })).toThrow(UsageError);
-    // @ts-expect-error Steps are limited by maxIterations.
+    // @ts-expect-error It is called steps.
     expect(() => defineAgent({ ...MODEL, limits: { maxIterations: 2 } })).toThrow(UsageError);
   });
 
   test('refuses what is no option', () => {
-    // @ts-expect-error It is called maxIterations.
+    // @ts-expect-error It is called limits.steps.
     expect(() => defineAgent({ ...MODEL, maxSteps: 3 })).toThrow(UsageError);
   });
 });

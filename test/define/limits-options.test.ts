@@ -18,6 +18,7 @@ test('an agent that says nothing is limited by its steps alone, and stops there'
 
 test('an agent may limit all that a run uses, and ask at a limit', () => {
   const limits = {
+    steps: 5,
     toolCalls: 20,
     toolCallsByName: { search: 0 },
     inputTokens: 100_000,
@@ -26,7 +27,7 @@ test('an agent may limit all that a run uses, and ask at a limit', () => {
     costUsd: 0.25,
     deadline: '1.5h',
   };
-  expect(limitsOf({ maxIterations: 5, finalAttempt: true, limits, onLimit: 'ask' })).toEqual({
+  expect(limitsOf({ finalAttempt: true, limits, onLimit: 'ask' })).toEqual({
     maxIterations: 5,
     finalAttempt: true,
     toolCalls: 20,
@@ -55,8 +56,8 @@ test.each([
     '"limits.toolCallsByName" names the tool "serach", which the agent does not have (it has: search)',
   ],
   [
-    { limits: { steps: 3 } },
-    '"limits" has an unknown option "steps" (known: toolCalls, toolCallsByName, inputTokens, outputTokens, totalTokens, costUsd, deadline)',
+    { limits: { maxIterations: 3 } },
+    '"limits" has an unknown option "maxIterations" (known: steps, toolCalls, toolCallsByName, inputTokens, outputTokens, totalTokens, costUsd, deadline)',
   ],
   [{ onLimit: 'raise' }, '"onLimit" is "raise": write "stop" or "ask"'],
 ])('%j is refused where the agent is defined', (options, problem) => {

@@ -68,7 +68,7 @@ describe('a start takes the deps of its agent as they are given', () => {
       await inMemory(greeter, { input: 'Q', model });
       await durable(greeter, { input: 'Q', model, deps: {} });
       await child<typeof greeter>('greeter', 'Q');
-      await child<typeof greeter>('greeter', 'Q', { deps: {}, maxIterations: 2 });
+      await child<typeof greeter>('greeter', 'Q', { deps: {}, limits: { steps: 2 } });
       await child<typeof greeter>('greeter', 'Q', { inline: true });
       // @ts-expect-error It is a text.
       await client.start(greeter, { input: 'Q', deps: { name: 1 } });
@@ -111,7 +111,7 @@ describe('a start takes the deps of its agent as they are given', () => {
       // @ts-expect-error So are the options.
       await child<typeof teller>('teller', 'Q');
       // @ts-expect-error So are all deps.
-      await child<typeof teller>('teller', 'Q', { maxIterations: 2 });
+      await child<typeof teller>('teller', 'Q', { limits: { steps: 2 } });
       // @ts-expect-error So are all deps.
       await child<typeof teller>('teller', 'Q', { inline: true });
     }).toBeTypeOf('function');

@@ -30,7 +30,7 @@ const search = defineTool({
   parallel: false,
   execute: () => null,
 });
-const base = { name: 'bot', model: 'scripted/model' as const, tools: [add, search], maxIterations: 3 };
+const base = { name: 'bot', model: 'scripted/model' as const, tools: [add, search], limits: { steps: 3 } };
 const output = z.object({ answer: z.string(), score: z.number().default(1) });
 const SNAPSHOTS: AgentSnapshot[] = [
   snapshotOf(defineAgent(base)),

@@ -9,10 +9,10 @@ import { asker, teller } from './effect-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
 
 const sequential = defineAgent({ name: 'sequential', model: 'scripted/m', tools: [search, broken], parallel: false });
-const typed = defineAgent({ name: 'typed', model: 'scripted/m', output: z.object({ answer: z.number() }), maxIterations: 5 });
+const typed = defineAgent({ name: 'typed', model: 'scripted/m', output: z.object({ answer: z.number() }), limits: { steps: 5 } });
 const researcher = defineAgent({ name: 'researcher', model: 'scripted/m' });
 const writer = defineAgent({ name: 'writer', model: 'scripted/m' });
-const lastWords = defineAgent({ name: 'last_words', model: 'scripted/m', tools: [search], maxIterations: 1, finalAttempt: true });
+const lastWords = defineAgent({ name: 'last_words', model: 'scripted/m', tools: [search], limits: { steps: 1 }, finalAttempt: true });
 const compacting = defineAgent({ name: 'compacting', model: 'scripted/m', tools: [search], window: { maxBytes: 6_000, keepResults: 1 } });
 
 const bounded = defineAgent({

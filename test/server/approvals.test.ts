@@ -50,7 +50,7 @@ test('edited arguments are checked before they are taken, and are what the tool 
   expect(steps?.[0]?.toolCalls[0]).toMatchObject({ arguments: { amount: 3 }, result: 'paid 3' });
 });
 
-test('a denied call gives the model the reason, and the run continues', async () => {
+test('a rejected call gives the model the reason, and the run continues', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([pay, say('a pity')]);
   await testbed.work({ agents: [clerk], providers: { scripted } });
@@ -73,20 +73,20 @@ test('what a decision is refused for leaves no event, and the same decision sent
   const before = (await run.context()).total;
   const historyBefore = (await historyOf(testbed, run)).length;
   expect(await refusal(run.approve('c9'))).toMatchObject({ code: 'unknown_call' });
-  expect(await refusal(run.approve('c1', { digest: 'of other arguments' }))).toMatchObject({ code: 'digest_mismatch' });
+  expect(await refusal(run.approve({ callId: 'c1', digest: 'of other arguments' }))).toMatchObject({ code: 'digest_mismatch' });
   expect((await run.context()).total).toBe(before);
   expect(await historyOf(testbed, run)).toHaveLength(historyBefore);
   await run.approve('c1', { id: 'd1', by: 'ann' });
   await until(async () => (await run.approvals()).pending.some(({ callId }) => callId === 'c2'), 'the second call waits');
-  const { digest } = { digest: 'whatever' };
-  expect(await run.approve('c1', { id: 'd1', by: 'ann', digest })).toMatchObject({ status: 'repeated', decision: { type: 'approve' } });
-  const other = await refusal(run.reject('c1', { id: 'd2', digest }));
+  const about = { callId: 'c1', digest: 'whatever' };
+  expect(await run.approve(about, { id: 'd1', by: 'ann' })).toMatchObject({ status: 'repeated', decision: { type: 'approve' } });
+  const other = await refusal(run.reject(about, { id: 'd2' }));
   expect(other.code).toBe('already_decided');
   expect(other.message).toMatch(/approved by "ann" at .* \(decision "d1"\)/);
   await run.reject('c2');
   await run.result();
-  expect(await run.approve('c1', { id: 'd1', digest })).toMatchObject({ status: 'repeated', decision: { by: 'ann' } });
-  expect(await refusal(run.reject('c1', { id: 'd3', digest }))).toMatchObject({ code: 'already_decided' });
+  expect(await run.approve(about, { id: 'd1' })).toMatchObject({ status: 'repeated', decision: { by: 'ann' } });
+  expect(await refusal(run.reject(about, { id: 'd3' }))).toMatchObject({ code: 'already_decided' });
 });
 
 test('a predicate decides which calls wait, and says why', async () => {

@@ -105,7 +105,7 @@ test('a run that is asked in the middle of its switches answers, and what it say
 
 test('messages by Update and by signal across switches are read back where the run took them in', async () => {
   await using testbed = await Testbed.open();
-  const listener = defineAgent({ name: 'listener', model: 'scripted/m', tools: [search, broken], maxIterations: 60 });
+  const listener = defineAgent({ name: 'listener', model: 'scripted/m', tools: [search, broken], limits: { steps: 60 } });
   const script = [
     ...Array.from({ length: 25 }, (_, step) => callTool('search', { query: `q${step}` }, 'same')),
     say('done'),
@@ -137,7 +137,7 @@ test('a compacted run is read back with its markers and summaries', async () => 
   const summaries = scriptedModel(Array.from({ length: 12 }, () => say('what was said')));
   const providers = { scripted: scriptedModel([...steps, say('done')]), summaries };
   const compacting = { ...window, summaryModel: 'summaries/m' } as const;
-  const agent = defineAgent({ name: 'reader', model: 'scripted/m', tools: [search], maxIterations: 30, window: compacting });
+  const agent = defineAgent({ name: 'reader', model: 'scripted/m', tools: [search], limits: { steps: 30 }, window: compacting });
   await testbed.work({ agents: [agent], providers, continueAsNew: { events: 40 } });
   const run = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
   expect(await run.result()).toMatchObject({ status: 'completed' });

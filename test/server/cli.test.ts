@@ -38,7 +38,10 @@ test('start prints the id of the run; result, show and events read it by that', 
   const runId = started.stdout.trim();
   expect(runId).toMatch(/^assistant-/);
 
+  const whole = await cli(testbed, ['result', runId, '--json', '--with-steps']);
+  expect(JSON.parse(whole.stdout)).toMatchObject({ steps: [{ step: 1 }, { step: 2 }] });
   const result = await cli(testbed, ['result', runId, '--json']);
+  expect(JSON.parse(result.stdout)).not.toHaveProperty('steps');
   expect(result.exitCode).toBe(0);
   expect(lines(result.stdout)).toEqual([expect.objectContaining({ runId, status: 'completed', output: '17,000 hours', success: true })]);
 
@@ -72,7 +75,7 @@ test('the exit code says how the run ended', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('search', { query: 'a' })], { repeatLast: true });
   await testbed.work({ agents: [assistant], providers: { scripted }, missingTimeout: '5s' });
-  const limited = await cli(testbed, ['start', 'assistant', 'Q', '--wait', '--max-iterations', '2']);
+  const limited = await cli(testbed, ['start', 'assistant', 'Q', '--wait', '--steps', '2']);
   expect(limited).toMatchObject({ exitCode: 5 });
   expect(limited.stderr).toContain('[max_iterations_reached] assistant | 2/2 steps');
   const unknown = await cli(testbed, ['start', 'asistant', 'Q', '--wait']);
@@ -197,7 +200,7 @@ async function startWithTemporal(testbed: Testbed, input: string | undefined): P
 test('a run that the Temporal CLI starts gives the same result as one from the client', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([...SCRIPT, ...SCRIPT]) } });
-  const ours = await testbed.client.run('assistant', { input: 'How long?', maxIterations: 4, taskQueue: testbed.taskQueue });
+  const ours = await testbed.client.run('assistant', { input: 'How long?', limits: { steps: 4 }, taskQueue: testbed.taskQueue });
   const runId = await startWithTemporal(testbed, '{"agent": "assistant", "input": "How long?", "maxIterations": 4}');
   const theirs = await testbed.client.handle(runId).result();
   const times = { runId: '', startTime: null, endTime: null, durationSeconds: null };

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { RunApproval, RunHandle } from '../../src/client/index.ts';
 import { defineAgent } from '../../src/index.ts';
 import { callTool, say, scriptedModel, type ScriptEntry, together } from '../../src/testing/index.ts';
@@ -18,27 +18,43 @@ async function started(testbed: Testbed, script: ScriptEntry[]): Promise<RunHand
 test('a run that has ended is decided about from its record, with a worker and without', async () => {
   await using testbed = await Testbed.open();
   const run = await started(testbed, [together(pay('c1'), pay('c2'), callTool('search', { query: 'q' }, 'c3')), say('done')]);
-  const digest = (await run.approvals()).pending[0]?.digest ?? '';
+  const { pending } = await run.approvals();
+  const [first = { callId: '', digest: '' }] = pending;
   await run.approve('c1', { id: 'd1', by: 'ann' });
   await run.reject('c2', { id: 'd2', by: 'bob', reason: 'no' });
   await run.result();
   const check = async (): Promise<void> => {
-    expect(await run.approve('c1', { id: 'd1', digest })).toMatchObject({ status: 'repeated', decision: { type: 'approve', by: 'ann' } });
+    expect(await run.approve(first, { id: 'd1' })).toMatchObject({ status: 'repeated', decision: { type: 'approve', by: 'ann' } });
     expect(await run.reject('c2', { id: 'd2' })).toMatchObject({ status: 'repeated', decision: { by: 'bob', reason: 'no' } });
     const other = {
       code: 'already_decided',
       message: expect.stringMatching(/"c1" of "refund" .* was approved by "ann" at .* "d1"/) as string,
     };
     await expect(run.reject('c1', { id: 'd9' })).rejects.toMatchObject(other);
-    await expect(run.reject('c1', { id: 'd1', digest })).rejects.toMatchObject(other);
-    await expect(run.approve('c3', { digest })).rejects.toMatchObject({ code: 'unknown_call' });
-    await expect(run.approve('c9', { digest })).rejects.toMatchObject({ code: 'unknown_call' });
+    await expect(run.reject(first, { id: 'd1' })).rejects.toMatchObject(other);
+    await expect(run.approve({ ...first, callId: 'c3' })).rejects.toMatchObject({ code: 'unknown_call' });
+    await expect(run.approve({ ...first, callId: 'c9' })).rejects.toMatchObject({ code: 'unknown_call' });
   };
   await check();
   await testbed.stopWorkers();
   await check();
   expect(await run.approvals()).toMatchObject({ status: 'completed', pending: [] });
 }, 60_000);
+
+test('a decision on what was listed asks the run nothing, and is refused once something else holds', async () => {
+  await using testbed = await Testbed.open();
+  const run = await started(testbed, [together(pay('c1'), pay('c2')), say('done')]);
+  const [one = { callId: '', digest: '' }, two = { callId: '', digest: '' }] = (await run.approvals()).pending;
+  const { workflowService } = testbed.client.temporal;
+  const queries = vi.spyOn(workflowService, 'queryWorkflow');
+  expect(await run.approve(one, { id: 'd1', by: 'ann' })).toMatchObject({ status: 'decided' });
+  await expect(run.reject(one)).rejects.toMatchObject({ code: 'already_decided' });
+  await expect(run.approve({ ...two, digest: 'of other arguments' })).rejects.toMatchObject({ code: 'digest_mismatch' });
+  expect(queries).not.toHaveBeenCalled();
+  await run.approve('c2');
+  expect(queries).toHaveBeenCalledOnce();
+  await run.result();
+});
 
 test('a call that nobody had decided when the run ended is not decided any more', async () => {
   await using testbed = await Testbed.open();
@@ -58,7 +74,7 @@ test('a decision that the run remembers no more is found in its record', async (
   const { pending } = await run.approvals();
   expect(pending).toHaveLength(110);
   const reason = 'because '.repeat(40);
-  for (const { callId, digest } of pending) await run.reject(callId, { id: `of-${callId}`, digest, reason, by: 'b'.repeat(150) });
+  for (const one of pending) await run.reject(one, { id: `of-${one.callId}`, reason, by: 'b'.repeat(150) });
   await until(async () => (await run.approvals()).pending[0]?.callId === 'last', 'the next call');
   expect(await run.reject('c0', { id: 'of-c0' })).toMatchObject({ status: 'repeated', decision: { callId: 'c0' } });
   await expect(run.approve('c0')).rejects.toMatchObject({ code: 'already_decided' });
@@ -83,7 +99,7 @@ test('a run that an operator terminated says so, waits for nothing, and keeps wh
     expect(await run.context()).toMatchObject({ status: 'error', total: 4 });
     expect(await run.steps()).toHaveLength(1);
     await expect(run.approve('c1')).rejects.toMatchObject({ code: 'run_ended' });
-    await expect(run.raise({ maxIterations: 99 })).rejects.toMatchObject({ code: 'run_ended' });
+    await expect(run.raise({ steps: 99 })).rejects.toMatchObject({ code: 'run_ended' });
   };
   await check();
   await testbed.stopWorkers();
@@ -126,12 +142,12 @@ test('what waits in all runs is listed, and followed each once', async () => {
 test('limits are raised once for each id, and never lowered', async () => {
   await using testbed = await Testbed.open();
   const run = await started(testbed, [pay('c1'), say('done')]);
-  expect(await run.raise({ maxIterations: 30 }, { id: 'r1', by: 'ann' })).toMatchObject({
+  expect(await run.raise({ steps: 30 }, { id: 'r1', by: 'ann' })).toMatchObject({
     status: 'raised',
     limits: { maxIterations: 30 },
   });
   expect((await run.status()).limits).toMatchObject({ maxIterations: 30 });
-  await expect(run.raise({ maxIterations: 3 })).rejects.toMatchObject({
+  await expect(run.raise({ steps: 3 })).rejects.toMatchObject({
     code: 'invalid_input',
     message: expect.stringContaining('would lower') as string,
   });

@@ -15,8 +15,8 @@ test('every way a run can end is readable with no worker running, steps included
   for (const [status, script] of Object.entries(endings)) {
     const scripted = scriptedModel(script);
     await testbed.work({ agents: [assistant], providers: { scripted } });
-    const maxIterations = status === 'max_iterations_reached' ? 1 : 5;
-    const handle = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue, maxIterations });
+    const steps = status === 'max_iterations_reached' ? 1 : 5;
+    const handle = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue, limits: { steps } });
     if (status === 'cancelled') {
       await until(() => scripted.requests.length === 2, 'the second model call');
       await handle.cancel('enough');

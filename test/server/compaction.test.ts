@@ -19,7 +19,7 @@ const reader = defineAgent({
   model: 'scripted/model-1',
   instructions: 'Read.',
   tools: [fetchPage],
-  maxIterations: 50,
+  limits: { steps: 50 },
   window: { maxBytes: 8_000, keepResults: 1, summaryModel: 'writer/small' },
 });
 

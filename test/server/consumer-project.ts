@@ -23,12 +23,60 @@ export interface ConsumerProject {
   remove(): Promise<void>;
 }
 
-/** A project where npm has installed the package with all that it needs: seconds of CPU, and hundreds of megabytes. */
-export async function installedProject(): Promise<ConsumerProject> {
+/**
+ * A project where npm has installed the package with all that it needs, and Temporal's SDK at that version: seconds of CPU,
+ * and hundreds of megabytes.
+ */
+export async function installedProject(sdk: string): Promise<ConsumerProject> {
   const project = await newProject(tmpdir());
   const packed = await pack(project.path);
-  await npm([...INSTALL, `./${packed}`, 'zod', ...(await pinned(['@types/node']))], project.path);
+  const { packages } = await sdkPeers();
+  await npm(
+    [...INSTALL, `./${packed}`, 'zod', ...packages.map((name) => `${name}@${sdk}`), ...(await pinned(['@types/node']))],
+    project.path,
+  );
   return project;
+}
+
+/** The lowest and the newest published version of Temporal's SDK that the package takes; one version if they are the same. */
+export async function sdkVersions(): Promise<string[]> {
+  const { packages, range } = await sdkPeers();
+  // The newest that all packages have: they are not published in one moment.
+  const published = await Promise.all(
+    packages.map(async (name) => {
+      const { stdout } = await npm(['view', '--json', '--prefer-online', `${name}@${range}`, 'version'], root);
+      return z.union([z.string().transform((one) => [one]), z.array(z.string())]).parse(JSON.parse(stdout));
+    }),
+  );
+  const [first = [], ...others] = published;
+  const common = first.filter((version) => others.every((versions) => versions.includes(version)));
+  return [...new Set([common[0], common.at(-1)])].filter((version) => version !== undefined);
+}
+
+/** Says that another version of one package of the SDK is installed, without installing it. */
+export async function pretendVersion({ path }: ConsumerProject, name: string, version: string): Promise<void> {
+  const file = join(path, 'node_modules', name, 'package.json');
+  const manifest = z.record(z.string(), z.unknown()).parse(JSON.parse(await readFile(file, 'utf8')));
+  await writeFile(file, JSON.stringify({ ...manifest, version }));
+}
+
+/** Standard error of the start of a worker and a client; empty if it succeeds. */
+export async function startError({ path }: ConsumerProject): Promise<string> {
+  return run(process.execPath, ['main.ts', inject('temporalAddress'), inject('temporalNamespace')], { cwd: path }).then(
+    () => '',
+    (error: unknown) => z.object({ stderr: z.string() }).parse(error).stderr,
+  );
+}
+
+/** The packages of Temporal's SDK that the package needs, and the range that it takes. */
+async function sdkPeers(): Promise<{ packages: string[]; range: string }> {
+  const { peerDependencies } = z
+    .object({ peerDependencies: z.record(z.string(), z.string()) })
+    .parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
+  const peers = Object.entries(peerDependencies).filter(([name]) => name.startsWith('@temporalio/'));
+  const [range = '', ...others] = new Set(peers.map(([, one]) => one));
+  if (others.length > 0) throw new Error(`The packages of the SDK have several ranges: ${[range, ...others].join(', ')}`);
+  return { packages: peers.map(([name]) => name), range };
 }
 
 /** A project inside of this one, which has the package as it is packed, and finds all that it needs here. */

@@ -134,7 +134,7 @@ test('a carry of an unknown version fails the task of the worker, and leaves the
 test('a cancellation ends the run at whatever moment of its switches it comes', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('search', { query: 'again' })], { repeatLast: true });
-  const restless = defineAgent({ name: 'restless', model: 'scripted/m', tools: [search], maxIterations: 1_000 });
+  const restless = defineAgent({ name: 'restless', model: 'scripted/m', tools: [search], limits: { steps: 1_000 } });
   await testbed.work({ agents: [restless], providers: { scripted }, continueAsNew: EVERY_STEP });
   const statuses = await Promise.all(
     Array.from({ length: 8 }, async (_, index) => {

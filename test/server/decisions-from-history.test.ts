@@ -155,8 +155,7 @@ test('limits that ask, raised and approved, are read back', async () => {
     name: 'frugal',
     model: 'scripted/m',
     tools: [search, refund],
-    maxIterations: 1,
-    limits: { toolCalls: 2 },
+    limits: { steps: 1, toolCalls: 2 },
     onLimit: 'ask',
   });
   const three = together(callTool('search', { query: '1' }, 'c1'), callTool('search', { query: '2' }, 'c2'), pay(1, 'c3'));
@@ -172,7 +171,7 @@ test('limits that ask, raised and approved, are read back', async () => {
   await run.approve('c3');
   await until(async () => (await run.approvals()).pending[0]?.kind === 'limit', 'the limit of steps');
   await expectSameFromHistory(testbed, run);
-  await run.raise({ maxIterations: 3, toolCalls: 20 }, { by: 'bob' });
+  await run.raise({ steps: 3, toolCalls: 20 }, { by: 'bob' });
   expect((await run.result()).status).toBe('completed');
   await expectSameFromHistory(testbed, run);
 });

@@ -50,7 +50,7 @@ test('the service of the README starts a run once, tells how it stands, gives th
   service.close();
 });
 
-test('the refunds of the README wait for a clerk: one is paid, one is denied with the reason, and a small one needs nobody', async () => {
+test('the refunds of the README wait for a clerk: one is paid, one is rejected with the reason, and a small one needs nobody', async () => {
   await using testbed = await Testbed.open();
   const refund = (amount: number): ReturnType<typeof callTool> => callTool('refund', { order: 42, amount }, 'c1');
   const amounts = [80, 150, 900];

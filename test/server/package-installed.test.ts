@@ -1,35 +1,48 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   ALL_RAN,
   type ConsumerProject,
   help,
   INSTALL_TIMEOUT_MS,
   installedProject,
+  pretendVersion,
   runAgents,
   runTests,
+  sdkVersions,
+  startError,
   typeCheck,
 } from './consumer-project.ts';
 
-let project: ConsumerProject;
+const versions = await sdkVersions();
 
-beforeAll(async () => {
-  project = await installedProject();
-}, INSTALL_TIMEOUT_MS);
+describe.each(versions)("with Temporal's SDK at %s, a project that installs the package", (sdk) => {
+  let project: ConsumerProject;
 
-afterAll(() => project.remove());
+  beforeAll(async () => {
+    project = await installedProject(sdk);
+  }, INSTALL_TIMEOUT_MS);
 
-test('a project that installs the package type-checks against it', async () => {
-  expect(await typeCheck(project)).toEqual({ stdout: '', stderr: '' });
-});
+  afterAll(() => project.remove());
 
-test('a project that installs the package runs agents from its own workflow and replays their histories', async () => {
-  expect(await runAgents(project)).toEqual(ALL_RAN);
-});
+  test('type-checks against it', async () => {
+    expect(await typeCheck(project)).toEqual({ stdout: '', stderr: '' });
+  });
 
-test('a project that installs the package tests its agents', async () => {
-  expect(await runTests(project)).toMatch(/^# pass 1$/m);
-});
+  test('runs agents from its own workflow and replays their histories', async () => {
+    expect(await runAgents(project)).toEqual(ALL_RAN);
+  });
 
-test('a project that installs the package has its binary', async () => {
-  expect(await help(project, 'node_modules/.bin/longhaul')).toContain('Usage: longhaul');
+  test('tests its agents', async () => {
+    expect(await runTests(project)).toMatch(/^# pass 1$/m);
+  });
+
+  test('has its binary', async () => {
+    expect(await help(project, 'node_modules/.bin/longhaul')).toContain('Usage: longhaul');
+  });
+
+  // The last one: the project is of no use afterwards.
+  test('is told of versions of the SDK that do not go together', async () => {
+    await pretendVersion(project, '@temporalio/client', '1.999.0');
+    expect(await startError(project)).toContain(`@temporalio/client 1.999.0, @temporalio/common ${sdk}`);
+  });
 });

@@ -4,7 +4,7 @@ import { defineAgent } from '../../src/index.ts';
 import { search } from './agents.ts';
 
 /** Listens for as long as somebody speaks. */
-export const listener = defineAgent({ name: 'listener', model: 'patient/m', tools: [search], maxIterations: 100_000 });
+export const listener = defineAgent({ name: 'listener', model: 'patient/m', tools: [search], limits: { steps: 100_000 } });
 
 /** What users said, in the order in which the model reads it. */
 export function said({ conversation }: ModelRequest): string[] {

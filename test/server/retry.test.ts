@@ -122,12 +122,12 @@ test('a run that ended at a limit goes on beyond it if the limit is raised while
     parameters: z.object({}),
     execute: () => ((calls += 1) === 1 ? 'once' : raised.promise.then(() => 'twice')),
   });
-  const waiter = defineAgent({ name: 'waiter', model: 'scripted/m', tools: [wait], maxIterations: 1 });
+  const waiter = defineAgent({ name: 'waiter', model: 'scripted/m', tools: [wait], limits: { steps: 1 } });
   await testbed.work({ agents: [waiter], providers: { scripted: scriptedModel([callTool('wait'), callTool('wait'), say('beyond')]) } });
   const run = await testbed.client.start(waiter, { input: 'Q', taskQueue: testbed.taskQueue });
   expect(await run.result()).toMatchObject({ status: 'max_iterations_reached', stepsUsed: 1 });
   await run.retry();
-  await run.raise({ maxIterations: 2 });
+  await run.raise({ steps: 2 });
   raised.resolve();
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'beyond', stepsUsed: 2 });
 });

@@ -75,7 +75,7 @@ test('the step limit ends the run truthfully: Completed for Temporal, not a succ
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([together(say('still working'), callTool('search', { query: 'a' }))], { repeatLast: true });
   await testbed.work({ agents: [assistant], providers: { scripted } });
-  const result = await testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue, maxIterations: 3 });
+  const result = await testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue, limits: { steps: 3 } });
   expect(result).toMatchObject({
     status: 'max_iterations_reached',
     stopReason: 'step_limit',

@@ -100,12 +100,12 @@ function decisionsOn(call: Omit<SentDecision, 'id' | 'type'>, index: number): Se
 }
 
 async function decide(client: LonghaulClient | undefined, sent: SentDecision): Promise<Answer> {
-  const { runId, callId, digest, type, id } = sent;
+  const { runId, type, id } = sent;
   const start = performance.now();
-  const options = { id, digest, by: id, timeout: PATIENCE_MS };
+  const options = { id, by: id, timeout: PATIENCE_MS };
   try {
     const run = client?.handle(runId);
-    const receipt = await (type === 'approve' ? run?.approve(callId, options) : run?.reject(callId, options));
+    const receipt = await (type === 'approve' ? run?.approve(sent, options) : run?.reject(sent, options));
     if (receipt === undefined) throw new Error('There is no such client');
     return { sent, ms: performance.now() - start, outcome: { type: 'receipt', receipt } };
   } catch (error) {

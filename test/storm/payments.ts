@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { LonghaulClient } from '../../src/client/index.ts';
+import type { ListedApproval, LonghaulClient } from '../../src/client/index.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { atOnce } from './at-once.ts';
 
@@ -30,15 +30,15 @@ export async function decidePayments(
   const deadline = Date.now() + patienceMs;
   while (decided.verdicts.size < count && Date.now() < deadline) {
     const waiting = await paymentsOf(runs[0], decided);
-    await atOnce(waiting, AT_ONCE, async ({ callId, digest, number }) => {
+    await atOnce(waiting, AT_ONCE, async ({ waiting: one, number }) => {
       const type = number % REJECTED === 0 ? 'reject' : 'approve';
       decided.verdicts.set(number, type);
-      const options = { id: `decision-${number}`, digest, by: 'ann', timeout: patienceMs };
+      const options = { id: `decision-${number}`, by: 'ann', timeout: patienceMs };
       await Promise.all(
         runs.map(async (run) => {
           const start = performance.now();
           try {
-            await (type === 'approve' ? run.approve(callId, options) : run.reject(callId, options));
+            await (type === 'approve' ? run.approve(one, options) : run.reject(one, options));
           } catch (error) {
             decided.errors.push(`decision on payment ${number}: ${errorMessage(error)}`);
           }
@@ -56,11 +56,11 @@ export async function decidePayments(
 async function paymentsOf(
   run: ReturnType<LonghaulClient['handle']> | undefined,
   { verdicts, errors }: DecidedPayments,
-): Promise<{ callId: string; digest: string; number: number }[]> {
+): Promise<{ waiting: ListedApproval; number: number }[]> {
   try {
     const pending = (await run?.approvals())?.pending ?? [];
-    const waiting = pending.map(({ callId, digest, arguments: { number } }) => ({ callId, digest, number: Number(number) }));
-    return waiting.filter(({ number }) => !verdicts.has(number));
+    const payments = pending.map((waiting) => ({ waiting, number: Number(waiting.arguments['number']) }));
+    return payments.filter(({ number }) => !verdicts.has(number));
   } catch (error) {
     errors.push(`asking what waits: ${errorMessage(error)}`);
     return [];

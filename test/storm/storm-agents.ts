@@ -54,7 +54,7 @@ export function stormAgents(ledger: string): AnyAgent[] {
     tools: { include: ['echo'] },
   });
   const payer = defineAgent({ name: 'payer', model: 'storm/payer', tools: [pay] });
-  const talker = defineAgent({ name: 'talker', model: 'storm/talker', tools: [pay, rest, work], maxIterations: 1_000_000 });
-  const clerk = defineAgent({ name: 'clerk', model: 'storm/clerk', tools: [pay, rest, note], mcp: [everything], maxIterations: 1_000 });
+  const talker = defineAgent({ name: 'talker', model: 'storm/talker', tools: [pay, rest, work], limits: { steps: 1_000_000 } });
+  const clerk = defineAgent({ name: 'clerk', model: 'storm/clerk', tools: [pay, rest, note], mcp: [everything], limits: { steps: 1_000 } });
   return [payer, talker, clerk];
 }

@@ -12,7 +12,7 @@ import {
 } from '../../src/testing/index.ts';
 import { agentWith, toolThat } from './scenarios/scenario.ts';
 
-const agent = agentWith([toolThat('look', () => 'seen')], { maxIterations: 2 });
+const agent = agentWith([toolThat('look', () => 'seen')], { limits: { steps: 2 } });
 const look = callTool('look');
 
 describe('the worker tells that a run has ended', () => {

@@ -5,6 +5,7 @@ import type { Duration } from '../../src/core/domain/run/duration.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { isJsonObject } from '../../src/core/domain/json/json.ts';
 import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../src/core/domain/agent/limit-options.ts';
+import type { LimitChanges } from '../../src/core/domain/agent/limits.ts';
 import type { ModelName } from '../../src/core/domain/agent/model-name.ts';
 import { overridesIn } from '../../src/core/domain/run/run-overrides.ts';
 import type { RunInput } from '../../src/core/protocol.ts';
@@ -16,8 +17,7 @@ export interface RunInputOptions extends StartedRun {
 
 /** Options of `runAgent` for a run of either kind. */
 export interface StartedRun {
-  maxIterations?: number;
-  /** Overrides other limits of the agent. */
+  /** Overrides limits of the agent. */
   limits?: LimitOptions;
   /** The longest time of the run, from its start: the limit `deadline`. */
   deadline?: Duration;
@@ -31,17 +31,17 @@ export interface StartedRun {
 
 /**
  * Returns the input of a run that a workflow starts. Throws an ApplicationFailure of type `invalid_input` for an
- * invalid deadline.
+ * invalid limit or deadline.
  */
 export function runInputOf(agent: string, input: string | ContentPart[], options: RunInputOptions): RunInput {
-  const { deps, maxIterations, model, settings, tags } = options;
-  const limits = plain(agent, options);
+  const { deps, model, settings, tags } = options;
+  const { maxIterations, ...limits } = plain(agent, options);
   return {
     agent,
     input,
     ...(isJsonObject(deps) ? { deps } : {}),
     ...(maxIterations === undefined ? {} : { maxIterations }),
-    ...(limits === undefined ? {} : { limits }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...overridesIn({
       ...(model === undefined ? {} : { model }),
       ...(settings === undefined ? {} : { settings }),
@@ -50,11 +50,10 @@ export function runInputOf(agent: string, input: string | ContentPart[], options
   };
 }
 
-function plain(agent: string, options: RunInputOptions): RunInput['limits'] {
+function plain(agent: string, options: RunInputOptions): LimitChanges {
   const owner = `agent "${agent}" cannot start`;
   try {
-    const limits = limitsWithDeadline(owner, options);
-    return limits === undefined ? undefined : plainLimits(owner, limits);
+    return plainLimits(owner, limitsWithDeadline(owner, options) ?? {});
   } catch (error) {
     throw ApplicationFailure.create({ type: 'invalid_input', message: errorMessage(error), nonRetryable: true });
   }

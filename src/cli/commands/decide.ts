@@ -1,4 +1,5 @@
 import type { RunHandle } from '../../client/run-handle.ts';
+import type { DecidedOn } from '../../client/updates/decide-call.ts';
 import { decider, type Remember } from '../../core/domain/approvals/approval.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
@@ -51,7 +52,7 @@ export async function approve(io: CommandIo, flags: ApproveFlags): Promise<numbe
   return withClient(io, flags, async ({ client }) => approveCall(io, client.handle<unknown>(flags.runId), flags));
 }
 
-/** Denies a call that waits. */
+/** Rejects a call that waits. */
 export async function reject(io: CommandIo, flags: RejectFlags): Promise<number> {
   return withClient(io, flags, async ({ client }) => rejectCall(io, client.handle<unknown>(flags.runId), flags));
 }
@@ -66,31 +67,34 @@ export async function respond(io: CommandIo, flags: RespondFlags): Promise<numbe
 export async function approveCall(io: CommandIo, run: DecidableRun, flags: ApproveFlags): Promise<number> {
   const { arguments: edited, remember } = flags;
   const more = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
-  return decide(io, run, flags, (callId, options) => run.approve(callId, { ...options, ...more }));
+  return decide(io, run, flags, (about, options) => run.approve(about, { ...options, ...more }));
 }
 
 /** `reject`, of a run that is at hand. */
 export async function rejectCall(io: CommandIo, run: DecidableRun, flags: RejectFlags): Promise<number> {
   const { reason, remember } = flags;
   const more = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
-  return decide(io, run, flags, (callId, options) => run.reject(callId, { ...options, ...more }));
+  return decide(io, run, flags, (about, options) => run.reject(about, { ...options, ...more }));
 }
 
 /** `respond`, of a run that is at hand. */
 export async function respondToCall(io: CommandIo, run: DecidableRun, flags: DecisionFlags & { content: JsonValue }): Promise<number> {
-  return decide(io, run, flags, (callId, options) => run.respond(callId, flags.content, options));
+  return decide(io, run, flags, (about, options) => run.respond(about, flags.content, options));
 }
 
-type SendDecision = (callId: string, options: { id: string; digest?: string; by?: string }) => Promise<DecisionReceipt>;
+type SendDecision = (about: DecidedOn, options: { id: string; by?: string }) => Promise<DecisionReceipt>;
 
 async function decide(io: CommandIo, run: DecidableRun, flags: DecisionFlags, send: SendDecision): Promise<number> {
-  const { callId, digest } = flags.callId === undefined ? await waitingCall(run, flags.digest) : { ...flags, callId: flags.callId };
+  const about = await decidedOn(run, flags);
   const by = flags.by ?? osUser();
-  const receipt = await underId(flags.id, (id) =>
-    send(callId, { id, ...(digest === undefined ? {} : { digest }), ...(by === undefined ? {} : { by }) }),
-  );
+  const receipt = await underId(flags.id, (id) => send(about, { id, ...(by === undefined ? {} : { by }) }));
   report(io, run.runId, receipt, flags);
   return 0;
+}
+
+async function decidedOn(run: DecidableRun, { callId, digest }: DecisionFlags): Promise<DecidedOn> {
+  if (callId === undefined) return waitingCall(run, digest);
+  return digest === undefined ? callId : { callId, digest };
 }
 
 function report({ output }: CommandIo, runId: string, receipt: DecisionReceipt, flags: ServerFlags): void {

@@ -9,13 +9,9 @@ import { osUser } from '../os-user.ts';
 import { underId } from './request-id.ts';
 import { withClient } from '../with-client.ts';
 
-/** What is raised. */
-type RaiseOptions = LimitOptions & { maxIterations?: number };
-
 /** The options of `longhaul raise`. */
 export interface RaiseFlags extends ServerFlags, LimitFlags {
   runId: string;
-  maxIterations?: number;
   by?: string;
   id?: string;
 }
@@ -30,7 +26,7 @@ export async function raise(io: CommandIo, flags: RaiseFlags): Promise<number> {
 export async function raiseLimits(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'raise'>,
-  { limits, by = osUser(), id: given }: Pick<RaiseFlags, 'by' | 'id'> & { limits: RaiseOptions },
+  { limits, by = osUser(), id: given }: Pick<RaiseFlags, 'by' | 'id'> & { limits: LimitOptions },
 ): Promise<number> {
   const receipt = await underId(given, (id) => run.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
   if (output.json) output.printJson({ runId: run.runId, ...receipt });
@@ -39,9 +35,8 @@ export async function raiseLimits(
   return 0;
 }
 
-function limitsOf(flags: RaiseFlags): RaiseOptions {
-  const { runId, maxIterations } = flags;
-  const limits = { ...limitOptions(flags), ...(maxIterations === undefined ? {} : { maxIterations }) };
+function limitsOf(flags: RaiseFlags): LimitOptions {
+  const limits = limitOptions(flags);
   if (Object.keys(limits).length > 0) return limits;
-  throw new UsageError(`There is no limit to raise: write ${ANYWHERE} raise "${runId}" --steps 20, or another of its options`);
+  throw new UsageError(`There is no limit to raise: write ${ANYWHERE} raise "${flags.runId}" --steps 20, or another of its options`);
 }

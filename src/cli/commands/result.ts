@@ -7,15 +7,15 @@ export interface ResultFlags extends ServerFlags {
   runId: string;
   /** Milliseconds. */
   waitTimeout?: number;
-  steps?: boolean;
+  withSteps?: boolean;
 }
 
 /** Waits for the end of a run and prints its answer. */
-export async function result(io: CommandIo, { runId, waitTimeout, steps = false, ...flags }: ResultFlags): Promise<number> {
+export async function result(io: CommandIo, { runId, waitTimeout, withSteps = false, ...flags }: ResultFlags): Promise<number> {
   return await withClient(io, flags, async ({ client }) =>
     waitForResult(io, client, client.handle<unknown>(runId), {
       flags,
-      steps,
+      steps: withSteps,
       ...(waitTimeout === undefined ? {} : { timeout: waitTimeout }),
     }),
   );

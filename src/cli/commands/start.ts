@@ -19,7 +19,6 @@ export interface StartFlags extends ServerFlags, LimitFlags {
   deps?: JsonObject;
   runId?: string;
   ifExists: IfExists;
-  maxIterations?: number;
   model?: string;
   settings?: JsonObject;
   tag?: string[];
@@ -56,7 +55,7 @@ function announce({ output }: CommandIo, flags: StartFlags, { runId, link }: { r
 }
 
 function startOptions(flags: StartFlags, input: JsonValue): StartOptions {
-  const { deps, runId, ifExists, maxIterations, model, settings, tag, memo, priority, fairnessKey } = flags;
+  const { deps, runId, ifExists, model, settings, tag, memo, priority, fairnessKey } = flags;
   const limits = limitOptions(flags);
   return {
     // Whatever JSON it is: the client checks it, and says what it expects.
@@ -64,7 +63,6 @@ function startOptions(flags: StartFlags, input: JsonValue): StartOptions {
     ifExists,
     ...(deps === undefined ? {} : { deps }),
     ...(runId === undefined ? {} : { runId }),
-    ...(maxIterations === undefined ? {} : { maxIterations }),
     // As the input is: checked by the client.
     ...(model === undefined ? {} : { model: model as ModelName }),
     ...(settings === undefined ? {} : { settings }),

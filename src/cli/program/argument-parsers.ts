@@ -92,5 +92,5 @@ export function jsonObject(text: string): JsonObject {
 export function ifExists(text: string): IfExists {
   const choice = IF_EXISTS.find((one) => one === text);
   if (choice !== undefined) return choice;
-  throw new InvalidArgumentError(text === 'refuse' ? '"refuse" is called "fail" now.' : `Allowed choices are ${IF_EXISTS.join(', ')}.`);
+  throw new InvalidArgumentError(`Allowed choices are ${IF_EXISTS.join(', ')}.`);
 }

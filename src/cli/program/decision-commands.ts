@@ -14,8 +14,8 @@ export function addDecisionCommands(program: Command, run: RunCommand): void {
     .action(async (runId: string, callId: string | undefined, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/decide.ts')).approve, flagsOf<ApproveFlags>(command, runId, callId));
     });
-  remembered(decision(program, 'reject', 'deny a call that waits for approval'))
-    .description('Denies a call that waits: the model reads that, and the reason, and the run goes on.')
+  remembered(decision(program, 'reject', 'reject a call that waits for approval'))
+    .description('Rejects a call that waits: the model reads that, and the reason, and the run goes on.')
     .option('--reason <text>', 'why, for the model to read')
     .action(async (runId: string, callId: string | undefined, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/decide.ts')).reject, flagsOf<RejectFlags>(command, runId, callId));

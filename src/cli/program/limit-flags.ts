@@ -3,8 +3,9 @@ import type { Duration } from '../../core/domain/run/duration.ts';
 import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import { amount, countOf, duration, wholeNumber } from './argument-parsers.ts';
 
-/** The limits of a run, as they are given on the command line. Steps are apart: `--steps`. */
+/** The limits of a run, as they are given on the command line. */
 export interface LimitFlags {
+  steps?: number;
   toolCalls?: number;
   toolCallsOf?: Record<string, number>;
   tokens?: number;
@@ -17,6 +18,7 @@ export interface LimitFlags {
 /** Adds the options for limits to a command. */
 export function addLimitOptions(command: Command): Command {
   return command
+    .option('--steps <number>', 'steps that the run may take', wholeNumber(1))
     .option('--tool-calls <number>', 'tool calls that may start', wholeNumber(0))
     .option('--tool-calls-of <name=number>', 'calls of one tool that may start; may be given again', countOf)
     .option('--tokens <number>', 'tokens, input and output together', wholeNumber(0))
@@ -27,8 +29,18 @@ export function addLimitOptions(command: Command): Command {
 }
 
 /** The limits that were given. */
-export function limitOptions({ toolCalls, toolCallsOf, tokens, inputTokens, outputTokens, cost, deadline }: LimitFlags): LimitOptions {
+export function limitOptions({
+  steps,
+  toolCalls,
+  toolCallsOf,
+  tokens,
+  inputTokens,
+  outputTokens,
+  cost,
+  deadline,
+}: LimitFlags): LimitOptions {
   return {
+    ...(steps === undefined ? {} : { steps }),
     ...(toolCalls === undefined ? {} : { toolCalls }),
     ...(toolCallsOf === undefined ? {} : { toolCallsByName: toolCallsOf }),
     ...(tokens === undefined ? {} : { totalTokens: tokens }),

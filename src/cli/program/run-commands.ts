@@ -34,8 +34,7 @@ function addStart(program: Command, run: RunCommand): void {
         .choices(IF_EXISTS)
         .argParser(ifExists)
         .default('fail'),
-    )
-    .option('--steps, --max-iterations <number>', "the step limit, instead of the agent's own", wholeNumber(1));
+    );
   addLimitOptions(start)
     .option('--model <provider/model>', "the model, instead of the agent's own")
     .option('--settings <json>', "settings of the model, each instead of the agent's own: a JSON object", jsonObject)
@@ -80,7 +79,7 @@ function addReading(program: Command, run: RunCommand): void {
     .summary('wait for the result of a run')
     .description('Waits until the run has ended and prints its answer; the summary goes to stderr. The exit code says how the run ended.')
     .option('--wait-timeout <seconds>', 'wait no longer than this (default: until the run has ended)', someSeconds)
-    .option('--steps', 'with the steps')
+    .option('--with-steps', 'with the steps')
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/result.ts')).result, { ...command.optsWithGlobals<ResultFlags>(), runId });
     });

@@ -71,8 +71,7 @@ function addRaise(program: Command, run: RunCommand): void {
     .command('raise')
     .argument('<run>', 'the id of the run')
     .summary('raise limits of a run')
-    .description('Raises limits of a run while it goes on, or waits at one of them. Each is the new limit in all, not what is added.')
-    .option('--steps, --max-iterations <number>', 'steps', wholeNumber(1));
+    .description('Raises limits of a run while it goes on, or waits at one of them. Each is the new limit in all, not what is added.');
   addLimitOptions(raise)
     .option('--by <name>', 'who raises them (default: the name of the OS user)')
     .option('--id <id>', 'the id of the request; the same id twice is one request (default: a UUID)')

@@ -31,7 +31,7 @@ export function approvalLines(waiting: ApprovalView, { output, runId, flags, for
     ['since', pointInTime(requestedAt)],
     ...(deadlineAt === undefined
       ? []
-      : [['until', `${pointInTime(deadlineAt)}, then ${onDeadline === 'approve' ? 'approved' : 'denied'}`] satisfies [string, string]]),
+      : [['until', `${pointInTime(deadlineAt)}, then ${onDeadline === 'approve' ? 'approved' : 'rejected'}`] satisfies [string, string]]),
     ...(notified === false ? [['told', 'nobody: "notify" has failed'] satisfies [string, string]] : []),
   ];
   return [

@@ -10,6 +10,8 @@ export type IfExists = (typeof IF_EXISTS)[number];
 export function checkIfExists(value: unknown): IfExists {
   const choice = value === undefined ? 'fail' : IF_EXISTS.find((one) => one === value);
   if (choice !== undefined) return choice;
-  const instead = value === 'refuse' ? '"refuse" is called "fail" now' : 'write "fail", "return" or "restartFailed"';
-  throw new LonghaulError('invalid_input', `The run cannot start: "ifExists" is ${JSON.stringify(value)}: ${instead}`);
+  throw new LonghaulError(
+    'invalid_input',
+    `The run cannot start: "ifExists" is ${JSON.stringify(value)}: write "fail", "return" or "restartFailed"`,
+  );
 }

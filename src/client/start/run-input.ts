@@ -17,7 +17,6 @@ import { checkRunInput } from '../../core/wire-schemas/run-input-schema.ts';
 export interface RunInputOptions {
   input: string | ContentPart[];
   deps?: unknown;
-  maxIterations?: number;
   limits?: LimitOptions;
   deadline?: Duration;
   model?: ModelName;
@@ -27,21 +26,22 @@ export interface RunInputOptions {
 
 /** The input of a run, as it is sent. Throws `invalid_input` and `payload_too_large` for what no run can start with. */
 export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
-  const { input, deps, maxIterations, model, settings, tags } = options;
-  const limits = limitsWithDeadline('the run cannot start', options);
+  const { input, deps, model, settings, tags } = options;
+  const given = limitsWithDeadline('the run cannot start', options);
+  const { maxIterations, ...limits } = plainLimits('the run cannot start', given ?? {});
   // Without any the agent gets none: its schema may require some.
   if (deps === undefined && typeof agent !== 'string') parseDeps(agent, {});
   // Once through JSON: that is how they are sent.
-  const given = JSON.parse(JSON.stringify({ model, settings, tags })) as RunOverrides;
-  requireUsable(agent, given);
+  const overrides = JSON.parse(JSON.stringify({ model, settings, tags })) as RunOverrides;
+  requireUsable(agent, overrides);
   const checked = checkRunInput(
     stripUndefined({
       agent: typeof agent === 'string' ? agent : agent.name,
       input,
       deps: deps === undefined ? undefined : plainDeps(agent, deps),
       maxIterations,
-      limits: limits === undefined ? undefined : plainLimits('the run cannot start', limits),
-      ...given,
+      limits: Object.keys(limits).length === 0 ? undefined : limits,
+      ...overrides,
     }),
   );
   if (!checked.ok) throw new LonghaulError(checked.code, `The run cannot start: ${checked.problem}`);

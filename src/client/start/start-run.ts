@@ -2,6 +2,7 @@ import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import { type InternalWorkflowStartOptions, InternalWorkflowStartOptionsSymbol } from '@temporalio/client/lib/internal.js';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
+import { requireKnown } from '../../define/options/option-checks.ts';
 import type { AnyAgent, DepsOption } from '../../define/agent-definition.ts';
 import type { ContentPart } from '../../core/domain/content/content.ts';
 import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
@@ -35,9 +36,7 @@ export interface RunOptions extends StartCircumstances {
    * run that exists. Of several callers at once one starts it.
    */
   ifExists?: IfExists;
-  /** Overrides the agent's step limit. */
-  maxIterations?: number;
-  /** Overrides other limits of the agent, each by itself: `{costUsd: 0.5, deadline: '2h'}`. */
+  /** Overrides limits of the agent, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
   limits?: LimitOptions;
   /** How long the run may take, from its start: the limit `deadline`. */
   deadline?: Duration;
@@ -50,16 +49,38 @@ export interface RunOptions extends StartCircumstances {
   taskQueue?: string;
 }
 
+/** Every option by its name: one that is added to the type is missed here by the compiler. */
+const START_OPTIONS: Record<keyof RunOptions | 'deps', true> = {
+  input: true,
+  deps: true,
+  runId: true,
+  ifExists: true,
+  limits: true,
+  deadline: true,
+  model: true,
+  settings: true,
+  tags: true,
+  taskQueue: true,
+  searchAttributes: true,
+  memo: true,
+  priority: true,
+  fairnessKey: true,
+};
+
+/** Options that `client.run` takes beside them. */
+const WAITING = ['steps', 'timeout', 'signal'];
+
 /** The type of the workflow, for its client. */
 type RunWorkflow = (input: RunInput) => Promise<unknown>;
 
-/** Starts the workflow of a run and returns its id. Refuses what cannot run before anything is sent. */
+/** Starts the workflow of a run and returns its id. Refuses what cannot run before anything is sent. Throws a UsageError for unknown options. */
 export async function startRun(
   client: Client,
   agent: AnyAgent | string,
   options: StartOptions,
   defaultTaskQueue?: string,
 ): Promise<string> {
+  requireKnown('the start', options, [...Object.keys(START_OPTIONS), ...WAITING]);
   const ifExists = checkIfExists(options.ifExists);
   const input = runInput(agent, options);
   const around = circumstances(options);

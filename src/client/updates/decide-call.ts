@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { randomUUID } from 'node:crypto';
-import type { Decision, Remember } from '../../core/domain/approvals/approval.ts';
+import type { Decision, PendingApproval, Remember } from '../../core/domain/approvals/approval.ts';
 import { errorCode, isErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import { summaryOf } from '../../core/loop/approvals/approvals.ts';
@@ -12,12 +12,19 @@ import { recordedDecision } from './recorded-decision.ts';
 import type { RunReader } from '../read/run-reader.ts';
 import { updateRun, type UpdateOptions } from './run-update.ts';
 
+/**
+ * A pending approval as it was listed by `handle.approvals()`, by `client.approvals()` or in a notice of `notify`: a decision
+ * on it is about exactly what was shown. `runId` is there if it was listed with those of other runs.
+ */
+export type ListedApproval = Pick<PendingApproval, 'callId' | 'digest'> & { readonly runId?: string };
+
+/** The subject of a decision: a listed approval, or the id of a call, which stands for what waits under that id now. */
+export type DecidedOn = ListedApproval | string;
+
 /** How a decision is sent. */
 export interface DecisionOptions extends UpdateOptions {
   /** Your own, at most 64 characters: the same decision sent again is answered with what happened. Default: a UUID. */
   id?: string;
-  /** Of the pending approval that was looked at: a decision about other arguments is refused. Default: of what waits now. */
-  digest?: string;
   /** Who decides. */
   by?: string;
 }
@@ -48,25 +55,27 @@ export interface DecidedRun {
 /** A decision to send. `content` is what it says. */
 export interface NewDecision {
   type: Decision['type'];
-  callId: string;
+  about: DecidedOn;
   content: object;
   options: DecisionOptions;
 }
 
 /** What the options of all three have. */
-const DECISION_OPTIONS = ['id', 'by', 'digest', 'timeout', 'arguments', 'reason', 'remember'];
+const DECISION_OPTIONS = ['id', 'by', 'timeout', 'arguments', 'reason', 'remember'];
 
 /** Stands for the digest of a call that does not wait: the run knows what was decided about it, and refuses everything else. */
 const NO_DIGEST = 'none';
 
 /**
  * Sends a decision to the run, and gives what came of it: of a run that has ended, and of a call that the run remembers no
- * more, from the record. Refuses what the run would refuse for its shape before anything is sent.
+ * more, from the record. Refuses what the run would refuse for its shape before anything is sent. The run is asked what
+ * waits only for the id of a call.
  */
-export async function decideCall(run: DecidedRun, { type, callId, content, options }: NewDecision): Promise<DecisionReceipt> {
+export async function decideCall(run: DecidedRun, { type, about, content, options }: NewDecision): Promise<DecisionReceipt> {
   const { client, runId, reader } = run;
   requireKnown(`"${type}"`, options, DECISION_OPTIONS);
-  const { id = randomUUID(), by, digest, timeout } = options;
+  const { callId, digest } = listed(run, about);
+  const { id = randomUUID(), by, timeout } = options;
   const said = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...(by === undefined ? {} : { by }) };
   const problem = decisionProblem(type, said);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${problem}`);
@@ -79,6 +88,15 @@ export async function decideCall(run: DecidedRun, { type, callId, content, optio
     if (code !== 'unknown_call' && code !== 'run_ended') throw error;
     return fromRecord(run, { type, callId, id }, code);
   }
+}
+
+function listed({ runId }: DecidedRun, about: DecidedOn): { callId: string; digest?: string } {
+  if (typeof about === 'string') return { callId: about };
+  if (about.runId === undefined || about.runId === runId) return about;
+  throw new LonghaulError(
+    'invalid_input',
+    `The decision on call "${about.callId}" was not sent: it waits in run "${about.runId}", not in run "${runId}"`,
+  );
 }
 
 async function digestOf(reader: RunReader, callId: string): Promise<string | undefined> {

@@ -6,9 +6,6 @@ import { type RaiseInput, type RaiseReceipt, UPDATES } from '../../core/protocol
 import { raiseProblem } from '../../core/wire-schemas/request-schema.ts';
 import { updateRun, type UpdateOptions } from './run-update.ts';
 
-/** Limits to raise, each to what it is to be from now on: `{maxIterations: 30, costUsd: 2, deadline: '4h'}`. */
-export type NewLimits = LimitOptions & { maxIterations?: number };
-
 /** How limits are raised. */
 export interface RaiseOptions extends UpdateOptions {
   /** Your own, at most 64 characters: the same id is taken once. Default: a UUID. */
@@ -17,13 +14,12 @@ export interface RaiseOptions extends UpdateOptions {
   by?: string;
 }
 
-/** Raises limits of a run. Refuses what the run would refuse for its shape before anything is sent. */
-export async function raiseLimits(client: Client, runId: string, limits: NewLimits, options: RaiseOptions): Promise<RaiseReceipt> {
+/** Raises limits of a run, each to what it is to be from now on: `{steps: 30, costUsd: 2, deadline: '4h'}`. Refuses what the run would refuse for its shape before anything is sent. */
+export async function raiseLimits(client: Client, runId: string, limits: LimitOptions, options: RaiseOptions): Promise<RaiseReceipt> {
   const { id = randomUUID(), by, ...sending } = options;
-  const { maxIterations, ...others } = limits;
   const argument: RaiseInput = {
     id,
-    limits: { ...(maxIterations === undefined ? {} : { maxIterations }), ...plainLimits('raise', others) },
+    limits: plainLimits('raise', limits),
     ...(by === undefined ? {} : { by }),
   };
   const problem = raiseProblem(argument);

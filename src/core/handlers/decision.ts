@@ -27,10 +27,10 @@ export const approve = decisionKind<ApproveInput>(
   'Lets a call run: {"callId", "id": "your own", "digest", "arguments"?, "remember"?: "tool" or "arguments", "by"?}',
 );
 
-/** Denies a call: the model reads why. */
+/** Rejects a call: the model reads why. */
 export const reject = decisionKind<RejectInput>(
   'reject',
-  'Denies a call: {"callId", "id": "your own", "digest", "reason"?, "remember"?: "tool" or "arguments", "by"?}',
+  'Rejects a call: {"callId", "id": "your own", "digest", "reason"?, "remember"?: "tool" or "arguments", "by"?}',
 );
 
 /** Answers a call in the tool's stead. */

@@ -32,8 +32,9 @@ export function loweredLimit(limits: RunLimits, changes: LimitChanges): string |
   const { toolCallsByName = {}, ...rest } = changes;
   for (const [name, value] of Object.entries(rest)) {
     const now = limits[name as keyof typeof rest];
-    if (now === undefined) return `the run has no limit "${name}" to raise`;
-    if (value < now) return `limit "${name}" is ${now}, and ${value} would lower it`;
+    const shown = name === 'maxIterations' ? 'steps' : name;
+    if (now === undefined) return `the run has no limit "${shown}" to raise`;
+    if (value < now) return `limit "${shown}" is ${now}, and ${value} would lower it`;
   }
   for (const [name, value] of Object.entries(toolCallsByName)) {
     const now = Object.hasOwn(limits.toolCallsByName ?? {}, name) ? limits.toolCallsByName?.[name] : undefined;

@@ -3,6 +3,7 @@ import { COUNT, DURATION, MOMENT } from './bounded-number.ts';
 import { LIMIT_CHANGES_SCHEMA } from './limits-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
 import { RUN_INPUT_SCHEMA } from './run-input-schema.ts';
+import { DEADLINE_ACTION } from './snapshot-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
 const OBJECT: JsonObject = { type: 'object' };
@@ -20,7 +21,7 @@ const PENDING: JsonObject = {
     step: COUNT,
     requestedAt: MOMENT,
     deadlineAt: MOMENT,
-    onDeadline: { enum: ['deny', 'approve'] },
+    onDeadline: DEADLINE_ACTION,
     reason: TEXT,
     proposal: LIMIT_CHANGES_SCHEMA,
     notified: { type: 'boolean' },
@@ -84,7 +85,7 @@ function listOf(items: JsonObject): JsonObject {
 /** The terms on which a call waits for a decision. */
 export const TERMS_SCHEMA: JsonObject = {
   type: 'object',
-  properties: { digest: TEXT, reason: TEXT, deadlineMs: DURATION, onDeadline: { enum: ['deny', 'approve'] } },
+  properties: { digest: TEXT, reason: TEXT, deadlineMs: DURATION, onDeadline: DEADLINE_ACTION },
   required: ['digest'],
 };
 

@@ -11,10 +11,13 @@ const FLAG: JsonObject = { type: 'boolean' };
 /** Longer names of activities and task queues would fail the workflow task for ever. */
 const NAME: JsonObject = { type: 'string', minLength: 1, maxLength: 1_000 };
 
+/** What becomes of it at its deadline. Recorded runs may say `deny` for `reject`. */
+export const DEADLINE_ACTION: JsonObject = { enum: ['approve', 'reject', 'deny'] };
+
 /** How long something waits for a decision. */
 const APPROVAL_DEADLINE: JsonObject = {
   type: 'object',
-  properties: { deadlineMs: DURATION, onDeadline: { enum: ['deny', 'approve'] } },
+  properties: { deadlineMs: DURATION, onDeadline: DEADLINE_ACTION },
 };
 
 /** The limits of a run, as they are pinned and as they are raised. */

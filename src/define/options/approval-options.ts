@@ -9,7 +9,7 @@ import type { Resources } from '../run-context.ts';
 export interface ApprovalDeadlineOptions {
   /** From the moment in which the call begins to wait. Default: what the agent says, else for as long as it takes. */
   deadline?: Duration;
-  /** What becomes of a call that nobody has decided by then. Default: what the agent says, else `deny`. */
+  /** What becomes of a call that nobody has decided by then. Default: what the agent says, else `reject`. */
   onDeadline?: DeadlineAction;
 }
 
@@ -106,8 +106,8 @@ function isNeed(answer: unknown): answer is ApprovalNeed {
 
 /** `option` is what comes before the names of both, quotation mark included. */
 function approvalDeadline(option: string, { deadline, onDeadline }: ApprovalDeadlineOptions): ApprovalDeadline {
-  if (onDeadline !== undefined && onDeadline !== 'deny' && onDeadline !== 'approve') {
-    throw new UsageError(`${option}.onDeadline" is ${JSON.stringify(onDeadline)}: write "deny" or "approve"`);
+  if (onDeadline !== undefined && onDeadline !== 'approve' && onDeadline !== 'reject') {
+    throw new UsageError(`${option}.onDeadline" is ${JSON.stringify(onDeadline)}: write "approve" or "reject"`);
   }
   return {
     ...(deadline === undefined ? {} : { deadlineMs: milliseconds(deadline, `${option}.deadline"`) }),

@@ -1,17 +1,17 @@
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { type LimitOptions, plainLimits } from '../../core/domain/agent/limit-options.ts';
 import type { RunLimits } from '../../core/domain/agent/limits.ts';
-import { requireKnown, wholeNumber } from './option-checks.ts';
+import { wholeNumber } from './option-checks.ts';
 
 /** What an agent says about its limits. */
 export interface AgentLimitOptions {
-  maxIterations?: number;
   finalAttempt?: boolean;
   limits?: LimitOptions;
   onLimit?: 'stop' | 'ask';
 }
 
-const OPTIONS = ['toolCalls', 'toolCallsByName', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd', 'deadline'];
+/** Steps of a run whose agent says nothing about them. */
+const DEFAULT_STEPS = 10;
 
 /** Limits of tokens, none of which could be 0: the run could not call its model once. */
 const TOKENS = ['inputTokens', 'outputTokens', 'totalTokens'] as const;
@@ -22,22 +22,22 @@ const TOKENS = ['inputTokens', 'outputTokens', 'totalTokens'] as const;
  * known yet.
  */
 export function agentLimits(owner: string, options: AgentLimitOptions, tools: readonly string[] | undefined): RunLimits {
-  const { maxIterations = 10, finalAttempt = false, limits = {}, onLimit = 'stop' } = options;
+  const { finalAttempt = false, limits = {}, onLimit = 'stop' } = options;
   if (onLimit !== 'stop' && onLimit !== 'ask') {
     throw new UsageError(`${owner}: "onLimit" is ${JSON.stringify(onLimit)}: write "stop" or "ask"`);
   }
+  const plain = plainLimits(owner, limits);
   checkLimits(owner, limits, tools);
   return {
-    maxIterations: wholeNumber(`${owner}: "maxIterations"`, maxIterations, 1),
+    maxIterations: DEFAULT_STEPS,
     finalAttempt,
-    ...plainLimits(owner, limits),
+    ...plain,
     ...(onLimit === 'ask' ? { onLimit } : {}),
   };
 }
 
 function checkLimits(owner: string, limits: LimitOptions, tools: readonly string[] | undefined): void {
   const name = (limit: string): string => `${owner}: "limits.${limit}"`;
-  requireKnown(`${owner}: "limits"`, limits, OPTIONS);
   const { toolCalls, toolCallsByName = {}, costUsd } = limits;
   if (toolCalls !== undefined) wholeNumber(name('toolCalls'), toolCalls, 0);
   for (const limit of TOKENS) {

@@ -7,22 +7,22 @@ export function durableAccess(run: RunHandle<unknown>): RunAccess {
     send: (id, content, mode) => run.send(content, { id, mode }),
     cancel: (reason) => run.cancel(reason),
     raise: (id, limits) => run.raise(limits, { id }),
-    decide: (id, { callId, digest }, decision) => {
+    decide: (id, waiting, decision) => {
       const by = decision.by === undefined ? {} : { by: decision.by };
-      const options = { id, digest, ...by };
+      const options = { id, ...by };
       switch (decision.type) {
         case 'approve': {
           const { arguments: edited, remember } = decision;
           const more = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
-          return run.approve(callId, { ...options, ...more });
+          return run.approve(waiting, { ...options, ...more });
         }
         case 'reject': {
           const { reason, remember } = decision;
           const more = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
-          return run.reject(callId, { ...options, ...more });
+          return run.reject(waiting, { ...options, ...more });
         }
         case 'respond':
-          return run.respond(callId, decision.content, options);
+          return run.respond(waiting, decision.content, options);
       }
     },
   };

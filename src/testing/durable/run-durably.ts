@@ -58,12 +58,11 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
 }
 
 function startOptions({ runId }: Harness, options: DurableTestOptions): StartOptions {
-  const { input, deps, maxIterations, limits, deadline, settings, tags } = options;
+  const { input, deps, limits, deadline, settings, tags } = options;
   return {
     input,
     runId,
     ...(deps === undefined ? {} : { deps }),
-    ...(maxIterations === undefined ? {} : { maxIterations }),
     ...(limits === undefined ? {} : { limits }),
     ...(deadline === undefined ? {} : { deadline }),
     ...(settings === undefined ? {} : { settings }),

@@ -1,4 +1,4 @@
-import type { NewLimits } from '../../client/updates/raise-limits.ts';
+import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import type { ContentPart } from '../../core/domain/content/content.ts';
 import type { MessageMode } from '../../core/domain/record/queued-message.ts';
@@ -8,7 +8,7 @@ import type { TestDecision } from '../decisions.ts';
 export interface RunAccess {
   send(id: string, content: string | ContentPart[], mode: MessageMode): Promise<unknown>;
   cancel(reason: string): Promise<unknown>;
-  raise(id: string, limits: NewLimits): Promise<unknown>;
+  raise(id: string, limits: LimitOptions): Promise<unknown>;
   decide(id: string, waiting: ApprovalView, decision: TestDecision): Promise<unknown>;
 }
 

@@ -19,10 +19,7 @@ export function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
   return {
     send: async (id, content, mode) => update('send', { id, content, mode } satisfies SendInput),
     cancel: async (reason) => run.cancel(reason),
-    raise: async (id, { maxIterations, ...others }) => {
-      const limits = { ...(maxIterations === undefined ? {} : { maxIterations }), ...plainLimits('raise', others) };
-      update('raise', { id, limits } satisfies RaiseInput);
-    },
+    raise: async (id, limits) => update('raise', { id, limits: plainLimits('raise', limits) } satisfies RaiseInput),
     decide: async (id, { callId, digest }, { type, ...content }) => {
       update(type, { id, callId, digest, ...content });
       if (run.snapshot?.authorize) await verdict(run, time, id);

@@ -42,7 +42,7 @@ describe('approvals are pinned as JSON', () => {
       { name: 'refund', approval: { when: 'predicate', deadlineMs: 3_600_000 }, answer: undefined },
       { name: 'look_up', approval: undefined, answer: undefined },
       { name: 'erase', approval: { when: 'always' }, answer: undefined },
-      { name: 'ask', approval: { when: 'always', onDeadline: 'deny' }, answer: { type: 'string', enum: ['yes', 'no'] } },
+      { name: 'ask', approval: { when: 'always', onDeadline: 'reject' }, answer: { type: 'string', enum: ['yes', 'no'] } },
     ]);
     expect(JSON.parse(JSON.stringify(snapshot))).toEqual(snapshot);
   });

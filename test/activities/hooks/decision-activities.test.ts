@@ -143,7 +143,7 @@ const waiting: PendingApproval = {
   step: 1,
   requestedAt: 0,
   deadlineAt: 86_400_000,
-  onDeadline: 'deny',
+  onDeadline: 'reject',
   reason: 'much',
 };
 
@@ -164,7 +164,7 @@ test('who is told that something waits gets a stable id, the arguments, and what
       arguments: { amount: 5 },
       digest: 'digest',
       deadline: '1970-01-02T00:00:00.000Z',
-      onDeadline: 'deny',
+      onDeadline: 'reject',
       reason: 'much',
     },
   ]);

@@ -75,5 +75,5 @@ test('equal agents have equal digests, and any difference makes another', () => 
   const options = { name: 'a', model: 'p/m' as const, tools: [noop] };
   const digest = snapshotOf(defineAgent(options)).digest;
   expect(snapshotOf(defineAgent({ ...options })).digest).toBe(digest);
-  expect(snapshotOf(defineAgent({ ...options, maxIterations: 11 })).digest).not.toBe(digest);
+  expect(snapshotOf(defineAgent({ ...options, limits: { steps: 11 } })).digest).not.toBe(digest);
 });

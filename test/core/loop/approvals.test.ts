@@ -62,7 +62,7 @@ describe('a call that needs a decision', () => {
               step: 1,
               requestedAt: 1_700_000_000_000,
               deadlineAt: 1_700_000_060_000,
-              onDeadline: 'deny',
+              onDeadline: 'reject',
               reason: 'over the limit',
             },
           ]),
@@ -143,7 +143,7 @@ describe('a decision', () => {
   it.each([
     [{}, 'User denied the tool execution.'],
     [{ reason: 'too much' }, 'User denied the tool execution. Reason: too much'],
-  ])('denies the call with %j, and the model reads it', async (more, text) => {
+  ])('rejects the call with %j, and the model reads it', async (more, text) => {
     const run = await runFake({ snapshot, model, people: [rejects('c1', more)] });
     expect(run.invocations).toEqual([]);
     expect(run.steps[0]?.toolCalls).toMatchObject([{ result: text, isError: true, durationMs: null }]);
@@ -192,7 +192,7 @@ describe('a decision', () => {
 
 describe('a deadline', () => {
   it.each([
-    ['deny', 'reject c1 by the deadline', ['User denied the tool execution. Reason: nobody decided before the deadline']],
+    ['reject', 'reject c1 by the deadline', ['User denied the tool execution. Reason: nobody decided before the deadline']],
     ['approve', 'approve c1 by the deadline', ['maybe ran']],
   ] as const)('decides to %s', async (onDeadline, line, results) => {
     const model = [asks({ c1: { deadlineMs: 3_600_000, onDeadline } }, call('c1', 'maybe')), said('done')];
@@ -209,7 +209,7 @@ describe('a deadline', () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools: [own, none], approvals: { deadlineMs: 3_000, onDeadline: 'approve' } }),
       model: [
-        asks({ c1: { deadlineMs: 1_000, onDeadline: 'deny' } }, call('c1', 'own'), call('c2', 'own'), call('c3', 'none')),
+        asks({ c1: { deadlineMs: 1_000, onDeadline: 'reject' } }, call('c1', 'own'), call('c2', 'own'), call('c3', 'none')),
         said('done'),
       ],
     });

@@ -134,7 +134,7 @@ describe('a run that asks at its limits', () => {
     expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 1 });
   });
 
-  it.each(['deny', 'approve'] as const)('takes silence for a no, even where calls are taken to %s', async (onDeadline) => {
+  it.each(['reject', 'approve'] as const)('takes silence for a no, even where calls are taken to %s', async (onDeadline) => {
     const snapshot = asking({ totalTokens: 100 }, { approvals: { deadlineMs: 60_000, onDeadline } });
     const run = await runFake({ ...script, snapshot });
     expect(run.result).toMatchObject({ stopReason: 'token_budget', durationSeconds: 61.5 });

@@ -106,7 +106,7 @@ describe('tool calls of one response', () => {
     expect(run.steps[0]?.toolCalls[2]).toMatchObject({ isError: true, durationMs: null });
   });
 
-  it('count once they have started, whatever comes of them, and not where they were denied', async () => {
+  it('count once they have started, whatever comes of them, and not where they were rejected', async () => {
     const run = await runFake({
       snapshot: limited({ toolCalls: 2 }),
       model: [called(call('c1', 'paid'), call('c2', 't')), called(call('c3', 't')), called(call('c4', 't'))],

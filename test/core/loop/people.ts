@@ -39,7 +39,7 @@ export function approves(callId: string, more: Partial<ApproveInput> = {}): Pers
   return (run) => update(run, 'approve', { ...about(run, callId), ...more });
 }
 
-/** Somebody denies a call. */
+/** Somebody rejects a call. */
 export function rejects(callId: string, more: Partial<RejectInput> = {}): Person {
   return (run) => update(run, 'reject', { ...about(run, callId), ...more });
 }

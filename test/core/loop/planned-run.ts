@@ -156,7 +156,7 @@ export const plannedRun: fc.Arbitrary<PlannedRun> = fc.record({
   limits: fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: plannedLimit }),
   asksAtLimit: fc.boolean(),
   answers: fc.array(fc.constantFrom('approve', 'approve', 'raise', 'reject', 'message', 'pause'), { maxLength: 5 }),
-  onDeadline: fc.constantFrom('deny', 'approve'),
+  onDeadline: fc.constantFrom('reject', 'approve'),
   // What is given up for such a message depends on what has started: on where the run goes on in its next execution.
   steers: fc.constant(false),
   parallel: fc.boolean(),

@@ -48,7 +48,7 @@ describe('a decision that is remembered', () => {
     ]);
   });
 
-  it('denies every later call, with the reason that it had', async () => {
+  it('rejects every later call, with the reason that it had', async () => {
     const model = [called(call('c1', 'paid')), called(call('c2', 'paid')), said('done')];
     const run = await runFake({ snapshot: askingAgent, model, people: [rejects('c1', { remember: 'tool', reason: 'closed' })] });
     expect(run.steps.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result))).toEqual([

@@ -12,7 +12,7 @@ const CLOCK = { now: () => NOW - 1_000, uuid: () => 'event-0' };
 
 /** A carry as a run writes it that has a call waiting, one that is done, and mail. Nearly every field is there. */
 export function waitingCarry(): JsonObject {
-  const approval = { when: 'always' as const, deadlineMs: 60_000, onDeadline: 'deny' as const };
+  const approval = { when: 'always' as const, deadlineMs: 60_000, onDeadline: 'reject' as const };
   const tools = [
     testTool('pay', { approval, effect: 'once', taskQueue: 'payments' }),
     testTool('search', { backoff: { initialMs: 10, factor: 2, maxMs: 100 }, modelRetries: 1, heartbeatTimeoutMs: 1_000 }),
@@ -67,7 +67,7 @@ export function waitingCarry(): JsonObject {
     step: 3,
     requestedAt: NOW - 1_000,
     deadlineAt: NOW + 59_000,
-    onDeadline: 'deny',
+    onDeadline: 'reject',
   });
   const decided = {
     id: 'd0',

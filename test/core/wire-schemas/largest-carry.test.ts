@@ -115,7 +115,7 @@ function fullApprovals(state: RunState): void {
     step: 1_000,
     requestedAt: PORTS.now(),
     deadlineAt: PORTS.now(),
-    onDeadline: 'deny',
+    onDeadline: 'reject',
     reason: 'over the limit of what may be done without asking',
     notified: false,
   }));

@@ -5,7 +5,7 @@ import { agentWith, scenario, toolThat } from './scenario.ts';
 
 const plain = agentWith([]);
 const look = toolThat('look', () => 'seen');
-const lastWords = agentWith([look], { maxIterations: 1, finalAttempt: true });
+const lastWords = agentWith([look], { limits: { steps: 1 }, finalAttempt: true });
 const typed = defineAgent({ name: 'agent', model: 'scripted/m', output: z.object({ answer: z.number() }), outputRetries: 1 });
 
 /** What a model may answer, and what becomes of it. */

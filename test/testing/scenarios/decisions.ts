@@ -78,7 +78,7 @@ export const DECISIONS = [
       'agent: Done.',
     ],
   }),
-  scenario('a call that nobody decides is denied at its deadline', agentWith([soon]), {
+  scenario('a call that nobody decides is rejected at its deadline', agentWith([soon]), {
     script: [call, say('Done.')],
     story: [calls, 'the deadline rejects refund: nobody decided before the deadline', /^refund failed: User denied/, 'agent: Done.'],
   }),

@@ -17,7 +17,7 @@ const twice = together(callTool('look', { text: ' a' }), callTool('look', { text
 
 /** Limits of every kind. */
 export const LIMITS = [
-  scenario('the limit of steps ends a run', agentWith([look], { maxIterations: 2 }), {
+  scenario('the limit of steps ends a run', agentWith([look], { limits: { steps: 2 } }), {
     script: [callTool('look'), callTool('look')],
     story: [/calls/, 'look: seen', /calls/, 'look: seen'],
     status: 'max_iterations_reached',
@@ -49,7 +49,7 @@ export const LIMITS = [
     story: [/calls/, /^asking failed: Tool call was interrupted/],
     status: 'max_iterations_reached',
   }),
-  scenario('somebody raises a limit that a run has come to', agentWith([look], { maxIterations: 1, onLimit: 'ask' }), {
+  scenario('somebody raises a limit that a run has come to', agentWith([look], { limits: { steps: 1 }, onLimit: 'ask' }), {
     script: [callTool('look'), say('Done.')],
     decide: ({ kind }) => (kind === 'limit' ? approve({ arguments: { maxIterations: 5 }, by: 'ann' }) : undefined),
     story: [/calls/, 'look: seen', 'ann approves raise_limits', 'agent: Done.'],
@@ -60,9 +60,9 @@ export const LIMITS = [
     story: [/calls/, /calls/, 'ann rejects raise_limits: no more', 'look: seen a', /^look failed/],
     status: 'max_iterations_reached',
   }),
-  scenario('a limit is raised before the run has come to it', agentWith([look], { maxIterations: 1 }), {
+  scenario('a limit is raised before the run has come to it', agentWith([look], { limits: { steps: 1 } }), {
     script: [callTool('look'), say('Done.')],
-    meanwhile: [raiseLimits({ maxIterations: 2 }, { step: 1 })],
+    meanwhile: [raiseLimits({ steps: 2 }, { step: 1 })],
     story: [/calls/, 'look: seen', 'user raises {"maxIterations":2}', 'agent: Done.'],
   }),
 ];

@@ -2,13 +2,13 @@ import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { LimitChanges } from '../agent/limits.ts';
 
 /** What becomes of a call that nobody has decided when its deadline is over. */
-export type DeadlineAction = 'deny' | 'approve';
+export type DeadlineAction = 'approve' | 'reject';
 
 /** How long a call waits for a decision, and what happens then. Without a deadline it waits for as long as it takes. */
 export interface ApprovalDeadline {
   /** Milliseconds from the moment in which the call begins to wait. */
   deadlineMs?: number;
-  /** Default `deny`. */
+  /** Default `reject`. */
   onDeadline?: DeadlineAction;
 }
 

@@ -25,7 +25,7 @@ export function askAboutOutcomes({ state }: Acting, ports: RunPorts, { prepared,
       step,
       requestedAt: now,
       // The clock knows as little as anybody else.
-      ...deadlineOf({ ...state.snapshot.approvals, onDeadline: 'deny' }, now),
+      ...deadlineOf({ ...state.snapshot.approvals, onDeadline: 'reject' }, now),
       reason: REASON,
     });
   }

@@ -34,7 +34,7 @@ export function noApprovals(): Approvals {
 
 /** Where a call begins to wait: when its deadline is over, and what happens then. */
 export function deadlineOf({ deadlineMs, onDeadline }: ApprovalDeadline, now: number): Pick<PendingApproval, 'deadlineAt' | 'onDeadline'> {
-  return deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs, onDeadline: onDeadline ?? 'deny' };
+  return deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs, onDeadline: onDeadline ?? 'reject' };
 }
 
 /** The pending approval of a call. */

@@ -63,7 +63,7 @@ function limitApproval({ window, snapshot, context }: RunState, ports: RunPorts,
     step: context.currentStep + 1,
     requestedAt: ports.now(),
     // Approved by the clock, whatever the agent says of its calls, a limit would raise itself again and again.
-    ...deadlineOf({ ...snapshot.approvals, onDeadline: 'deny' }, ports.now()),
+    ...deadlineOf({ ...snapshot.approvals, onDeadline: 'reject' }, ports.now()),
     reason: message,
     proposal,
   };
