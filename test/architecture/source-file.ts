@@ -43,7 +43,7 @@ export function parseSource(path: string, text: string): SourceFile {
   const literals: SyntaxNode[] = [];
   visit(parseAst(text, { lang: 'ts' }), (node) => {
     take(file, text, node);
-    if (node.type === 'Literal' || node.type === 'TemplateElement') literals.push(node);
+    if (isText(node)) literals.push(node);
   });
   file.comments = commentsIn(text, literals);
   return file;
@@ -85,14 +85,37 @@ function take(file: SourceFile, text: string, node: SyntaxNode): void {
   }
 }
 
-/** Finds the comments of a text: the parser drops them, and only a literal can hold their marks without being one. */
+/** Returns the code without its comments. Throws if it is not JavaScript. */
+export function withoutComments(code: string): string {
+  const literals: SyntaxNode[] = [];
+  visit(parseAst(code, { lang: 'js' }), (node) => {
+    if (isText(node)) literals.push(node);
+  });
+  let end = 0;
+  const kept = commentRanges(code, literals).map((range) => {
+    const piece = code.slice(end, range.index);
+    end = range.index + range[0].length;
+    return piece;
+  });
+  return [...kept, code.slice(end)].join('');
+}
+
 function commentsIn(text: string, literals: readonly SyntaxNode[]): Comment[] {
-  const characters = text.split('');
-  for (const literal of literals) characters.fill(' ', Number(literal['start']), Number(literal['end']));
-  return [...characters.join('').matchAll(/\/\*(.*?)\*\/|\/\/([^\n]*)/gs)].map(([, block, line]) => ({
+  return commentRanges(text, literals).map(([, block, line]) => ({
     doc: block?.startsWith('*') ?? false,
     text: (block ?? line ?? '').replaceAll(/^[ \t]*\*+/gm, '').trim(),
   }));
+}
+
+/** Finds the comments of a text: the parser drops them, and only a literal can hold their marks without being one. */
+function commentRanges(text: string, literals: readonly SyntaxNode[]): RegExpExecArray[] {
+  const characters = text.split('');
+  for (const literal of literals) characters.fill(' ', Number(literal['start']), Number(literal['end']));
+  return [...characters.join('').matchAll(/\/\*(.*?)\*\/|\/\/([^\n]*)/gs)];
+}
+
+function isText({ type }: SyntaxNode): boolean {
+  return type === 'Literal' || type === 'TemplateElement';
 }
 
 /** An import of something that is not a literal cannot be checked: it is named so that no rule allows it. */
