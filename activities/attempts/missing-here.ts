@@ -1,5 +1,5 @@
 import { type ErrorCode, LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { type MissingThing, toldNames } from '../../src/core/domain/errors/missing.ts';
+import { type MissingThing, listedNames } from '../../src/core/domain/errors/missing.ts';
 
 /**
  * This worker lacks something that another one may have, as while a deploy goes on: nothing was begun. The task goes to
@@ -11,6 +11,6 @@ export class MissingHere extends LonghaulError {
 
   constructor(code: ErrorCode, message: string, { known, ...thing }: MissingThing) {
     super(code, message);
-    this.missing = { ...thing, known: toldNames(thing.name, known) };
+    this.missing = { ...thing, known: listedNames(thing.name, known) };
   }
 }

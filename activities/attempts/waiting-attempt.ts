@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { lackedIn, meantDetails, type WorkerWait } from '../../src/core/domain/errors/worker-wait.ts';
+import { uncountedAttemptsIn, activityDetails, type WorkerWait } from '../../src/core/domain/errors/worker-wait.ts';
 
 /** What the activity at hand was told of workers that lacked something. */
 const waits = new AsyncLocalStorage<WorkerWait>();
@@ -12,7 +12,7 @@ export function withWorkerWait<Result>(wait: WorkerWait | undefined, work: () =>
 
 /** How many attempts of this activity workers could not make because they lacked something. */
 export function lackedAttempts(): number {
-  return waits.getStore() === undefined ? 0 : lackedIn(activityInfo().heartbeatDetails);
+  return waits.getStore() === undefined ? 0 : uncountedAttemptsIn(activityInfo().heartbeatDetails);
 }
 
 /** The attempt at hand, 1-based, not counting those that workers could not make. */
@@ -30,7 +30,7 @@ export function lastDetails(): unknown {
   const wait = waits.getStore();
   const details: unknown = activityInfo().heartbeatDetails;
   if (wait === undefined) return details;
-  return meantDetails(details) ?? wait.details;
+  return activityDetails(details) ?? wait.details;
 }
 
 /** Waits between attempts that workers could not make, in milliseconds: soon, since most of a queue's workers may have what is missing. */

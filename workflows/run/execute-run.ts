@@ -62,7 +62,7 @@ async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Prom
   const asked = resolveRequest(run, input);
   const resolved = await outcomeOn(run, asked, { work: startActivity, ended: () => undefined });
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelled(run) };
-  if (resolved.type === 'failed' && resolved.tellsEnd) run.tellsEnd = true;
+  if (resolved.type === 'failed' && resolved.notifiesEnd) run.notifiesEnd = true;
   if (resolved.type === 'failed') return { type: 'finished', result: failed(run, resolved.code, resolved.message) };
   const { snapshot } = resolved;
   const ready = Object.assign(run, { snapshot });

@@ -41,7 +41,7 @@ export interface LiveRun {
   snapshot?: AgentSnapshot;
   state?: RunState;
   /** The agent could not be resolved by a worker that tells of ends. */
-  tellsEnd?: true;
+  notifiesEnd?: true;
   /** Once the run has ended, and somebody is told of that. */
   result?: RunResultFields;
 }

@@ -1,7 +1,14 @@
 import { ApplicationFailure, CancelledFailure, rawValueTypeInfo } from '@temporalio/common';
 import { CancellationScope, patched, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
 import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
-import { ANOTHER_WORKER, isOwn, type Lack, lackIn, onAnotherWorker, pauseMs } from '../../src/core/activity-requests/another-worker.ts';
+import {
+  ANOTHER_WORKER,
+  isOwn,
+  type MissingOnWorker,
+  missingOnWorker,
+  onAnotherWorker,
+  pauseMs,
+} from '../../src/core/activity-requests/another-worker.ts';
 import { whyUnreadable } from '../../src/core/domain/json/unreadable.ts';
 import type { LiveRun } from './live-run.ts';
 import { valueOf } from '../interceptors/raw-value.ts';
@@ -38,7 +45,7 @@ interface Scheduling {
 
 /** What an activity waits for, and how often it has been scheduled again before. */
 interface Waited {
-  missing: Lack;
+  missing: MissingOnWorker;
   times: number;
 }
 
@@ -61,7 +68,7 @@ export function outcomeOn<Input, Output, Outcome>(
     },
     (error: unknown) => {
       ended();
-      const lack = lackIn(call, error, waited, Date.now());
+      const lack = missingOnWorker(call, error, waited, Date.now());
       if (lack === undefined || !patched(ANOTHER_WORKER)) return call.failed(error);
       if (CancellationScope.current().consideredCancelled) return call.failed(isOwn(call.name) ? new CancelledFailure('CANCELLED') : error);
       return onAnotherWorkerLater(run, call, performing, { missing: lack, times: (waited?.times ?? -1) + 1 });

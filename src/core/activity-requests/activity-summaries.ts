@@ -4,46 +4,49 @@ import { summaryText } from '../domain/content/summary-text.ts';
 import { oneLine } from '../domain/content/text.ts';
 import type { ModelCall } from '../loop/ports.ts';
 
-/** `step 2 · gpt-x · 3 messages new`. */
+/** Returns the summary of a model call: `step 2 · gpt-x · 3 messages new`. */
 export function modelSummary(call: ModelCall, model: string): string {
-  const what = call.newEvents === 1 ? '1 message new' : `${call.newEvents} messages new`;
-  return summaryText(`step ${call.step}${call.final ? ' (final)' : ''} · ${model.slice(model.indexOf('/') + 1)} · ${what}`);
+  const messages = call.newEvents === 1 ? '1 message new' : `${call.newEvents} messages new`;
+  return summaryText(`step ${call.step}${call.final ? ' (final)' : ''} · ${model.slice(model.indexOf('/') + 1)} · ${messages}`);
 }
 
-/** `compaction · gpt-x · 34 events summarised`. */
-export function summaryOfSummary(events: number, model: string): string {
+/** Returns the summary of a compaction: `compaction · gpt-x · 34 events summarised`. */
+export function compactionSummary(events: number, model: string): string {
   return summaryText(`compaction · ${model.slice(model.indexOf('/') + 1)} · ${events} events summarised`);
 }
 
-/** Bytes of a thought, and of the arguments beside it: the rest is in the answer of the model, and in the call. */
+/** The most bytes of a thought, and of the arguments beside it. The model's answer and the call have the whole. */
 const THOUGHT_BYTES = 80;
 const ARGUMENTS_BYTES = 120;
 
 /**
- * What a tool is called with and why, where the model said so: `Kipchoge marathon record · I need his pace first.` The
- * name is not in it: the activity bears it. Undefined where there is nothing to say.
+ * Returns the summary of a tool call, with its arguments and the model's thought: `Kipchoge marathon record · I need his pace first.`
+ * The name of the tool is that of the activity, and is not repeated. Undefined if there are neither arguments nor a thought.
  */
 export function callSummary(args: JsonObject, thought: string | null): string | undefined {
-  const why = thought === null ? '' : oneLine(thought.trimStart().slice(0, 4 * THOUGHT_BYTES), THOUGHT_BYTES);
-  const what = why === '' ? argumentsText(args) : oneLine(argumentsText(args), ARGUMENTS_BYTES);
-  const parts = [what, why].filter((part) => part !== '');
+  const reason = thought === null ? '' : oneLine(thought.trimStart().slice(0, 4 * THOUGHT_BYTES), THOUGHT_BYTES);
+  const values = reason === '' ? argumentsText(args) : oneLine(argumentsText(args), ARGUMENTS_BYTES);
+  const parts = [values, reason].filter((part) => part !== '');
   return parts.length === 0 ? undefined : summaryText(parts.join(' · '));
 }
 
-/** `what became of pay: 42`: about a call, by an activity that bears another name. */
+/** Returns the summary of another activity that is about a call: `does pay need a decision: 42`. */
 export function aboutCall(subject: string, args: JsonObject): string {
-  const what = argumentsText(args);
-  return summaryText(what === '' ? subject : `${subject}: ${what}`);
+  const values = argumentsText(args);
+  return summaryText(values === '' ? subject : `${subject}: ${values}`);
 }
 
-/** The text of the arguments says more to a person than their names. */
+/** Joins the values of the arguments, which tell a person more than their names. */
 function argumentsText(args: JsonObject): string {
   return Object.values(args)
     .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
     .join(', ');
 }
 
-/** `what became of pay (answer lost: its worker gave no answer): 5`. The reason comes first: arguments may fill a summary. */
+/**
+ * Returns the summary of a verification: `what became of pay (answer lost: its worker gave no answer): 5`. The reason comes first,
+ * because arguments may fill a summary.
+ */
 export function verifySummary({ name, arguments: args }: Pick<ToolCall, 'name' | 'arguments'>, reason: string): string {
   return aboutCall(`what became of ${name} (answer lost: ${reason})`, args);
 }

@@ -14,7 +14,7 @@ import type { RecordedResponse } from '../../../src/core/domain/model/recorded-r
 import type { RunResultFields } from '../../../src/core/domain/run/run-result.ts';
 import type { Inbox } from '../../../src/core/loop/state/inbox.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../../../src/core/loop/ports.ts';
-import { quietPorts } from '../../../src/core/loop/quiet-ports.ts';
+import { quietPorts } from '../../core/loop/quiet-ports.ts';
 import { type LoopEnd, runLoop } from '../../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../../src/core/loop/state/run-state.ts';
 import type { MessageReceiver } from '../../../src/core/handlers/message-receiver.ts';

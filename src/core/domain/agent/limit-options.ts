@@ -2,29 +2,32 @@ import { type Duration, milliseconds } from '../run/duration.ts';
 import { UsageError } from '../errors/error.ts';
 import type { LimitChanges } from './limits.ts';
 
-/** What a run may use beside its steps. What is left out is not limited. Steps are limited by `maxIterations`. */
+/** Limits of a run besides its steps, which `maxIterations` limits. Each one is optional; without it, there is no such limit. */
 export interface LimitOptions {
-  /** Tool calls that may start, of all tools together. 0: none. */
+  /** The number of tool calls that may start, of all tools together. 0: none. */
   toolCalls?: number;
-  /** Tool calls that may start, by the name of the tool. */
+  /** The number of tool calls that may start, by the name of the tool. */
   toolCallsByName?: Readonly<Record<string, number>>;
   inputTokens?: number;
   outputTokens?: number;
   /** Input and output together. */
   totalTokens?: number;
-  /** US dollars, by the prices that the worker knows: without a price for the model the run does not start. */
+  /** US dollars, by the prices that the worker knows. Without a price for the model, the run does not start. */
   costUsd?: number;
-  /** From the start of the run, whatever it waits for. */
+  /** The time from the start of the run, including all time in which it waits. */
   deadline?: Duration;
 }
 
-/** Limits as they travel: plain JSON, with the deadline in milliseconds. Throws a UsageError, which `owner` begins, for a deadline that is no duration. */
+/**
+ * Converts limits to plain JSON, with the deadline in milliseconds. Throws a UsageError that begins with `owner` if the deadline is
+ * not a duration.
+ */
 export function plainLimits(owner: string, { deadline, ...counts }: LimitOptions): Omit<LimitChanges, 'maxIterations'> {
-  const given = Object.fromEntries(Object.entries(counts).filter(([, limit]) => limit !== undefined));
-  return { ...given, ...(deadline === undefined ? {} : { deadlineMs: milliseconds(deadline, `${owner}: "limits.deadline"`) }) };
+  const defined = Object.fromEntries(Object.entries(counts).filter(([, limit]) => limit !== undefined));
+  return { ...defined, ...(deadline === undefined ? {} : { deadlineMs: milliseconds(deadline, `${owner}: "limits.deadline"`) }) };
 }
 
-/** The limits of one start, with the deadline that may be given beside them. Throws a UsageError, which `owner` begins, for two deadlines. */
+/** Merges the `deadline` option of a start into its limits. Throws a UsageError that begins with `owner` if there are two deadlines. */
 export function limitsWithDeadline(
   owner: string,
   { limits, deadline }: { limits?: LimitOptions; deadline?: Duration },
