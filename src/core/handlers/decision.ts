@@ -30,13 +30,13 @@ export const approve = decisionKind<ApproveInput>(
 /** Denies a call. The model reads the reason. */
 export const reject = decisionKind<RejectInput>(
   'reject',
-  'Denies a call: {"callId", "id": "your own", "digest", "reason"?, "remember"?: "tool" or "arguments", "by"?}',
+  'Denies a call, with a reason for the model: {"callId", "id": "your own", "digest", "reason"?, "remember"?: "tool" or "arguments", "by"?}',
 );
 
 /** Answers a call instead of its tool. */
 export const respond = decisionKind<RespondInput>(
   'respond',
-  'Answers a call in the tool\'s stead: {"callId", "id": "your own", "digest", "content", "by"?}',
+  'Answers a call instead of its tool: {"callId", "id": "your own", "digest", "content", "by"?}',
 );
 
 function decisionKind<Input>(type: Decision['type'], description: string): RequestKind<Input, DecisionReceipt> {

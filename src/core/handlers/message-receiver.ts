@@ -42,13 +42,13 @@ export interface RequestKind<Input, Receipt> {
 export function unavailable({ runId, inbox }: MessageReceiver, about: Parameters<Inbox['isBusy']>[0]): Refusal | undefined {
   if (inbox.closed) return { code: 'run_ended', message: `Run "${runId}" has ended: start a new one` };
   if (!inbox.isBusy(about)) return undefined;
-  return { code: 'busy', message: `Run "${runId}" takes nothing more until it has continued as new: send it again in a moment` };
+  return { code: 'busy', message: `Run "${runId}" accepts no requests until it has continued as new: send it again in a moment` };
 }
 
 /** Returns why a run has no room for one more request; undefined if it has. There is room again once the loop has applied the others. */
 export function noRoomForRequest(request: unknown, { runId, inbox }: MessageReceiver): Refusal | undefined {
   if (inbox.hasRoomForRequest(request)) return undefined;
-  return { code: 'busy', message: `Run "${runId}" has not applied yet what it was sent before: send it again in a moment` };
+  return { code: 'busy', message: `Run "${runId}" has not applied the requests before this one yet: send it again in a moment` };
 }
 
 /** Returns the refusal of a request that does not have the expected shape. */

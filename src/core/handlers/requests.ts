@@ -19,7 +19,7 @@ import { send } from './send.ts';
 
 /** Revokes a remembered decision. Calls that it has already let run go on. */
 const revoke: RequestKind<RevokeInput, RevokeReceipt> = {
-  description: 'Lets a remembered decision hold for no further calls: {"decision": "its id"}',
+  description: 'Revokes a remembered decision, so that it applies to no further calls: {"decision": "its id"}',
   refusal(run, input) {
     const problem = revokeProblem(input);
     return problem === undefined ? unavailable(run, 'decisions') : invalidRequest(run, 'revoke', problem);
@@ -53,7 +53,7 @@ const cancel: RequestKind<CancelInput | undefined, void> = {
 };
 
 const cancelReason: RequestKind<CancelReasonInput | undefined, void> = {
-  description: 'Why the run is about to be cancelled, where the request must not say it in clear text: {"reason": "text"}',
+  description: 'The reason for the cancellation that follows, because a request to cancel is not encrypted: {"reason": "text"}',
   refusal: () => undefined,
   take({ inbox }, input) {
     if (typeof input?.reason === 'string' && input.reason !== '') inbox.cancelReason = cutText(input.reason, BYTE_BUDGETS.errorMessage);
@@ -65,8 +65,8 @@ type AnyKind = RequestKind<never, unknown>;
 /** The Updates that a run accepts, by name, in the order in which the handlers are registered. */
 export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
   send,
-  pause: pausing(true, 'Begins nothing new after the current step, until it is resumed'),
-  resume: pausing(false, 'Goes on'),
+  pause: pausing(true, 'Pauses the run after the current step, until it is resumed'),
+  resume: pausing(false, 'Resumes the run'),
   approve,
   reject,
   respond,

@@ -4,8 +4,8 @@ import type { Leaf, ValidatorError } from './problem-text.ts';
 
 /**
  * Reduces the errors of each union that the value does not fit: to those of the choice that the value is most likely meant to fit,
- * or else to the expectations of all choices. Reads the leaves once for each nesting depth of unions in the schema, regardless of
- * the number of values that do not fit.
+ * or else to the expectations of all choices. Reads the leaves once for each level of the schema that has unions, regardless of the
+ * number of values that do not fit.
  */
 export function reduceUnions(unions: readonly ValidatorError[], leaves: readonly Leaf[]): Leaf[] {
   const byLength = grouped(unions, ({ keywordLocation }) => keywordLocation.length);

@@ -31,17 +31,17 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
   },
   steps: { description: 'A page of the recorded steps; {"from": index}', answer: (run, ask: From) => stepsPage(run, offset(ask)) },
   approvals: {
-    description: 'A page of what waits for a decision, and the decisions that hold for further calls; {"from": index}',
+    description: 'A page of the pending approvals, and the decisions that apply to further calls; {"from": index}',
     answer: (run, ask: From) => approvalsPage(run, offset(ask)),
   },
   snapshot: { description: 'The agent as pinned for this run', answer: snapshot },
   data: { description: 'Deps and state', answer: dataView },
-  callArguments: { description: 'The arguments of a call as they were decided, for the activities of this run', answer: callArguments },
+  callArguments: { description: 'The edited arguments of a call, for the activities of this run', answer: callArguments },
   decision: {
-    description: 'The content of a decision whose author is being checked, for the activities of this run',
+    description: 'The content of a decision whose approver is being checked, for the activities of this run',
     answer: decisionContent,
   },
-  result: { description: 'How the run has ended, for the activities of this run', answer: ending },
+  result: { description: 'The result of the run, for the activities of this run', answer: ending },
   transcript: {
     description: 'The conversation, for the activities of this run',
     answer: ({ state }, ask: TranscriptQuestion | undefined) => transcriptPage(state, ask),

@@ -22,7 +22,7 @@ export const ERROR_CODES = {
   mcp_unreachable: { retryable: true, description: 'An MCP server of the agent cannot be reached, or does not list its tools.' },
   internal: { retryable: false, description: 'A defect: code that must not throw has thrown.' },
   // A running run refuses what it was sent.
-  busy: { retryable: true, description: 'The run takes nothing more until it has continued in its next execution.' },
+  busy: { retryable: true, description: 'The run accepts no requests until it has continued in its next execution.' },
   queue_full: { retryable: true, description: 'Too many messages wait in the queue of the run.' },
   unknown_call: { retryable: false, description: 'No call of that id waits for a decision.' },
   digest_mismatch: { retryable: false, description: 'The decision was made on other arguments than the call has.' },
