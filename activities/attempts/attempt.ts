@@ -2,7 +2,7 @@ import { activityInfo, cancellationDetails, cancellationSignal, heartbeat } from
 import { MISSED_HEARTBEATS } from '../../src/core/domain/agent/tool-policy.ts';
 import type { AbortRegistry } from './abort-registry.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
-import { withLacked } from '../../src/core/domain/errors/worker-wait.ts';
+import { withUncountedAttempts } from '../../src/core/domain/errors/worker-wait.ts';
 import { executionKey } from '../run-queries/run-access.ts';
 import { skippedAttempts } from './worker-wait.ts';
 
@@ -54,7 +54,7 @@ export async function attempt<Result>(
   const skipped = skippedAttempts();
   const sendHeartbeat = (): void =>
     heartbeat(
-      withLacked(
+      withUncountedAttempts(
         skipped,
         detailsOf(() => current()),
       ),

@@ -1,5 +1,5 @@
 import { type ErrorCode, LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { type MissingThing, toldNames } from '../../src/core/domain/errors/missing.ts';
+import { type MissingThing, listedNames } from '../../src/core/domain/errors/missing.ts';
 
 /**
  * The error of a worker that lacks something which another worker may have, for instance during a deploy. Nothing was
@@ -11,6 +11,6 @@ export class MissingOnWorkerError extends LonghaulError {
 
   constructor(code: ErrorCode, message: string, { known, ...thing }: MissingThing) {
     super(code, message);
-    this.missing = { ...thing, known: toldNames(thing.name, known) };
+    this.missing = { ...thing, known: listedNames(thing.name, known) };
   }
 }

@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { type MissingDetails, missingDetails, missingIn } from '../../src/core/domain/errors/missing-details.ts';
 import type { MissingThing } from '../../src/core/domain/errors/missing.ts';
 import { attemptsText } from '../../src/core/domain/content/tool-text.ts';
-import { ATTEMPTS_USED_UP, withLacked } from '../../src/core/domain/errors/worker-wait.ts';
+import { ATTEMPTS_USED_UP, withUncountedAttempts } from '../../src/core/domain/errors/worker-wait.ts';
 import type { OfRun } from '../../src/core/protocol.ts';
 import { toFailure } from '../failures/failure.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
@@ -72,7 +72,7 @@ function missingFailure(
     return ApplicationFailure.create({ ...parts, nonRetryable: true, details: [missingDetails(finalDetails)] });
   }
   // Reaches the server together with the failure.
-  heartbeat(withLacked(skippedAttempts() + 1, lastDetails()));
+  heartbeat(withUncountedAttempts(skippedAttempts() + 1, lastDetails()));
   return ApplicationFailure.create({ ...parts, nonRetryable: false, nextRetryDelay: next, details: [missingDetails(details)] });
 }
 

@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { lackedIn, meantDetails, type WorkerWait } from '../../src/core/domain/errors/worker-wait.ts';
+import { uncountedAttemptsIn, activityDetails, type WorkerWait } from '../../src/core/domain/errors/worker-wait.ts';
 
 /** The wait of the current activity for a worker that has what others lacked. */
 const workerWaits = new AsyncLocalStorage<WorkerWait>();
@@ -12,7 +12,7 @@ export function withWorkerWait<Result>(wait: WorkerWait | undefined, work: () =>
 
 /** Returns the number of attempts that workers could not make because they lacked something. */
 export function skippedAttempts(): number {
-  return workerWaits.getStore() === undefined ? 0 : lackedIn(activityInfo().heartbeatDetails);
+  return workerWaits.getStore() === undefined ? 0 : uncountedAttemptsIn(activityInfo().heartbeatDetails);
 }
 
 /** Returns the number of the current attempt, 1-based, not counting those that workers could not make. */
@@ -30,7 +30,7 @@ export function lastDetails(): unknown {
   const wait = workerWaits.getStore();
   const details: unknown = activityInfo().heartbeatDetails;
   if (wait === undefined) return details;
-  return meantDetails(details) ?? wait.details;
+  return activityDetails(details) ?? wait.details;
 }
 
 /**

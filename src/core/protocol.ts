@@ -4,14 +4,14 @@ import type { JsonObject, JsonValue } from './domain/json/json.ts';
 import type { LimitChanges } from './domain/agent/limits.ts';
 import type { RecordedResponse } from './domain/model/recorded-response.ts';
 import type { RunOverrides } from './domain/run/run-overrides.ts';
-import type { OfRun } from './domain/run/tool-messages.ts';
+import type { OfRun } from './domain/run/activity-messages.ts';
 import type { Spent, UsageStats } from './domain/model/usage.ts';
 import type { Folded, WindowEvent } from './domain/record/window.ts';
 import type { ContinueAsNewState } from './loop/state/continue-as-new-state.ts';
 
 /**
- * The contract between the two sides of the sandbox: names and shapes of the workflow, its queries and its
- * activities. Everything here is plain JSON and versioned; adding an optional field is compatible, nothing else is.
+ * The contract between workflow, activities and clients: the names and shapes of the workflow, its queries and its activities.
+ * All of it is plain JSON and versioned. Adding an optional field is compatible, any other change is not.
  */
 
 export type {
@@ -32,20 +32,20 @@ export type {
 export type {
   AskTermsInput,
   CallUsage,
-  GivenData,
+  DataInput,
+  NotifyEndedInput,
   OfRun,
   RunToolInput,
   RunToolOutput,
   VerifyCallInput,
   VerifyCallOutput,
-} from './domain/run/tool-messages.ts';
-export type { NotifyEndedInput } from './domain/run/ended-message.ts';
+} from './domain/run/activity-messages.ts';
 export type { ApprovalsPage, ContextPage, RunningCall, StatusView, StepsPage } from './domain/run/run-views.ts';
 
 /** The workflow type of a run. */
 export const AGENT_RUN = 'agentRun';
 
-/** The task queue that client, worker and CLI use unless told otherwise. */
+/** The default task queue of client, worker and CLI. */
 export const DEFAULT_TASK_QUEUE = 'longhaul';
 
 /** The keys of the search attributes. `waitingFor` has an entry for each tool that waits, `tag` one for each tag of the run. */
@@ -74,30 +74,30 @@ export const QUERIES = {
   steps: 'steps',
   snapshot: 'snapshot',
   approvals: 'approvals',
-  /** Between a run and its own activities: the events they lack. */
+  /** Between a run and its own activities: the events that the activity lacks. */
   transcript: 'transcript',
   /** Between a run and its own activities: deps and state. */
   data: 'data',
-  /** Between a run and its own activities: the arguments of a call as they were decided. */
+  /** Between a run and its own activities: the arguments of a call that a decision edited. */
   callArguments: 'callArguments',
-  /** Between a run and its own activities: the content of a decision whose author is being checked. */
+  /** Between a run and its own activities: the content of a decision whose approver is being checked. */
   decision: 'decision',
-  /** Between a run and its own activities: how it has ended, before its workflow closes. */
+  /** Between a run and its own activities: the result, before the workflow closes. */
   result: 'result',
 } as const;
 
 /**
- * How the error of a query begins that came while its run was loaded together with events that no workflow task has handled
- * yet: asked again, it is answered. The server passes on nothing of an error but its message.
+ * The beginning of the error message of a query that the caller should send again: its worker has loaded the run together with
+ * events that no workflow task has handled yet. The server passes on nothing of an error but its message.
  */
 export const ASK_AGAIN = 'Ask again';
 
-/** The second argument of a query between a run and its own activities: which activity asks. It knows that the server has what led to it. */
+/** The second argument of a query from an activity of the run. It proves that the server has recorded the events before that activity. */
 export interface QueryingActivity {
   activityId: string;
 }
 
-/** The names of the Updates that a run takes. */
+/** The names of the Updates that a run accepts. */
 export const UPDATES = {
   approve: 'approve',
   reject: 'reject',
@@ -109,7 +109,7 @@ export const UPDATES = {
   resume: 'resume',
 } as const;
 
-/** The names of the Signals that a run takes, for callers that can only signal. */
+/** The names of the Signals that a run accepts, for callers that can only signal. */
 export const SIGNALS = {
   approve: 'approve',
   reject: 'reject',
@@ -119,7 +119,7 @@ export const SIGNALS = {
   cancelReason: 'cancelReason',
 } as const;
 
-/** The names of Longhaul's own activities; every other activity of a run bears the name of its tool. */
+/** The names of Longhaul's own activities. The name of every other activity of a run is that of its tool. */
 export const ACTIVITIES = {
   resolveAgent: 'resolveAgent',
   callModel: 'callModel',
@@ -134,12 +134,12 @@ export const ACTIVITIES = {
   askTerms: 'askTerms',
 } as const;
 
-/** The name of a handler of a run: as it is for a run that is a workflow of its own, after the key for one inside a workflow of the user. */
+/** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */
 export function scopedName(name: string, key: string | undefined): string {
   return key === undefined ? name : `${key}.${name}`;
 }
 
-/** What starts a run: plain JSON, the same from the client, the CLI, the Temporal UI and a Schedule. */
+/** The input of a run: plain JSON, the same from the client, the CLI, the Temporal UI and a Schedule. */
 export interface RunInput extends RunOverrides {
   /** The name of the agent. */
   agent: string;
@@ -147,11 +147,11 @@ export interface RunInput extends RunOverrides {
   deps?: JsonObject;
   /** Overrides the agent's step limit. */
   maxIterations?: number;
-  /** Overrides other limits of the agent. */
+  /** Overrides the other limits of the agent. */
   limits?: Omit<LimitChanges, 'maxIterations'>;
 }
 
-/** What starts the next execution of a run: all of it that goes on. Written by the run itself. */
+/** The input of the next execution of a run: the state that the run carries over. */
 export interface CarriedInput {
   carry: ContinueAsNewState;
 }
@@ -177,14 +177,14 @@ export interface CallModelInput extends OfRun {
   /** The number of events that form the conversation. */
   through: number;
   lastEventId: string;
-  /** The last event is a batch of these tool results. */
+  /** The ids of the tool results in the last event, if it is a batch of them. */
   results?: string[];
-  /** Ids of the other events since the last response, oldest first: nothing else in history tells them. */
+  /** The ids of the other events since the last response, oldest first: the history holds them nowhere else. */
   earlierIds?: string[];
   final?: true;
 }
 
-/** Input of `summarise`: which part of the window, by the offsets of the events on both sides that stay. */
+/** Input of `summarise`: a part of the window, given by the offsets of the events on both sides of it. */
 export interface SummariseInput extends OfRun {
   /** Digest of the snapshot. */
   agent: string;
@@ -192,11 +192,11 @@ export interface SummariseInput extends OfRun {
   lastEventId: string;
   head: number;
   tail: number | null;
-  /** Bytes of JSON that the text may have. */
+  /** Bytes of JSON that the summary may have. */
   maxBytes: number;
 }
 
-/** Result of `summarise`: a summary, or what was spent on one that was cancelled. */
+/** Result of `summarise`: a summary, or the partial answer of a call that was cancelled. */
 export type SummariseOutput = Summary | { type: 'aborted'; partial?: RecordedResponse };
 
 /** The summary of a part of the window. */
@@ -205,11 +205,11 @@ export interface Summary {
   id: string;
   text: string;
   usage: UsageStats | null;
-  /** What the attempts before cost that failed. */
+  /** The cost of the failed attempts before this one. */
   failedAttempts?: Spent;
 }
 
-/** Input of `archiveEvents`: the events from `from` up to, and without, `through`. */
+/** Input of `archiveEvents`: the events from `from` up to, but not including, `through`. */
 export interface ArchiveEventsInput extends OfRun {
   from: number;
   through: number;
@@ -218,17 +218,17 @@ export interface ArchiveEventsInput extends OfRun {
 /** Result of `callModel`. */
 export type CallModelOutput = { type: 'response'; response: RecordedResponse } | { type: 'aborted'; partial?: RecordedResponse };
 
-/** Input of `authorizeDecision`. The arguments of the call are where the tool's activity has them. */
+/** Input of `authorizeDecision`. Position and event id refer to the arguments of the call, as in the input of a tool's activity. */
 export interface AuthorizeDecisionInput extends OfRun {
   agentName: string;
   decision: DecidedCall;
-  /** Where the call is; absent for a limit. */
+  /** The position of the call; absent for a limit. */
   at?: [offset: number, index: number];
   eventId?: string;
-  /** Of the decision, where they are small enough for the input. */
+  /** The edited arguments of the decision, if they are small enough for the input. */
   arguments?: JsonObject;
   content?: JsonValue;
-  /** They are too large for the input: ask the run. */
+  /** Arguments or content are too large for the input: the activity queries them from the run. */
   contentByReference?: true;
 }
 
@@ -238,7 +238,7 @@ export type AuthorizeDecisionOutput = { type: 'authorized'; as: string } | { typ
 /** Input of `notifyWaiting`. */
 export interface NotifyWaitingInput extends OfRun {
   agentName: string;
-  /** The same for every attempt, and for no other call: `runId/key`. */
+  /** The same for every attempt, and different for every call: `runId/key`. */
   notificationId: string;
   waiting: PendingApproval;
   at?: [offset: number, index: number];
@@ -250,36 +250,36 @@ export interface RequestCancelInput {
   reason: string;
 }
 
-/** Question of the `callArguments` query. */
+/** Argument of the `callArguments` query. */
 export interface CallArgumentsQuestion {
   callId: string;
 }
 
-/** Question of the `decision` query. */
+/** Argument of the `decision` query. */
 export interface DecisionQuestion {
-  /** Of the decision. */
+  /** The id of the decision. */
   id: string;
 }
 
 /** Answer of the `decision` query. */
 export type DecisionContent = Pick<Decision, 'arguments' | 'content'>;
 
-/** Question of the `transcript` query. */
+/** Argument of the `transcript` query. */
 export interface TranscriptQuestion {
-  /** The windows that the asker has, the newest first, each by the record behind it. */
+  /** The windows that the activity has, the newest first, each by the last event that it includes. */
   known: { through: number; lastEventId: string }[];
-  /** Where the next page begins, in the list that the answer before was a page of. */
+  /** The index at which the next page begins, in the list of the previous answer. */
   from: number;
 }
 
-/** Answer of the `transcript` query: a page of what the asker lacks. */
+/** Answer of the `transcript` query: a page of the events that the activity lacks. */
 export type TranscriptAnswer = TranscriptPage &
   (
-    | /** Events of the record, to extend the asker's window after `since` events by. */ { type: 'events'; since: number; events: Folded[] }
-    | /** The run knows none of those windows, and gives its own. */ { type: 'window'; events: WindowEvent[] }
+    | /** Events that extend the activity's window after `since` events. */ { type: 'events'; since: number; events: Folded[] }
+    | /** The whole window, because the run knows none of the activity's. */ { type: 'window'; events: WindowEvent[] }
   );
 
-/** Where a page is in its list, and what window of the run it leads to. */
+/** The position of a page in its list, and the window of the run to which the list leads. */
 export interface TranscriptPage {
   through: number;
   lastEventId: string;
@@ -293,8 +293,8 @@ export interface DataView {
   state: JsonObject;
 }
 
-/** Arguments and deps up to this size (bytes of JSON) travel in the input of a tool's activity. */
+/** Bytes of JSON up to which arguments and deps are part of the input of a tool's activity. */
 export const INLINE_BYTES = 1_000;
 
-/** A page of a query's answer stops at about this size: an answer is one payload of at most 2 MiB. */
+/** Bytes of JSON at which a page of a query's answer ends, approximately: an answer is one payload of at most 2 MiB. */
 export const PAGE_BYTES = 1_000_000;

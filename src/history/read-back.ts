@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-outcome.ts';
 import type { RunResultFields } from '../core/domain/run/run-result.ts';
-import { endNotTold } from '../core/loop/end-not-told.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../core/loop/state/archiving.ts';
-import { closeRun } from '../core/loop/close-run.ts';
+import { closeRun, noteNotifyEndedFailure } from '../core/loop/close-run.ts';
 import type { Position } from '../core/loop/next-step.ts';
 import { fromContinueAsNewState, type ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import { BEGINNING, type LoopEnd, runLoop } from '../core/loop/run-loop.ts';
@@ -127,7 +126,7 @@ function readArchivings({ archivings, taskTimes, startedAt }: RecordedExecution,
 function readTellingEnd({ tellingEnd }: RecordedExecution, state: RunState): void {
   if (tellingEnd?.task === undefined || tellingEnd.failure === undefined) return;
   const outcome = notifyFailure(tellingEnd.failure);
-  if (outcome.type === 'failed') endNotTold(state, outcome.message);
+  if (outcome.type === 'failed') noteNotifyEndedFailure(state, outcome.message);
 }
 
 /** A run of an earlier release that was about to continue when it was cancelled ends with what it had. */

@@ -7,7 +7,7 @@ import {
   summaryOutcome,
   toolFailure,
   toolOutcome,
-  termsFailure,
+  requirementFailure,
   verifiedOutcome,
   verifyFailure,
 } from '../core/activity-requests/activity-outcome.ts';
@@ -111,7 +111,7 @@ export class RecordedPorts implements RunPorts {
   async askTerms({ offset, eventId, index }: ToolInvocation): Promise<ApprovalRequirement | undefined> {
     const recorded = this.#recorded.termsAsked.get(placeOf(offset, index));
     const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
-    return ended.failure === undefined ? (ended.output ?? undefined) : termsFailure(eventId, index);
+    return ended.failure === undefined ? (ended.output ?? undefined) : requirementFailure(eventId, index);
   }
 
   async authorize({ id }: Decision): Promise<Authorization> {
@@ -126,7 +126,7 @@ export class RecordedPorts implements RunPorts {
     const recorded = this.#recorded.notifications[this.#notifications];
     this.#notifications += 1;
     const { failure } = await this.#tasks.endOf(recorded, { isWaitedFor: false });
-    return failure === undefined ? { type: 'told' } : notifyFailure(failure);
+    return failure === undefined ? { type: 'notified' } : notifyFailure(failure);
   }
 
   cancelRequested(): boolean {

@@ -2,11 +2,12 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createContext, runInContext } from 'node:vm';
 import { LonghaulPlugin } from '../../worker/index.ts';
+import { withoutComments } from './source-file.ts';
 import { packageOf } from './source-tree.ts';
 
 /** What a worker loads into the sandbox. */
 export interface WorkflowBundle {
-  /** Bytes of code, without the source map that the bundler appends. */
+  /** Bytes of code, without comments and without the source map that the bundler appends. */
   codeBytes: number;
   /** Names of the packages in it, and `node:*` for a built-in module of Node. */
   packages: string[];
@@ -31,7 +32,7 @@ export async function bundleWorkflows(root: string, userWorkflows?: string): Pro
   if (comment === undefined || encodedMap === undefined) throw new Error('The bundle has no source map: see SOURCE_MAP');
   const modules = modulesOf(encodedMap);
   return {
-    codeBytes: Buffer.byteLength(code) - Buffer.byteLength(comment),
+    codeBytes: Buffer.byteLength(withoutComments(code)),
     packages: [...new Set(modules.map(bundledPackage).filter((name) => name !== undefined))].toSorted(),
     files: modules.filter((path) => path.startsWith(root) && bundledPackage(path) === undefined).map((path) => path.slice(root.length)),
     workflowTypes: workflowTypesOf(code),

@@ -9,7 +9,14 @@ export interface Import {
   lazy: boolean;
 }
 
-/** What the rules look at in one file. */
+/** One comment of a file, without its marks. */
+export interface Comment {
+  /** A comment that documents what follows it: it begins with two stars. */
+  doc: boolean;
+  text: string;
+}
+
+/** The facts about one file that the rules look at. */
 export interface SourceFile {
   /** Relative to the root of the tree, with slashes. */
   path: string;
@@ -19,12 +26,26 @@ export interface SourceFile {
   hasStarExport: boolean;
   /** The text of every `x as A as B`. */
   doubleCasts: string[];
+  comments: Comment[];
 }
 
-/** Reads a TypeScript file with the parser of the test runner. Throws where the text is not TypeScript. */
+/** Reads a TypeScript file with the parser of the test runner. Throws if the text is not TypeScript. */
 export function parseSource(path: string, text: string): SourceFile {
-  const file: SourceFile = { path, lines: countLines(text), imports: [], hasDefaultExport: false, hasStarExport: false, doubleCasts: [] };
-  visit(parseAst(text, { lang: 'ts' }), (node) => take(file, text, node));
+  const file: SourceFile = {
+    path,
+    lines: countLines(text),
+    imports: [],
+    hasDefaultExport: false,
+    hasStarExport: false,
+    doubleCasts: [],
+    comments: [],
+  };
+  const literals: SyntaxNode[] = [];
+  visit(parseAst(text, { lang: 'ts' }), (node) => {
+    take(file, text, node);
+    if (isText(node)) literals.push(node);
+  });
+  file.comments = commentsIn(text, literals);
   return file;
 }
 
@@ -62,6 +83,39 @@ function take(file: SourceFile, text: string, node: SyntaxNode): void {
       }
       break;
   }
+}
+
+/** Returns the code without its comments. Throws if it is not JavaScript. */
+export function withoutComments(code: string): string {
+  const literals: SyntaxNode[] = [];
+  visit(parseAst(code, { lang: 'js' }), (node) => {
+    if (isText(node)) literals.push(node);
+  });
+  let end = 0;
+  const kept = commentRanges(code, literals).map((range) => {
+    const piece = code.slice(end, range.index);
+    end = range.index + range[0].length;
+    return piece;
+  });
+  return [...kept, code.slice(end)].join('');
+}
+
+function commentsIn(text: string, literals: readonly SyntaxNode[]): Comment[] {
+  return commentRanges(text, literals).map(([, block, line]) => ({
+    doc: block?.startsWith('*') ?? false,
+    text: (block ?? line ?? '').replaceAll(/^[ \t]*\*+/gm, '').trim(),
+  }));
+}
+
+/** Finds the comments of a text: the parser drops them, and only a literal can hold their marks without being one. */
+function commentRanges(text: string, literals: readonly SyntaxNode[]): RegExpExecArray[] {
+  const characters = text.split('');
+  for (const literal of literals) characters.fill(' ', Number(literal['start']), Number(literal['end']));
+  return [...characters.join('').matchAll(/\/\*(.*?)\*\/|\/\/([^\n]*)/gs)];
+}
+
+function isText({ type }: SyntaxNode): boolean {
+  return type === 'Literal' || type === 'TemplateElement';
 }
 
 /** An import of something that is not a literal cannot be checked: it is named so that no rule allows it. */

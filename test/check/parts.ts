@@ -14,7 +14,10 @@ export function partsOf(root: string): Part[] {
     { name: 'unit and replay tests', command: unitTests(testsIn(root)) },
     { name: 'lint, with types', command: ['oxlint', '--type-aware', '--deny-warnings', '--report-unused-disable-directives'] },
     { name: 'workflow bundle', command: unitTests(['test/architecture/workflow-bundle']) },
-    { name: 'architecture', command: unitTests(['test/architecture/architecture', 'test/architecture/rules']) },
+    {
+      name: 'architecture',
+      command: unitTests(['test/architecture/architecture', 'test/architecture/language', 'test/architecture/rules']),
+    },
     { name: 'types', command: ['tsc', '-p', 'tsconfig.json'] },
     { name: 'types of the workflow side', command: ['tsc', '-p', 'workflows/tsconfig.json'] },
     { name: 'format', command: ['oxfmt', '--check', '.'] },

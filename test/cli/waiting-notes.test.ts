@@ -5,7 +5,7 @@ import type { RunApprovals } from '../../src/client/read/run-approvals.ts';
 import { resultLine } from '../../src/cli/render/result-line.ts';
 import { waitForResult } from '../../src/cli/commands/wait-for-result.ts';
 import { tellWhatWaits } from '../../src/cli/commands/waiting-notes.ts';
-import { newRunResult } from '../../src/core/domain/run/new-run-result.ts';
+import { newRunResult } from '../core/domain/new-run-result.ts';
 import { commandIo } from './command-io.ts';
 import { runApprovals, waiting } from './waiting.ts';
 

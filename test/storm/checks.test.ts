@@ -128,7 +128,7 @@ test.each<[string, Partial<FloodRecord>]>([
 test('a run that is busy must say so, run its call once, and take decisions meanwhile', () => {
   const work = effect('run', 0, { tool: 'work', at: Date.parse(AT) + 1 });
   const record = { ...flood, effects: [...flood.effects, work] };
-  const refused = { accepted: 1_600, refusal: 'takes nothing more until it has continued as new' };
+  const refused = { accepted: 1_600, refusal: 'accepts no requests until it has continued as new' };
   expect(failures(busyChecks(record, refused))).toEqual([]);
   expect(failures(busyChecks(record, { accepted: 2_000 }))).toHaveLength(1);
   expect(failures(busyChecks({ ...record, effects: [...record.effects, work] }, refused))).toHaveLength(1);

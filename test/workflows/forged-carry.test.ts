@@ -7,7 +7,7 @@ import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
 import { isTerminal } from '../../src/core/domain/run/run-status.ts';
 import { closeRun } from '../../src/core/loop/close-run.ts';
 import type { RunPorts } from '../../src/core/loop/ports.ts';
-import { quietPorts } from '../../src/core/loop/quiet-ports.ts';
+import { quietPorts } from '../core/loop/quiet-ports.ts';
 import { runLoop } from '../../src/core/loop/run-loop.ts';
 import { type CheckedStart, checkStart } from '../../workflows/run/run-start.ts';
 import { currentDetails } from '../../workflows/visibility/current-details.ts';

@@ -1,6 +1,6 @@
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { type ActivateInput, workflowInfo, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
-import { type ActivationPlace, TaskDoubt } from '../../src/core/queries/task-doubt.ts';
+import { type ActivationPosition, TaskDoubt } from '../../src/core/queries/task-doubt.ts';
 import { ASK_AGAIN, type QueryingActivity } from '../../src/core/protocol.ts';
 
 /*
@@ -41,7 +41,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   };
 };
 
-function placeOf({ activation }: ActivateInput): ActivationPlace {
+function placeOf({ activation }: ActivateInput): ActivationPosition {
   const { isReplaying, historyLength, timestamp, jobs } = activation;
   return {
     isReplaying: isReplaying ?? false,

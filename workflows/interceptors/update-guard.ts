@@ -1,5 +1,5 @@
 import type { ActivateInput, WorkflowInterceptorsFactory } from '@temporalio/workflow';
-import { type Brought, JoinedTasks } from '../../src/core/handlers/joined-tasks.ts';
+import { type ActivationContents, JoinedTasks } from '../../src/core/handlers/joined-tasks.ts';
 
 /** One instance for each execution: module state belongs to one execution. */
 const tasks = new JoinedTasks();
@@ -30,7 +30,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
   ],
 });
 
-function broughtBy({ activation }: ActivateInput): Brought {
+function broughtBy({ activation }: ActivateInput): ActivationContents {
   const jobs = activation.jobs ?? [];
   const updates = jobs.filter(({ doUpdate }) => doUpdate).length;
   return {

@@ -66,7 +66,7 @@ async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Prom
   const request = resolveRequest(run, input);
   const resolved = await performActivity(run, request, { start: startActivity, ended: () => undefined });
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelledResult(run) };
-  if (resolved.type === 'failed' && resolved.tellsEnd) run.notifiesEnded = true;
+  if (resolved.type === 'failed' && resolved.notifiesEnd) run.notifiesEnd = true;
   if (resolved.type === 'failed') return { type: 'finished', result: failedResult(run, resolved.code, resolved.message) };
   const { snapshot } = resolved;
   const ready = Object.assign(run, { snapshot });

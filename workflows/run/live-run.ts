@@ -41,7 +41,7 @@ export interface LiveRun {
   snapshot?: AgentSnapshot;
   state?: RunState;
   /** True if the agent could not be resolved, and the worker has `notifyEnded`. */
-  notifiesEnded?: true;
+  notifiesEnd?: true;
   /** Set when the run has ended and `notifyEnded` is called. */
   result?: RunResultFields;
 }

@@ -1,7 +1,7 @@
 import { CancellationScope, log } from '@temporalio/workflow';
 import { endedRequest } from '../../src/core/activity-requests/ended-request.ts';
 import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
-import { endNotTold } from '../../src/core/loop/end-not-told.ts';
+import { noteNotifyEndedFailure } from '../../src/core/loop/close-run.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
 import type { LiveRun } from './live-run.ts';
@@ -12,13 +12,13 @@ import { scheduleActivity } from './schedule-activity.ts';
  * failing hook may delay the run. The run ends with the same result in any case.
  */
 export async function notifyEnded(run: LiveRun, result: RunResultFields, noted: (state: RunState) => void): Promise<void> {
-  if (!run.notifiesEnded && !run.snapshot?.notifyEnded) return;
+  if (!run.notifiesEnd && !run.snapshot?.notifyEnded) return;
   run.result = withoutSteps(result, run.inbox.cancelReason);
   const outcome = await CancellationScope.nonCancellable(() => scheduleActivity(run, endedRequest(run, result)));
   if (outcome.type !== 'failed') return;
   log.error(`The notice that run "${run.runId}" has ended could not be delivered: ${outcome.message}`);
   if (run.state === undefined) return;
-  endNotTold(run.state, outcome.message);
+  noteNotifyEndedFailure(run.state, outcome.message);
   noted(run.state);
 }
 

@@ -1,6 +1,6 @@
 import { ApplicationFailure, rawValueTypeInfo } from '@temporalio/common';
 import { condition, defineSignal, defineUpdate, log, setHandler } from '@temporalio/workflow';
-import { summaryOf } from '../../src/core/loop/approvals/approvals.ts';
+import { withoutContent } from '../../src/core/loop/approvals/approvals.ts';
 import type { Verdict } from '../../src/core/loop/state/inbox.ts';
 import { type DecisionReceipt, scopedName, SIGNALS, UPDATES } from '../../src/core/protocol.ts';
 import type { Refusal } from '../../src/core/handlers/message-receiver.ts';
@@ -64,7 +64,7 @@ function isDecision(receipt: unknown): receipt is DecisionReceipt {
  * next execution, or by the record of a run that has ended.
  */
 function outcomeOf({ runId }: LiveRun, verdict: Verdict | undefined): DecisionReceipt['decision'] {
-  if (verdict?.type === 'decided') return summaryOf(verdict.decision);
+  if (verdict?.type === 'decided') return withoutContent(verdict.decision);
   if (verdict?.type === 'refused') throw failureOf(verdict);
   throw failureOf({ code: 'busy', message: `Run "${runId}" goes on in its next execution: send the decision again` });
 }

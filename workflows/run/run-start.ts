@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../src/core/domain/errors/error.ts';
-import { givenProblem } from '../../src/core/domain/json/given-value.ts';
+import { inboundProblem } from '../../src/core/domain/json/inbound-value.ts';
 import { isJsonObject } from '../../src/core/domain/json/json.ts';
 import { fromContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import { checkContinueAsNewState, type StateCheck } from '../../src/core/wire-schemas/continue-as-new-state-schema.ts';
@@ -51,7 +51,7 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
     authorizing: new Map(),
     missing: [],
   };
-  const problem = givenProblem(raw);
+  const problem = inboundProblem(raw);
   if (problem !== undefined)
     return { run: blank, ok: false, code: 'invalid_input', problem: `The input of the run is not valid: ${problem}` };
   if (isJsonObject(raw) && 'carry' in raw) {

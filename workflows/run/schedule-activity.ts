@@ -1,7 +1,14 @@
 import { ApplicationFailure, CancelledFailure, rawValueTypeInfo } from '@temporalio/common';
 import { CancellationScope, patched, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
 import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
-import { ANOTHER_WORKER, isOwn, type Lack, lackIn, onAnotherWorker, pauseMs } from '../../src/core/activity-requests/another-worker.ts';
+import {
+  ANOTHER_WORKER,
+  isOwn,
+  type MissingOnWorker,
+  missingOnWorker,
+  onAnotherWorker,
+  pauseMs,
+} from '../../src/core/activity-requests/another-worker.ts';
 import { whyUnreadable } from '../../src/core/domain/json/unreadable.ts';
 import type { LiveRun } from './live-run.ts';
 import { decodedValue } from '../interceptors/raw-value.ts';
@@ -38,7 +45,7 @@ interface Scheduling {
 
 /** The thing that an activity waits for, and the number of times it has been rescheduled. */
 interface WorkerWait {
-  missing: Lack;
+  missing: MissingOnWorker;
   times: number;
 }
 
@@ -61,10 +68,10 @@ export function performActivity<Input, Output, Outcome>(
     },
     (error: unknown) => {
       ended();
-      const lack = lackIn(call, error, wait, Date.now());
-      if (lack === undefined || !patched(ANOTHER_WORKER)) return call.failed(error);
+      const missing = missingOnWorker(call, error, wait, Date.now());
+      if (missing === undefined || !patched(ANOTHER_WORKER)) return call.failed(error);
       if (CancellationScope.current().consideredCancelled) return call.failed(isOwn(call.name) ? new CancelledFailure('CANCELLED') : error);
-      return rescheduleElsewhere(run, call, scheduling, { missing: lack, times: (wait?.times ?? -1) + 1 });
+      return rescheduleElsewhere(run, call, scheduling, { missing, times: (wait?.times ?? -1) + 1 });
     },
   );
 }

@@ -1,7 +1,7 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { RunningCall } from '../../core/domain/run/run-views.ts';
-import { meantDetails } from '../../core/domain/errors/worker-wait.ts';
+import { activityDetails } from '../../core/domain/errors/worker-wait.ts';
 import { ACTIVITIES } from '../../core/protocol.ts';
 
 type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
@@ -27,7 +27,7 @@ async function runningCall(client: Client, pending: Pending): Promise<RunningCal
   const name = activityType?.name ?? '';
   // What Longhaul's own beat with is for their next attempts (what was spent, when it began): no progress of anything.
   const [details] = SHOWN.includes(name) ? [] : await decodeArrayFromPayloads(converter, heartbeatDetails?.payloads);
-  const progress = meantDetails(details);
+  const progress = activityDetails(details);
   const failure = await decodeOptionalFailureToOptionalError(converter, lastFailure);
   return {
     name,

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Decision, PendingApproval, Remember } from '../../core/domain/approvals/approval.ts';
 import { errorCode, isErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
-import { summaryOf } from '../../core/loop/approvals/approvals.ts';
+import { withoutContent } from '../../core/loop/approvals/approvals.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
 import { alreadyDecided } from '../../core/domain/approvals/already-decided.ts';
 import { decisionProblem } from '../../core/wire-schemas/request-schema.ts';
@@ -117,7 +117,7 @@ async function fromRecord(
       const { decision } = found;
       const isSame = decision.id === id && decision.type === type && decision.callId === callId;
       if (!isSame) throw alreadyDecidedError(runId, decision);
-      return { version: 1, status: 'repeated', decision: summaryOf(decision) };
+      return { version: 1, status: 'repeated', decision: withoutContent(decision) };
     }
     case 'refused': {
       const { code: refusedFor, message } = found.refused;

@@ -13,52 +13,52 @@ import type { Authorization, ModelCallOutcome, NotifyOutcome, SummaryOutcome, To
 import type { CallModelOutput, RunToolOutput, SummariseOutput, VerifyCallOutput } from '../protocol.ts';
 
 /**
- * What the end of an activity means to the loop. Used where a run happens (the workflow) and where it is read back
- * from its history (the client), so that both come to the same events and steps.
+ * Functions that turn the result or the failure of an activity into an outcome for the loop. The workflow uses them, and so does
+ * the client when it reads a run back from its history, so that both get the same events and steps.
  */
 
-/** How an activity failed, as data. */
+/** The failure of an activity, as data. */
 export type ActivityProblem =
   | { type: 'cancelled' }
   | { type: 'timed_out'; message: string }
   | { type: 'failed'; code: ErrorCode | undefined; message: string };
 
-/** The failure that an activity ended with, without what Temporal puts around it. */
+/** Returns the failure of an activity without the ActivityFailure that Temporal wraps around it. */
 export function activityCause(error: unknown): unknown {
   return error instanceof ActivityFailure ? error.cause : error;
 }
 
-/** Reads the failure of an activity. Whatever else was thrown is a failure too: nothing escapes into the workflow task. */
+/** Reads the failure of an activity. Any other thrown value counts as a failure too, so that none fails the workflow task. */
 export function activityProblem(error: unknown): ActivityProblem {
   const cause = activityCause(error);
   if (cause instanceof CancelledFailure) return { type: 'cancelled' };
   if (cause instanceof TimeoutFailure) return { type: 'timed_out', message: `${cause.message} (${cause.timeoutType})` };
   if (cause instanceof ApplicationFailure) {
-    // Its attempts were ended from outside, one after the other.
+    // Each of its attempts ended without an answer.
     if (cause.type === ATTEMPTS_USED_UP) return { type: 'timed_out', message: cause.message };
     return { type: 'failed', code: isErrorCode(cause.type) ? cause.type : undefined, message: cause.message };
   }
   return { type: 'failed', code: undefined, message: errorMessage(cause) };
 }
 
-/** The outcome of a model call that returned. */
+/** Returns the outcome of a model call that completed. */
 export function modelOutcome(output: CallModelOutput): ModelCallOutcome {
   if (output.type === 'response') return output;
   return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
 }
 
-/** The outcome of a summary that returned. */
+/** Returns the outcome of a summary that completed. */
 export function summaryOutcome(output: SummariseOutput): SummaryOutcome {
   if (!('type' in output)) return { type: 'summary', ...output };
   return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
 }
 
-/** The outcome of a summary that failed. */
+/** Returns the outcome of a summary that failed. */
 export function summaryFailure(model: string, error: unknown): SummaryOutcome {
   return modelFailure(model, error);
 }
 
-/** The outcome of a model call that failed. */
+/** Returns the outcome of a model call that failed. */
 export function modelFailure(model: string, error: unknown): Extract<ModelCallOutcome, { type: 'failed' | 'cancelled' }> {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return { type: 'cancelled' };
@@ -69,7 +69,7 @@ export function modelFailure(model: string, error: unknown): Extract<ModelCallOu
   return { type: 'failed', code, message, ...(spent === undefined ? {} : { spent }) };
 }
 
-/** What the attempts of a call to a model have cost that failed: its last failure says so, or the last heartbeat where there is none. */
+/** Reads the cost of the failed attempts of a model call from its last failure, or else from its last heartbeat. */
 function spentOn(error: unknown): Spent | undefined {
   const cause = activityCause(error);
   if (cause instanceof ApplicationFailure) {
@@ -81,15 +81,15 @@ function spentOn(error: unknown): Spent | undefined {
   return undefined;
 }
 
-/** The outcome of a tool call that returned. */
+/** Returns the outcome of a tool call that completed. */
 export function toolOutcome({ id, at: _, content, isError, lost, reason, ...rest }: RunToolOutput): ToolOutcome {
   if (lost) return { type: 'lost', reason: lostReason(reason) };
   return { type: 'result', status: isError ? 'error' : 'success', content, resultId: id, ...rest };
 }
 
 /**
- * The outcome of a tool call whose activity failed: an error that the model reads, not the end of the run. Of what
- * happens once, only a failure that the activity itself reports says that it has not begun.
+ * Returns the outcome of a tool call whose activity failed: an error that the model reads, not the end of the run. If the effect
+ * of the tool is `once`, the outcome is lost, unless the failure proves that the call has not begun.
  */
 export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
   const problem = activityProblem(error);
@@ -101,15 +101,15 @@ export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
   return errorOutcome(message);
 }
 
-/** Bytes of JSON of how an answer was lost: it is in a step, in a summary, and in what is shown of the run. */
+/** Bytes of JSON of the reason for a lost answer, which is part of a step, of a summary and of views of the run. */
 const LOST_REASON_BYTES = 200;
 
-/** How an answer was lost. Workers of earlier releases do not say. */
-function lostReason(said = 'its worker gave no answer'): string {
-  return cutText(said, LOST_REASON_BYTES);
+/** Returns the reason for a lost answer, cut to its budget. Workers of earlier releases give none. */
+function lostReason(reason = 'its worker gave no answer'): string {
+  return cutText(reason, LOST_REASON_BYTES);
 }
 
-/** Why the call could not be made, where the workers that took it lack the tool: for a person, and not for a model. */
+/** Returns, for a person and not for the model, why the call could not be made, if the workers that took it lack the tool. */
 function missingMessage({ name }: ToolSnapshot, error: unknown): string | undefined {
   const cause = activityCause(error);
   if (!(cause instanceof ApplicationFailure)) return undefined;
@@ -118,7 +118,7 @@ function missingMessage({ name }: ToolSnapshot, error: unknown): string | undefi
   return cause.type === 'unknown_tool' ? cause.message : undefined;
 }
 
-/** A worker that is alive ends a call at its time by itself: what the server ends has often lost its worker. */
+/** Describes a time-out. A live worker ends a call at its time-out by itself, so a missed heartbeat means that the worker was lost. */
 function timeoutText(tool: ToolSnapshot, error: unknown): string {
   const cause = activityCause(error);
   const attempts = attemptsText(attemptsOf(tool));
@@ -128,19 +128,19 @@ function timeoutText(tool: ToolSnapshot, error: unknown): string {
   return `Tool '${tool.name}' timed out after ${tool.timeoutMs}ms (${attempts})`;
 }
 
-/** The outcome of asking what became of a call. */
+/** Returns the outcome of a lost call, as its tool reports it. */
 export function verifiedOutcome(output: VerifyCallOutput, reason: string): ToolOutcome {
   const found = output.happened ? toolOutcome(output.output) : errorOutcome(notHappened(output.tool));
   return found.type === 'result' ? { ...found, verified: { happened: output.happened, reason } } : found;
 }
 
-/** The same, where nobody could be asked. */
+/** Returns the outcome of a lost call if its tool could not report one. */
 export function verifyFailure(error: unknown, reason: string): ToolOutcome {
   return activityProblem(error).type === 'cancelled' ? { type: 'cancelled' } : { type: 'lost', reason };
 }
 
-/** The terms of a call whose predicate could not be asked: one that was not asked has not said no. */
-export function termsFailure(eventId: string, index: number): ApprovalRequirement {
+/** Returns the requirement of a call whose predicate failed: without its answer, the call requires approval. */
+export function requirementFailure(eventId: string, index: number): ApprovalRequirement {
   return { digest: `${eventId}/${index}`, reason: 'Whether the call needs approval could not be told' };
 }
 
@@ -148,12 +148,13 @@ function errorOutcome(message: string): ToolOutcome & { type: 'result' } {
   return { type: 'result', status: 'error', content: [message], durationMs: null };
 }
 
-/** What the SDK fails an activity with that it has not called, or that was still waiting for its turn. */
+/** The types of the failures with which the SDK ends an activity that it has not called. */
 const NOT_CALLED: readonly unknown[] = ['NotFoundError', 'WorkerShutdown'];
 
 /**
- * An activity of ours reports a failure with a code only before the tool is called; and what no worker took was never
- * started. Any other failure may be about the result: that it could not be encoded, or was too large to be sent.
+ * True if a failure proves that the tool was not called. Longhaul's activity fails with an error code only before it calls the
+ * tool, and an activity that no worker took was never started. Any other failure may concern the result: that it could not be
+ * encoded, or was too large to be sent.
  */
 function hasNotBegun(error: unknown): boolean {
   const cause = activityCause(error);
@@ -161,19 +162,19 @@ function hasNotBegun(error: unknown): boolean {
   return cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START';
 }
 
-/** What comes of asking whether a decision is by somebody who may decide, where the activity failed: without an answer nobody may. */
+/** Returns the outcome of an authorization whose activity failed: the decision is refused. */
 export function authorizationFailure(error: unknown): Authorization {
   const problem = activityProblem(error);
   return problem.type === 'cancelled' ? problem : { type: 'refused', reason: `it could not be checked (${problem.message})` };
 }
 
-/** The outcome of a notification whose activity failed. */
+/** Returns the outcome of a notification whose activity failed. */
 export function notifyFailure(error: unknown): NotifyOutcome {
   const problem = activityProblem(error);
   return problem.type === 'cancelled' ? problem : { type: 'failed', message: problem.message };
 }
 
-/** Why the archive did not take the events of a run. */
+/** Returns why the archive did not store the events of a run. */
 export function archiveFailure(error: unknown): string {
   const problem = activityProblem(error);
   return problem.type === 'cancelled' ? 'the activity was cancelled' : problem.message;

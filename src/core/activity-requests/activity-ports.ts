@@ -5,13 +5,13 @@ import { authorizeRequest, notifyRequest, requirementRequest } from './decision-
 import { summaryRequest } from './model-request.ts';
 import { toolRequest, verifyRequest } from './tool-request.ts';
 
-/** The ports of the loop that are an activity and nothing else. A model call is more: a message may interrupt it. */
+/** The ports of the loop that only schedule an activity. A model call is not among them, because a message may interrupt it. */
 export type ActivityPorts = Pick<RunPorts, 'runTool' | 'verify' | 'askTerms' | 'summarise' | 'authorize' | 'notify'>;
 
-/** Performs an activity and gives what its end means. Must not reject. */
+/** Performs an activity and returns its outcome. Must not reject. */
 export type ScheduleActivity = <Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>) => Promise<Outcome>;
 
-/** Those ports, for whoever performs activities: Temporal, or memory in a test. */
+/** Builds those ports on a function that performs activities: by Temporal, or in memory in a test. */
 export function activityPorts(run: RequestingRun & { authorizing: Map<string, Decision> }, perform: ScheduleActivity): ActivityPorts {
   return {
     runTool: (invocation) => perform(toolRequest(run, invocation)),
@@ -19,7 +19,7 @@ export function activityPorts(run: RequestingRun & { authorizing: Map<string, De
     askTerms: (invocation) => perform(requirementRequest(run, invocation)),
     summarise: (request) => perform(summaryRequest(run, request)),
     authorize: (decision, waiting) => {
-      // While it is checked, its content is to be had by query: it may be too large for the activity's input.
+      // During the check, the activity can query the content, which may be too large for its input.
       run.authorizing.set(decision.id, decision);
       return perform(authorizeRequest(run, decision, waiting)).finally(() => run.authorizing.delete(decision.id));
     },

@@ -8,50 +8,53 @@ import { ACTIVITIES, type OfRun } from '../protocol.ts';
 import { type ActivityRequest, SCHEDULE_TO_CLOSE } from './activity-request.ts';
 
 /**
- * An activity whose worker lacks what it needs fails without having begun, and is scheduled again: as one activity that the
- * server tries on one worker after the other, at no further event, until one has what it needs or the time is up. Workers
- * of a release that does not count its attempts, or that do not know Longhaul at all, end it earlier: then it is
- * scheduled once more, after a while.
+ * An activity whose worker lacks a definition fails without having begun, and is scheduled again: as one activity that the server
+ * tries on one worker after the other, without further events, until a worker has the definition or the time is up. Workers of a
+ * release that does not count such attempts, or without Longhaul, end that activity earlier. Then it is scheduled once more, after
+ * a delay.
  */
 
-/** The change of the loop that this is: runs whose history has it otherwise are replayed as they were. */
+/** The `patched` id of this behaviour: histories without it are replayed as they were recorded. */
 export const ANOTHER_WORKER = 'another-worker';
 
-/** What a worker lacked. */
-export interface Lack extends Missing {
-  /** Attempts that were made before, where that is known. */
+/** The definition that a worker lacked. */
+export interface MissingOnWorker extends Missing {
+  /** The number of attempts that workers made before, if known. */
   attempts: number;
   details?: JsonValue;
 }
 
-/** What is waited for already, for the same activity. */
-interface Waited {
+/** The earlier wait of the same activity. */
+interface Wait {
   missing: Missing;
-  /** How often it has been scheduled again. */
+  /** The number of times that the activity was scheduled again. */
   times: number;
 }
 
-/** What the worker of a failed activity lacked that another one may have; undefined where it failed otherwise, or where others were waited for long enough. */
-export function lackIn(
+/**
+ * Returns the definition that the worker of a failed activity lacked and another one may have; undefined if the activity failed for
+ * another reason, or the wait is over.
+ */
+export function missingOnWorker(
   call: Pick<ActivityRequest<never, never, never>, 'name'>,
   error: unknown,
-  waited: Waited | undefined,
+  wait: Wait | undefined,
   now: number,
-): Lack | undefined {
+): MissingOnWorker | undefined {
   const cause = activityCause(error);
   if (!(cause instanceof ApplicationFailure)) return undefined;
-  const told = missingIn(cause.details?.[0]);
-  if (told?.gaveUp) return undefined;
-  const known = told ?? untold(call.name, cause);
-  if (known === undefined) return undefined;
-  const { kind, name, worker, attempt = 1, details, forMs = DEFAULT_MISSING_TIMEOUT_MS } = known;
-  const since = waited?.missing.since ?? new Date(now).toISOString();
-  const until = waited?.missing.until ?? new Date(now + forMs).toISOString();
+  const reported = missingIn(cause.details?.[0]);
+  if (reported?.gaveUp) return undefined;
+  const missing = reported ?? inferredMissing(call.name, cause);
+  if (missing === undefined) return undefined;
+  const { kind, name, known, worker, attempt = 1, details, forMs = DEFAULT_MISSING_TIMEOUT_MS } = missing;
+  const since = wait?.missing.since ?? new Date(now).toISOString();
+  const until = wait?.missing.until ?? new Date(now + forMs).toISOString();
   if (Date.parse(until) <= now) return undefined;
   return {
     kind,
     name,
-    known: known.known,
+    known,
     code: isErrorCode(cause.type) ? cause.type : 'unknown_tool',
     ...(worker === undefined ? {} : { worker }),
     since,
@@ -61,25 +64,31 @@ export function lackIn(
   };
 }
 
-/** Codes by which workers of older releases say what they lack, without its name. */
-const LACKING: Partial<Record<ErrorCode, MissingKind>> = { unknown_agent: 'agent', unknown_provider: 'provider' };
+/** The kind of definition that a worker of an older release lacks, by its error code. */
+const KIND_BY_CODE: Partial<Record<ErrorCode, MissingKind>> = { unknown_agent: 'agent', unknown_provider: 'provider' };
 
-type Told = NonNullable<ReturnType<typeof missingIn>>;
+type Reported = NonNullable<ReturnType<typeof missingIn>>;
 
-/** What is known of a failure without details: of a worker of an older release, or of the SDK where a worker has no activity of the name. */
-function untold(name: string, { type, message }: ApplicationFailure): (Pick<Told, 'kind' | 'name' | 'known'> & Partial<Told>) | undefined {
-  const kind = isErrorCode(type) ? LACKING[type] : undefined;
+/**
+ * Infers the missing definition from a failure without details: from a worker of an older release, or from the SDK if the worker
+ * has no activity of that name.
+ */
+function inferredMissing(
+  name: string,
+  { type, message }: ApplicationFailure,
+): (Pick<Reported, 'kind' | 'name' | 'known'> & Partial<Reported>) | undefined {
+  const kind = isErrorCode(type) ? KIND_BY_CODE[type] : undefined;
   if (kind !== undefined) return { kind, name: quoted(message) ?? '?', known: quotedAfter(message, 'It has: ') };
   if (!isUnregistered(name, type, message)) return undefined;
   return { kind: isOwn(name) ? 'activity' : 'tool', name, known: [] };
 }
 
-/** True for what the SDK fails an activity with that no worker of the name's has registered. */
+/** True for the failure with which the SDK ends an activity that the worker has not registered. */
 export function isUnregistered(name: string, type: string | null | undefined, message: string): boolean {
   return type === 'NotFoundError' && message.startsWith(`Activity function ${name} is not registered`);
 }
 
-/** True for the activities that are no call of a tool. */
+/** True for the name of one of Longhaul's own activities, which is not a tool. */
 export function isOwn(name: string): boolean {
   return Object.values<string>(ACTIVITIES).includes(name);
 }
@@ -93,13 +102,13 @@ function quotedAfter(message: string, mark: string): string[] {
   return [...after.matchAll(/"([^"]*)"/g)].map(([, name = '']) => name);
 }
 
-/** The same activity, to be tried on one worker after the other. */
+/** Returns the same activity, to be tried on one worker after the other. */
 export function onAnotherWorker<Input, Output, Outcome>(
-  given: ActivityRequest<Input, Output, Outcome>,
-  { until, attempts, details }: Lack,
+  request: ActivityRequest<Input, Output, Outcome>,
+  { until, attempts, details }: MissingOnWorker,
   now: number,
 ): ActivityRequest<Input, Output, Outcome> {
-  const call = given.remotely?.() ?? given;
+  const call = request.remotely?.() ?? request;
   const { maximumAttempts = 1, ...backoff } = call.options.retry ?? {};
   const wait: NonNullable<OfRun['awaitsWorker']> = {
     forMs: Date.parse(until) - now,
@@ -111,7 +120,7 @@ export function onAnotherWorker<Input, Output, Outcome>(
     options: {
       ...call.options,
       scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
-      // The worker counts: attempts that none could make are none.
+      // The worker counts the attempts: those that workers could not make do not count.
       retry: { ...backoff, nonRetryableErrorTypes: ['NotFoundError'] },
     },
     input: { ...call.input, awaitsWorker: wait },
@@ -124,12 +133,12 @@ function isUnregisteredEnd(name: string, error: unknown): boolean {
   return cause instanceof ApplicationFailure && isUnregistered(name, cause.type, cause.message);
 }
 
-/** Nobody knows whether an attempt before has begun. */
+/** Makes a failure that says nothing about earlier attempts, because one of them may have begun. */
 function unknownEnd(error: unknown): ApplicationFailure {
   return ApplicationFailure.nonRetryable('No worker that was left has what the call needs', 'UnknownEnd', error);
 }
 
-/** Milliseconds before it is scheduled once more, where a worker has ended it that did not count. */
+/** Returns the delay in milliseconds before the activity is scheduled once more, if a worker that does not count such attempts ended it. */
 export function pauseMs(times: number): number {
   return times === 0 ? 0 : Math.min(30_000, 1_000 * 2 ** (times - 1));
 }

@@ -1,8 +1,8 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
-import { authorizationFailure, notifyFailure, termsFailure } from './activity-outcome.ts';
+import { authorizationFailure, notifyFailure, requirementFailure } from './activity-outcome.ts';
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals/approval.ts';
 import { summaryText } from '../domain/content/summary-text.ts';
-import { summaryOf } from '../loop/approvals/approvals.ts';
+import { withoutContent } from '../loop/approvals/approvals.ts';
 import type { Authorization, NotifyOutcome, ToolInvocation } from '../loop/ports.ts';
 import {
   ACTIVITIES,
@@ -21,11 +21,11 @@ import {
   SCHEDULE_TO_CLOSE,
   HEARTBEAT_TIMEOUT,
 } from './activity-request.ts';
-import { aboutCall } from './summaries.ts';
+import { aboutCall } from './activity-summaries.ts';
 
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' } as const;
 
-/** Whoever decides waits for the answer. */
+/** Short, because the approver waits for the answer. */
 const AUTHORIZE: ActivityOptions = {
   startToCloseTimeout: '30s',
   scheduleToCloseTimeout: '2 minutes',
@@ -34,7 +34,7 @@ const AUTHORIZE: ActivityOptions = {
   retry: { ...RETRY, maximumAttempts: 3 },
 };
 
-/** Somebody may wait for days: an outage of whatever is told must not be the reason. */
+/** Long, because without the notification an approval may wait for days: it must survive an outage of the notified service. */
 const NOTIFY: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
@@ -50,8 +50,8 @@ const REQUEST_CANCEL: ActivityOptions = {
   retry: { ...RETRY, maximumAttempts: 1_000 },
 };
 
-/** A predicate has half of that by itself; the rest is for the conversation to be read. */
-const ASK_TERMS: ActivityOptions = {
+/** The predicate itself may take half of the time; the rest is for reading the conversation. */
+const REQUIREMENT: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
   heartbeatTimeout: HEARTBEAT_TIMEOUT,
@@ -59,7 +59,7 @@ const ASK_TERMS: ActivityOptions = {
   retry: { ...RETRY, maximumAttempts: 5 },
 };
 
-/** The question whether a decision is by somebody who may decide. What goes wrong is a refusal. */
+/** Has the worker check that the approver may decide. A failure counts as a refusal. */
 export function authorizeRequest(
   run: RequestingRun,
   decision: Decision,
@@ -73,8 +73,8 @@ export function authorizeRequest(
     input: {
       ...runReference(run),
       agentName: run.snapshot.name,
-      decision: summaryOf(decision),
-      ...placeOf(run, waiting),
+      decision: withoutContent(decision),
+      ...positionOf(run, waiting),
       ...contentOf(decision),
     },
     returned: (output) => output,
@@ -82,7 +82,10 @@ export function authorizeRequest(
   };
 }
 
-/** Tells somebody that something waits. One that fails for good is not told again: the run still shows what waits. */
+/**
+ * Calls the worker's `notify` hook for a pending approval. It is not called again after it has failed for good: the run still shows
+ * the approval.
+ */
 export function notifyRequest(run: RequestingRun, waiting: PendingApproval): ActivityRequest<NotifyWaitingInput, void, NotifyOutcome> {
   return {
     name: ACTIVITIES.notifyWaiting,
@@ -93,14 +96,14 @@ export function notifyRequest(run: RequestingRun, waiting: PendingApproval): Act
       agentName: run.snapshot.name,
       notificationId: `${run.runId}/${waiting.key}`,
       waiting,
-      ...placeOf(run, waiting),
+      ...positionOf(run, waiting),
     },
-    returned: () => ({ type: 'told' }),
+    returned: () => ({ type: 'notified' }),
     failed: notifyFailure,
   };
 }
 
-/** Asks the server to cancel the workflow: only what the server was asked to cancel may close as Canceled. */
+/** Asks the server to cancel the workflow: only then may the workflow close as Canceled. */
 export function cancelRequest(reason: string): ActivityRequest<RequestCancelInput, void, void> {
   return {
     name: ACTIVITIES.requestCancel,
@@ -112,7 +115,7 @@ export function cancelRequest(reason: string): ActivityRequest<RequestCancelInpu
   };
 }
 
-/** Asks a predicate again whether a call needs a decision, now that the deps are others. One that cannot be asked has not said no. */
+/** Evaluates the approval predicate of a call again, with changed deps. If that fails, the call requires approval. */
 export function requirementRequest(
   run: RequestingRun,
   invocation: ToolInvocation,
@@ -121,7 +124,7 @@ export function requirementRequest(
   return {
     name: ACTIVITIES.askTerms,
     tier: 'remote',
-    options: { ...ASK_TERMS, summary: aboutCall(`does ${call.name} need a decision`, call.arguments) },
+    options: { ...REQUIREMENT, summary: aboutCall(`does ${call.name} need a decision`, call.arguments) },
     input: {
       ...runReference(run),
       agent: run.snapshot.digest,
@@ -131,20 +134,20 @@ export function requirementRequest(
       eventId,
       ...dataOf(run),
     },
-    returned: (terms) => terms ?? undefined,
-    failed: () => termsFailure(eventId, index),
+    returned: (requirement) => requirement ?? undefined,
+    failed: () => requirementFailure(eventId, index),
   };
 }
 
-/** Small enough for the input, for who reads the Temporal UI; else the activity asks for it. */
+/** Returns the content of a decision if it is small, so that the Temporal UI shows it; otherwise a mark that the activity must query it. */
 function contentOf({ arguments: edited, content }: Decision): Pick<AuthorizeDecisionInput, 'arguments' | 'content' | 'contentByReference'> {
-  const given = { ...(edited === undefined ? {} : { arguments: edited }), ...(content === undefined ? {} : { content }) };
-  return fits(given) ? given : { contentByReference: true };
+  const whole = { ...(edited === undefined ? {} : { arguments: edited }), ...(content === undefined ? {} : { content }) };
+  return fits(whole) ? whole : { contentByReference: true };
 }
 
-/** Where the arguments of the call are; a limit has none. */
-function placeOf({ state }: RequestingRun, { kind, key }: PendingApproval): Pick<NotifyWaitingInput, 'at' | 'eventId'> {
-  const [eventId = '', place = ''] = key.split('/');
+/** Returns the position of the call of a pending approval. A limit has none. */
+function positionOf({ state }: RequestingRun, { kind, key }: PendingApproval): Pick<NotifyWaitingInput, 'at' | 'eventId'> {
+  const [eventId = '', index = ''] = key.split('/');
   const event = kind === 'limit' ? undefined : state?.window.events.findLast(({ id }) => id === eventId);
-  return event === undefined ? {} : { at: [event.offset, Number(place)], eventId };
+  return event === undefined ? {} : { at: [event.offset, Number(index)], eventId };
 }

@@ -13,7 +13,7 @@ const NOTIFY_ENDED: ActivityOptions = {
   retry: RETRY_LOST,
 };
 
-/** Has the worker tell that the run has ended. The result is not in the input: it is in the history once, where the run closes. */
+/** Calls the worker's `notifyEnded` hook. The result is not in the input, so that the history holds it once, in the closing event. */
 export function endedRequest(
   run: { key?: string },
   { agentName, status }: Pick<RunResultFields, 'agentName' | 'status'>,
@@ -23,7 +23,7 @@ export function endedRequest(
     tier: 'remote',
     options: { ...NOTIFY_ENDED, summary: summaryText(`tells that the run has ended: ${status}`) },
     input: { ...runReference(run), agentName, status },
-    returned: () => ({ type: 'told' }),
+    returned: () => ({ type: 'notified' }),
     failed: notifyFailure,
   };
 }

@@ -5,17 +5,18 @@ import type { ToolInvocation } from '../loop/ports.ts';
 import type { RequestingRun } from './activity-request.ts';
 
 /**
- * Bytes that the local calls of one response may leave. All that a task of the workflow leaves is one message of at most
- * 4 MB, refused and tried again for ever above that; the rest is for what a run carries into its next execution.
+ * Bytes that the local calls of one response may produce. All commands of one workflow task are one message of at most 4 MB; the
+ * server refuses a larger one, and the task is retried for ever. The rest is for the state that a run carries into its next
+ * execution.
  */
 const MAX_LOCAL_BYTES = 2_000_000;
 
 /**
- * True where a call of a local tool can run within the task. It is told from the response alone, whatever became of the
- * calls before it: each counts with the most that it may leave.
+ * True if a call of a local tool can run inside the workflow task. Depends on the response alone, and not on the results of earlier
+ * calls: each counts with the most that it may produce.
  */
 export function fitsLocalActivityBudget({ snapshot, state }: RequestingRun, { tool, eventId, index }: ToolInvocation): boolean {
-  // Nearly always: the response need not be looked at.
+  // Nearly always true, so that the response need not be searched.
   if ((index + 1) * largestCall(snapshot) <= MAX_LOCAL_BYTES) return true;
   const response = state?.window.events.findLast(({ id }) => id === eventId);
   const before = response?.content.slice(0, index).filter(isToolCall) ?? [];
@@ -27,7 +28,7 @@ export function fitsLocalActivityBudget({ snapshot, state }: RequestingRun, { to
   return bytes <= MAX_LOCAL_BYTES;
 }
 
-/** What one local call may leave at most, by snapshot, which never changes. */
+/** The most bytes that one local call may produce, by snapshot, which never changes. */
 const largest = new WeakMap<AgentSnapshot, number>();
 
 function largestCall(snapshot: AgentSnapshot): number {

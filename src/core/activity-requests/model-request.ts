@@ -5,9 +5,9 @@ import { MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../loop/ports.ts';
 import { ACTIVITIES, type CallModelInput, type CallModelOutput, type SummariseInput, type SummariseOutput } from '../protocol.ts';
 import { type ActivityRequest, type RequestingRun, runReference, SCHEDULE_TO_CLOSE } from './activity-request.ts';
-import { modelSummary, summaryOfSummary } from './summaries.ts';
+import { modelSummary, compactionSummary } from './activity-summaries.ts';
 
-/** One model call as an activity. */
+/** Returns a model call as an activity. */
 export function modelRequest(run: RequestingRun, call: ModelCall): ActivityRequest<CallModelInput, CallModelOutput, ModelCallOutcome> {
   const { snapshot } = run;
   return {
@@ -28,7 +28,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
   };
 }
 
-/** A model call that summarises the older part of the window. */
+/** Returns the model call that summarises the older part of the window. */
 export function summaryRequest(
   run: RequestingRun,
   { events, ...range }: SummaryRequest,
@@ -38,7 +38,7 @@ export function summaryRequest(
   return {
     name: ACTIVITIES.summarise,
     tier: 'remote',
-    options: modelOptions(snapshot, summaryOfSummary(events, model)),
+    options: modelOptions(snapshot, compactionSummary(events, model)),
     input: { ...runReference(run), agent: snapshot.digest, ...range },
     returned: summaryOutcome,
     failed: (error) => summaryFailure(model, error),
@@ -51,7 +51,7 @@ function modelOptions({ timing }: AgentSnapshot, summary: string): ActivityOptio
     startToCloseTimeout: timing.modelTimeoutMs,
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
     heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
-    // The activity answers a cancellation with what had arrived so far, so it is worth the wait.
+    // A cancelled activity returns the part of the answer that had arrived, so the run waits for it.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { maximumAttempts: timing.modelMaxAttempts, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   };

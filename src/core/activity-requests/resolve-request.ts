@@ -8,7 +8,7 @@ import { oneLine } from '../domain/content/text.ts';
 import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../protocol.ts';
 import { type ActivityRequest, fits, runReference, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-request.ts';
 
-/** Resolving an agent is quick; a worker that does not know it must not be asked for ever. */
+/** Bounded, because resolving an agent is quick and a worker that does not know it must not try for ever. */
 const RESOLVE: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
@@ -16,12 +16,12 @@ const RESOLVE: ActivityOptions = {
   retry: { maximumAttempts: 5, initialInterval: '1s', backoffCoefficient: 2 },
 };
 
-/** What became of an agent's name. */
+/** The outcome of resolving an agent. */
 export type Resolved =
   | { type: 'resolved'; snapshot: AgentSnapshot }
   | { type: 'cancelled' }
-  /** `tellsEnd`: the worker that says so tells of ends. */
-  | { type: 'failed'; code: ErrorCode; message: string; tellsEnd?: true };
+  /** `notifiesEnd`: the worker that failed has a `notifyEnded` hook. */
+  | { type: 'failed'; code: ErrorCode; message: string; notifiesEnd?: true };
 
 /** Asks a worker for the agent, as it is pinned for the whole run. */
 export function resolveRequest(run: { key?: string }, input: RunInput): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
@@ -55,13 +55,13 @@ function unresolved(agent: string, error: unknown): Resolved {
         type: 'failed',
         code: problem.code ?? 'invalid_agent',
         message: problem.message,
-        ...(tellsEnd(error) ? { tellsEnd: true } : {}),
+        ...(notifiesEnd(error) ? { notifiesEnd: true } : {}),
       };
   }
 }
 
-/** What a worker that tells of ends puts into the details of the failure. */
-function tellsEnd(error: unknown): boolean {
+/** Reads from the details of the failure if the worker has a `notifyEnded` hook. */
+function notifiesEnd(error: unknown): boolean {
   const cause = activityCause(error);
   const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
   return isJsonObject(details) && details['notifyEnded'] === true;

@@ -15,48 +15,51 @@ import {
   wholeDataOf,
 } from './activity-request.ts';
 import { fitsLocalActivityBudget } from './local-activity-budget.ts';
-import { callSummary, verifySummary } from './summaries.ts';
+import { callSummary, verifySummary } from './activity-summaries.ts';
 
 /**
- * The worker ends an attempt that takes too long by itself; the server waits this much longer (milliseconds), for an
- * answer that says so.
+ * Milliseconds that the server waits longer than the worker for an attempt. The worker ends an attempt that takes too long by
+ * itself and reports it.
  */
 const TIMEOUT_GRACE_MS = 10_000;
 
 /** Milliseconds that a call may wait on its worker for other calls of a tool whose concurrency is bounded. */
 const TURN_MS = 3_600_000;
 
-/** How often whoever can look up what became of a call is asked. */
+/** The number of attempts to get a tool's report about a lost call. */
 const VERIFY_ATTEMPTS = 5;
 
-/** One tool call as an activity that bears the tool's name. */
+/** Returns a tool call as an activity with the name of the tool. */
 export function toolRequest(run: RequestingRun, invocation: ToolInvocation): ActivityRequest<RunToolInput, RunToolOutput, ToolOutcome> {
   const { tool, call } = invocation;
   const isLocal = tool.tier === 'local' && fitsLocalActivityBudget(run, invocation);
-  const meaning = { name: call.name, returned: toolOutcome, failed: (error: unknown) => toolFailure(tool, error) };
-  if (!isLocal) return remoteCall(run, invocation, meaning);
+  const handling = { name: call.name, returned: toolOutcome, failed: (error: unknown) => toolFailure(tool, error) };
+  if (!isLocal) return remoteCall(run, invocation, handling);
   return {
-    ...meaning,
+    ...handling,
     tier: 'local',
     options: { ...summaryOf(run, invocation), ...localOptions(tool) },
     input: localInput(run, invocation),
-    remotely: () => remoteCall(run, invocation, meaning),
+    remotely: () => remoteCall(run, invocation, handling),
   };
 }
 
 type ToolCall = ActivityRequest<RunToolInput, RunToolOutput, ToolOutcome>;
 
-function remoteCall(run: RequestingRun, invocation: ToolInvocation, meaning: Pick<ToolCall, 'name' | 'returned' | 'failed'>): ToolCall {
+function remoteCall(run: RequestingRun, invocation: ToolInvocation, handling: Pick<ToolCall, 'name' | 'returned' | 'failed'>): ToolCall {
   const { tool } = invocation;
   return {
-    ...meaning,
+    ...handling,
     tier: 'remote',
     options: { ...summaryOf(run, invocation), ...remoteOptions(run, tool) },
     input: remoteInput(run, invocation),
   };
 }
 
-/** The question what became of a call whose answer was lost, for the reason. Remote, and tried again: it acts on nothing. */
+/**
+ * Asks the tool for the outcome of a call whose answer was lost for the given reason. It is remote and is retried, because it has
+ * no effect.
+ */
 export function verifyRequest(
   run: RequestingRun,
   invocation: ToolInvocation,
@@ -77,7 +80,7 @@ export function verifyRequest(
   };
 }
 
-/** The answer that asks for the call says why. */
+/** Returns the summary of a call, with the thought of the response that contains it. */
 function summaryOf({ state }: RequestingRun, { call, eventId }: ToolInvocation): Pick<ActivityOptions, 'summary'> {
   const answer = state?.window.events.findLast(({ id }) => id === eventId);
   const summary = callSummary(call.arguments, answer === undefined ? null : thoughtOf(answer.content));
@@ -89,17 +92,20 @@ function remoteOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): Activit
     startToCloseTimeout: tool.timeoutMs + TIMEOUT_GRACE_MS + (tool.concurrency === undefined ? 0 : TURN_MS),
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
     heartbeatTimeout: tool.heartbeatTimeoutMs ?? snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
-    // A tool is told, and not waited for: one that ignores its signal must not hold up the end of the run.
+    // The run does not wait for a cancelled tool: one that ignores its signal must not delay the end of the run.
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { ...retryOf(tool), maximumAttempts: attemptsOf(tool) },
     ...(tool.taskQueue === undefined ? {} : { taskQueue: tool.taskQueue }),
   };
 }
 
-/** By the snapshot of the tool, which never changes: local calls are quick, and are told the same each time. */
+/** The options of local calls by the snapshot of the tool, which never changes: computing them each time would slow quick calls down. */
 const knownLocalOptions = new WeakMap<ToolSnapshot, ActivityOptions>();
 
-/** Its waits are within the task, too: a timer would be three events. */
+/**
+ * Returns the options of a local call. The waits between attempts stay inside the workflow task, because a timer would add three
+ * events.
+ */
 function localOptions(tool: ToolSnapshot): ActivityOptions {
   const known = knownLocalOptions.get(tool);
   if (known !== undefined) return known;
@@ -118,22 +124,28 @@ function retryOf(tool: ToolSnapshot): NonNullable<ActivityOptions['retry']> {
   return { initialInterval: initialMs, backoffCoefficient: factor, maximumInterval: maxMs };
 }
 
-/** Small arguments travel in the input, for who reads the Temporal UI; large ones are in history already and go by reference. */
+/**
+ * Returns the input of a remote call. Small arguments are part of it, so that the Temporal UI shows them; large ones are in the
+ * history already and go by reference.
+ */
 function remoteInput(run: RequestingRun, invocation: ToolInvocation): RunToolInput {
   const { call, edited } = invocation;
   return {
-    ...placeInput(run, invocation),
+    ...positionInput(run, invocation),
     ...(fits(call.arguments) ? { arguments: call.arguments } : edited ? { argumentsByReference: true } : {}),
     ...dataOf(run),
   };
 }
 
-/** The input of a local activity is in no history, and nothing could be asked of a run whose task is going on. */
+/**
+ * Returns the input of a local call with all data: it is not stored in the history, and a run cannot answer queries during its
+ * workflow task.
+ */
 function localInput(run: RequestingRun, invocation: ToolInvocation): RunToolInput {
-  return { ...placeInput(run, invocation), arguments: invocation.call.arguments, ...wholeDataOf(run) };
+  return { ...positionInput(run, invocation), arguments: invocation.call.arguments, ...wholeDataOf(run) };
 }
 
-function placeInput(run: RequestingRun, { call, tool, step, offset, index, eventId }: ToolInvocation): RunToolInput {
+function positionInput(run: RequestingRun, { call, tool, step, offset, index, eventId }: ToolInvocation): RunToolInput {
   return {
     ...runReference(run),
     agentName: run.snapshot.name,

@@ -3,7 +3,7 @@ import { alreadyDecided } from '../domain/approvals/already-decided.ts';
 import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import type { JsonObject, JsonValue } from '../domain/json/json.ts';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
-import { decidedOf, noApprovals, pendingOf, summaryOf } from '../loop/approvals/approvals.ts';
+import { decidedOf, noApprovals, pendingOf, withoutContent } from '../loop/approvals/approvals.ts';
 import type { ApproveInput, DecisionReceipt, RejectInput, RespondInput } from '../protocol.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { LIMIT_CHANGES_SCHEMA } from '../wire-schemas/limits-schema.ts';
@@ -11,8 +11,8 @@ import { decisionProblem } from '../wire-schemas/request-schema.ts';
 import { loweredLimit } from './raise.ts';
 import {
   type InboundMessage,
-  misshapen,
-  noRoomFor,
+  invalidRequest,
+  noRoomForRequest,
   type MessageReceiver,
   type Refusal,
   type RequestKind,
@@ -21,22 +21,22 @@ import {
 
 type AnyInput = ApproveInput & RejectInput & RespondInput;
 
-/** Lets a call run, as the model asked for it or with other arguments. */
+/** Lets a call run, with the model's arguments or with edited ones. */
 export const approve = decisionKind<ApproveInput>(
   'approve',
   'Lets a call run: {"callId", "id": "your own", "digest", "arguments"?, "remember"?: "tool" or "arguments", "by"?}',
 );
 
-/** Rejects a call: the model reads why. */
+/** Rejects a call. The model reads the reason. */
 export const reject = decisionKind<RejectInput>(
   'reject',
-  'Rejects a call: {"callId", "id": "your own", "digest", "reason"?, "remember"?: "tool" or "arguments", "by"?}',
+  'Rejects a call, with a reason for the model: {"callId", "id": "your own", "digest", "reason"?, "remember"?: "tool" or "arguments", "by"?}',
 );
 
-/** Answers a call in the tool's stead. */
+/** Answers a call instead of its tool. */
 export const respond = decisionKind<RespondInput>(
   'respond',
-  'Answers a call in the tool\'s stead: {"callId", "id": "your own", "digest", "content", "by"?}',
+  'Answers a call instead of its tool: {"callId", "id": "your own", "digest", "content", "by"?}',
 );
 
 function decisionKind<Input>(type: Decision['type'], description: string): RequestKind<Input, DecisionReceipt> {
@@ -44,52 +44,52 @@ function decisionKind<Input>(type: Decision['type'], description: string): Reque
     description,
     refusal: (run, input) => refusal(run, type, input),
     take(run, input, arrival) {
-      const asked = input as AnyInput;
-      const known = sameDecision(run, asked.id);
+      const request = input as AnyInput;
+      const known = sameDecision(run, request.id);
       if (known !== undefined) return { version: 1, status: 'repeated', decision: known };
-      const decision = toDecision(run, type, asked, arrival);
+      const decision = toDecision(run, type, request, arrival);
       run.inbox.decide(decision);
-      return { version: 1, status: 'decided', decision: summaryOf(decision) };
+      return { version: 1, status: 'decided', decision: withoutContent(decision) };
     },
   };
 }
 
-function toDecision({ state }: MessageReceiver, type: Decision['type'], asked: AnyInput, { source, now }: InboundMessage): Decision {
-  const waiting = pendingOf(state?.approvals ?? noApprovals(), asked.callId);
+function toDecision({ state }: MessageReceiver, type: Decision['type'], request: AnyInput, { source, now }: InboundMessage): Decision {
+  const waiting = pendingOf(state?.approvals ?? noApprovals(), request.callId);
   return {
     ...proposed(waiting, type),
-    ...asked,
+    ...request,
     type,
     toolName: waiting?.toolName ?? '',
-    by: asked.by ?? null,
+    by: request.by ?? null,
     source,
     at: new Date(now).toISOString(),
   };
 }
 
-/** An approval of a limit says what it sets, even where it takes what was proposed. */
+/** Returns the proposed limits for an approval of a limit, so that its record names the limits even if the approver gave none. */
 function proposed(waiting: PendingApproval | undefined, type: Decision['type']): { arguments?: JsonObject } {
   return type === 'approve' && waiting?.proposal !== undefined ? { arguments: { ...waiting.proposal } } : {};
 }
 
-/** The decision of that id, taken before or still to be applied. */
+/** Returns the decision with that id, applied before or still to be applied. */
 function sameDecision({ state, inbox }: MessageReceiver, id: string): DecidedCall | undefined {
   const queued = inbox.decisions.find((one) => one.id === id);
-  return queued === undefined ? state?.approvals.decided.findLast((one) => one.id === id) : summaryOf(queued);
+  return queued === undefined ? state?.approvals.decided.findLast((one) => one.id === id) : withoutContent(queued);
 }
 
 function refusal(run: MessageReceiver, type: Decision['type'], input: unknown): Refusal | undefined {
   const problem = decisionProblem(type, input);
-  if (problem !== undefined) return misshapen(run, type, problem);
-  const asked = input as AnyInput;
-  const { callId, id, digest } = asked;
+  if (problem !== undefined) return invalidRequest(run, type, problem);
+  const request = input as AnyInput;
+  const { callId, id, digest } = request;
   const same = sameDecision(run, id);
   if (same !== undefined) return same.callId === callId && same.type === type ? undefined : alreadyDecided(run.runId, same);
   const busy = unavailable(run, 'decisions');
   if (busy !== undefined) return busy;
 
   const waiting = run.state === undefined ? undefined : pendingOf(run.state.approvals, callId);
-  // Where somebody checks who decides, the first decision may still be refused: both are put to them, in their order.
+  // If the worker authorizes decisions, it may still refuse the first one: it then checks both, in their order.
   const queued = run.state?.snapshot.authorize ? undefined : run.inbox.decisions.find((one) => one.callId === callId);
   const decided = queued ?? (waiting === undefined && run.state !== undefined ? decidedOf(run.state.approvals, callId) : undefined);
   if (decided !== undefined) return alreadyDecided(run.runId, decided);
@@ -100,26 +100,26 @@ function refusal(run: MessageReceiver, type: Decision['type'], input: unknown): 
     const message = `The decision on call "${callId}" of "${waiting.toolName}" was made on other arguments than the call has: look at what waits now, and decide on that`;
     return { code: 'digest_mismatch', message };
   }
-  return contentRefusal(run, waiting, type, asked) ?? noRoomFor(toDecision(run, type, asked, { source: 'update', now: 0 }), run);
+  return contentRefusal(run, waiting, type, request) ?? noRoomForRequest(toDecision(run, type, request, { source: 'update', now: 0 }), run);
 }
 
-/** What the decision says does not go with what waits. */
-function contentRefusal(run: MessageReceiver, waiting: PendingApproval, type: Decision['type'], asked: AnyInput): Refusal | undefined {
+/** Refuses a decision whose type or content does not suit the pending approval. */
+function contentRefusal(run: MessageReceiver, waiting: PendingApproval, type: Decision['type'], request: AnyInput): Refusal | undefined {
   const { kind, toolName, callId } = waiting;
-  const refused = (problem: string): Refusal => misshapen(run, type, problem);
+  const refused = (problem: string): Refusal => invalidRequest(run, type, problem);
   if (kind === 'question' && type === 'approve') return refused(`call "${callId}" is a question: answer it with "respond", or reject it`);
   if (kind === 'outcome' && type === 'approve') {
     return refused(`call "${callId}" has been started, and is never started again: say what it gave with "respond", or reject it`);
   }
   if (kind === 'limit' && type === 'respond') return refused(`"${callId}" is a limit: approve or reject it`);
-  if (kind !== 'tool' && asked.remember !== undefined) return refused(`"remember" is for calls of tools, and "${callId}" is a ${kind}`);
-  if (asked.remember === 'arguments' && asked.arguments !== undefined) {
+  if (kind !== 'tool' && request.remember !== undefined) return refused(`"remember" is for calls of tools, and "${callId}" is a ${kind}`);
+  if (request.remember === 'arguments' && request.arguments !== undefined) {
     return refused('"remember": "arguments" holds for the arguments that the model gave: leave out "arguments", or remember the tool');
   }
-  if (kind === 'limit') return asked.arguments === undefined ? undefined : limitsRefusal(run, asked.arguments, refused);
+  if (kind === 'limit') return request.arguments === undefined ? undefined : limitsRefusal(run, request.arguments, refused);
   const tool = run.state?.snapshot.tools.find(({ name }) => name === toolName);
-  if (type === 'approve' && asked.arguments !== undefined) return fitting(waiting, 'arguments', asked.arguments, tool?.schema);
-  if (type === 'respond') return fitting(waiting, 'content', asked.content, tool?.answer);
+  if (type === 'approve' && request.arguments !== undefined) return valueRefusal(waiting, 'arguments', request.arguments, tool?.schema);
+  if (type === 'respond') return valueRefusal(waiting, 'content', request.content, tool?.answer);
   return undefined;
 }
 
@@ -130,9 +130,9 @@ function limitsRefusal({ state }: MessageReceiver, limits: JsonObject, refused: 
   return lowered === undefined ? undefined : refused(lowered);
 }
 
-function fitting(
+function valueRefusal(
   { callId, toolName }: PendingApproval,
-  what: 'arguments' | 'content',
+  field: 'arguments' | 'content',
   value: JsonValue,
   schema: JsonObject | undefined,
 ): Refusal | undefined {
@@ -140,13 +140,13 @@ function fitting(
   if (bytes > BYTE_BUDGETS.decision) {
     return {
       code: 'payload_too_large',
-      message: `"${what}" for call "${callId}" is ${bytes} bytes of JSON, over ${BYTE_BUDGETS.decision}`,
+      message: `"${field}" for call "${callId}" is ${bytes} bytes of JSON, over ${BYTE_BUDGETS.decision}`,
     };
   }
   const problems = schema === undefined ? [] : checkJson(schema, value);
   if (problems.length === 0) return undefined;
   return {
     code: 'invalid_arguments',
-    message: `"${what}" for call "${callId}" does not fit tool "${toolName}": ${problemsText(problems)}`,
+    message: `"${field}" for call "${callId}" does not fit tool "${toolName}": ${problemsText(problems)}`,
   };
 }

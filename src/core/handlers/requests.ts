@@ -1,21 +1,28 @@
 import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import { cutText } from '../domain/content/cut-content.ts';
-import { givenProblem } from '../domain/json/given-value.ts';
+import { inboundProblem } from '../domain/json/inbound-value.ts';
 import { isJsonObject } from '../domain/json/json.ts';
 import { revoke as revokeDecision } from '../loop/approvals/approvals.ts';
 import type { CancelInput, CancelReasonInput, PauseReceipt, RevokeInput, RevokeReceipt, SIGNALS, UPDATES } from '../protocol.ts';
 import { cancelProblem, revokeProblem } from '../wire-schemas/request-schema.ts';
 import { approve, reject, respond } from './decision.ts';
 import { raise } from './raise.ts';
-import { type InboundMessage, misshapen, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
+import {
+  type InboundMessage,
+  invalidRequest,
+  type MessageReceiver,
+  type Refusal,
+  type RequestKind,
+  unavailable,
+} from './message-receiver.ts';
 import { send } from './send.ts';
 
-/** No call that has begun is touched: what the decision has let run, runs. */
+/** Revokes a remembered decision. Calls that it has already let run go on. */
 const revoke: RequestKind<RevokeInput, RevokeReceipt> = {
-  description: 'Lets a remembered decision hold for no further calls: {"decision": "its id"}',
+  description: 'Revokes a remembered decision, so that it applies to no further calls: {"decision": "its id"}',
   refusal(run, input) {
     const problem = revokeProblem(input);
-    return problem === undefined ? unavailable(run, 'decisions') : misshapen(run, 'revoke', problem);
+    return problem === undefined ? unavailable(run, 'decisions') : invalidRequest(run, 'revoke', problem);
   },
   take: ({ state }, { decision }) => ({ version: 1, revoked: state !== undefined && revokeDecision(state.approvals, decision) }),
 };
@@ -31,12 +38,12 @@ function pausing(paused: boolean, description: string): RequestKind<unknown, Pau
   };
 }
 
-/** Why the run is to be cancelled. That it is, an activity asks of the server. */
+/** Cancels the run: stores the reason, and an activity then asks the server to cancel the workflow. */
 const cancel: RequestKind<CancelInput | undefined, void> = {
   description: 'Cancels the run: {"reason"?: "text", "by"?: "name"}',
   refusal(run, input) {
     const problem = cancelProblem(input ?? {});
-    return problem === undefined ? undefined : misshapen(run, 'cancel', problem);
+    return problem === undefined ? undefined : invalidRequest(run, 'cancel', problem);
   },
   take({ inbox }, input) {
     const { reason = 'cancelled by a signal', by } = input ?? {};
@@ -46,7 +53,7 @@ const cancel: RequestKind<CancelInput | undefined, void> = {
 };
 
 const cancelReason: RequestKind<CancelReasonInput | undefined, void> = {
-  description: 'Why the run is about to be cancelled, where the request must not say it in clear text: {"reason": "text"}',
+  description: 'The reason for the cancellation that follows, because a request to cancel is not encrypted: {"reason": "text"}',
   refusal: () => undefined,
   take({ inbox }, input) {
     if (typeof input?.reason === 'string' && input.reason !== '') inbox.cancelReason = cutText(input.reason, BYTE_BUDGETS.errorMessage);
@@ -55,11 +62,11 @@ const cancelReason: RequestKind<CancelReasonInput | undefined, void> = {
 
 type AnyKind = RequestKind<never, unknown>;
 
-/** What a run takes as an Update, by name, in the order in which the handlers are registered. */
+/** The Updates that a run accepts, by name, in the order in which the handlers are registered. */
 export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
   send,
-  pause: pausing(true, 'Begins nothing new after the current step, until it is resumed'),
-  resume: pausing(false, 'Goes on'),
+  pause: pausing(true, 'Pauses the run after the current step, until it is resumed'),
+  resume: pausing(false, 'Resumes the run'),
   approve,
   reject,
   respond,
@@ -67,41 +74,41 @@ export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
   raise,
 };
 
-/** What a run takes as a Signal, from callers that can only signal: by the same rules. */
+/** The Signals that a run accepts, by the same rules, for callers that can only signal. */
 export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = { send, cancelReason, approve, reject, respond, cancel };
 
-/** Why an Update is refused; undefined where it is taken. */
+/** Returns why an Update is refused; undefined if it is accepted. */
 export function refuseUpdate(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown): Refusal | undefined {
   return refusal(UPDATE_KINDS[name], run, { name, input });
 }
 
-/** Takes an Update that was not refused. */
+/** Accepts an Update that was not refused. */
 export function takeUpdate(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown, now: number): unknown {
   run.inbox.countUpdate();
   return take(UPDATE_KINDS[name], run, input, { source: 'update', now });
 }
 
-/** Takes a Signal. Its sender cannot be told of a refusal: that becomes an event of the run. */
+/** Accepts or refuses a Signal. A refusal becomes an event of the run, because a Signal has no answer. */
 export function takeSignal(run: MessageReceiver, name: keyof typeof SIGNALS, input: unknown, now: number): Refusal | undefined {
   run.inbox.received += 1;
   const kind = SIGNAL_KINDS[name];
   const refused = refusal(kind, run, { name, input });
   if (refused === undefined) take(kind, run, input, { source: 'signal', now });
-  else run.inbox.refuse({ request: name, ...known(input), ...refused });
+  else run.inbox.refuse({ request: name, ...identityOf(input), ...refused });
   return refused;
 }
 
 function refusal(kind: AnyKind, run: MessageReceiver, { name, input }: { name: string; input: unknown }): Refusal | undefined {
-  const problem = givenProblem(input);
-  return problem === undefined ? kind.refusal(run, input) : misshapen(run, name, problem);
+  const problem = inboundProblem(input);
+  return problem === undefined ? kind.refusal(run, input) : invalidRequest(run, name, problem);
 }
 
 function take(kind: AnyKind, run: MessageReceiver, input: unknown, arrival: InboundMessage): unknown {
   return kind.take(run, input as never, arrival);
 }
 
-/** What a refused request says of itself, as far as it can be trusted to be short. */
-function known(input: unknown): { id?: string; callId?: string; by?: string } {
+/** Returns the ids and the caller that a refused request names, each cut to a safe length. */
+function identityOf(input: unknown): { id?: string; callId?: string; by?: string } {
   const text = (value: unknown): string | undefined => (typeof value === 'string' ? cutText(value, 200) : undefined);
   const { id, callId, by } = isJsonObject(input) ? input : {};
   const fields = { id: text(id), callId: text(callId), by: text(by) };

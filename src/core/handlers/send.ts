@@ -4,15 +4,15 @@ import type { MessageReceipt, SendInput } from '../protocol.ts';
 import { messageProblem } from '../wire-schemas/message-schema.ts';
 import { type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
 
-/** A message to the run. */
+/** Queues a message to the run. */
 export const send: RequestKind<SendInput, MessageReceipt> = {
   description: 'A message to the run: {"id": "your own", "content": "text", "mode": "queue", "steer" or "interrupt"}',
   refusal,
   take(run, { id, content, mode }, { now }) {
     const message: QueuedMessage = { id, content, ...(mode === undefined || mode === 'queue' ? {} : { mode }), timestamp: now / 1000 };
-    const place = placeOf(run.state, message);
+    const position = positionOf(run.state, message);
     const isNew = run.inbox.add(message);
-    return { version: 1, id, status: isNew ? 'queued' : 'duplicate', queued: run.inbox.queued, ...(isNew ? place : {}) };
+    return { version: 1, id, status: isNew ? 'queued' : 'duplicate', queued: run.inbox.queued, ...(isNew ? position : {}) };
   },
 };
 
@@ -31,8 +31,11 @@ function refusal(run: MessageReceiver, input: unknown): Refusal | undefined {
   return unavailable(run, 'messages');
 }
 
-/** Where the record stands, and the step whose model call reads the message: the one after the step at hand, unless that is begun again for it. */
-function placeOf(state: RunState | undefined, { mode }: QueuedMessage): Required<Pick<MessageReceipt, 'offset' | 'beforeStep'>> {
+/**
+ * Returns the number of recorded events, and the step whose model call reads the message: the next step, unless the model call of
+ * the current one has not begun or is repeated for the message.
+ */
+function positionOf(state: RunState | undefined, { mode }: QueuedMessage): Required<Pick<MessageReceipt, 'offset' | 'beforeStep'>> {
   if (state === undefined) return { offset: 1, beforeStep: 1 };
   const { phase, context, window } = state;
   const readsNow = phase === 'between' || (phase === 'model' && mode === 'interrupt');

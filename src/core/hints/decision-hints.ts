@@ -2,7 +2,10 @@ import type { ApprovalView } from '../domain/approvals/approval.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json/json.ts';
 import { shellCommand } from './shell-command.ts';
 
-/** The commands that decide about what waits, to copy. `options`: those that all of them need; `program`: how the command line is called. */
+/**
+ * Returns the commands that decide a pending approval, to copy into a shell. `options` are added to each; `program` is the name of
+ * the command line.
+ */
 export function decisionHints(
   runId: string,
   { kind, callId, answer }: Pick<ApprovalView, 'kind' | 'callId' | 'answer'>,
@@ -15,7 +18,7 @@ export function decisionHints(
   return [hint('approve'), hint('reject', '--reason', '…')];
 }
 
-/** How an answer is written that fits the schema: as text, or as JSON with the names of its members. */
+/** Returns the options that give an answer: as text, or as JSON with the names of its members if the schema requires an object. */
 function answerOptions(schema: JsonObject | undefined): [string, string] {
   const type = schema?.['type'];
   if (type === undefined || type === 'string') return ['--text', '…'];
@@ -23,7 +26,7 @@ function answerOptions(schema: JsonObject | undefined): [string, string] {
   return ['--value', typeof template === 'string' ? template : JSON.stringify(template)];
 }
 
-/** An answer to be filled in: an object with the names of its members, or a text. */
+/** Returns an answer to fill in: an object with the names of its members, or a text. */
 export function answerTemplate(schema: JsonObject | undefined): JsonValue {
   const members = schema?.['properties'];
   if (schema?.['type'] !== 'object' || !isJsonObject(members)) return '…';

@@ -1,10 +1,13 @@
 /** Characters that mean nothing to a shell. */
 const PLAIN = /^[\w@%+=:,./-]+$/;
 
-/** How the command line is called where nobody knows whether it is installed in a project or for all: npx finds both. */
+/** A call of the command line that works for a global installation as well as for one in a project. */
 export const ANYWHERE = 'npx longhaul';
 
-/** A call of the command line to copy into a shell. Run ids come from callers and call ids from models: what a shell could read in them is quoted. */
+/**
+ * Returns a call of the command line to copy into a shell. Quotes characters that mean something to a shell, because run ids come
+ * from callers and call ids from models.
+ */
 export function shellCommand(
   command: string,
   {

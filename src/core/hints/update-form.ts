@@ -5,14 +5,17 @@ import type { JsonObject } from '../domain/json/json.ts';
 /** The longest id that a request may have. */
 const ID_LENGTH = 64;
 
-/** What to fill into the form "Send an Update" of the Temporal UI. */
+/** The values for the form "Send an Update" of the Temporal UI. */
 export interface UpdateForm {
-  /** The Updates that take the input. */
+  /** The Updates that accept the input. */
   names: string[];
   input: JsonObject;
 }
 
-/** The form that decides about what waits, as it can be sent; an answer is to be filled in. The id is the same each time, so that it is one decision however often it is sent. */
+/**
+ * Returns the form that decides a pending approval. It can be sent as it is, after an answer is filled in. Its id is fixed, so that
+ * a form sent twice is one decision.
+ */
 export function updateForm({
   kind,
   callId,

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../domain/json/json.ts';
 
-/** Characters of a text that is checked with a pattern: many patterns take time that grows with its square. */
+/** The most characters of a text that is checked with a pattern, because many patterns take time quadratic in them. */
 export const MAX_PATTERN_TEXT = 10_000;
 
 /**
- * A schema whose pattern fits no text that is too long for it, and looks at none. Patterns of formats stay as they
- * are: they come with zod, are simple, and long texts have them (`base64`).
+ * Returns the schema with a pattern that rejects a text of more characters without examining it. Patterns of formats stay
+ * unchanged: they come with zod, are simple, and apply to long texts (`base64`).
  */
 export function boundedPattern(schema: JsonObject): JsonObject {
   const { pattern, format } = schema;

@@ -8,20 +8,20 @@ import type { ValidatorError } from './problem-text.ts';
 
 export type { JsonProblem } from './json-problems.ts';
 
-/** Units of work that a check may take: so many for any value, and so many more for each character of its JSON. */
+/** Units of work that a check may take: a number for any value, and a further number for each character of its JSON. */
 export const CHECK_UNITS = { any: 50_000, perCharacter: 5 };
 
-/** Units of work after which no further problems are looked for. */
+/** Units of work after which the search for further problems stops. */
 const EXPLAIN_UNITS = 5_000;
 
-/** Errors of the validator that are read where it was not to find all. */
+/** The most errors of the validator that are read if it stopped at the first problem. */
 const MAX_ERRORS = 2_000;
 
 /**
- * Checks a value with a JSON Schema of draft 2020-12: an empty list where it fits, otherwise the problems, deepest
- * first, for a model or a person to read. `format` is an annotation, as in the draft: what fits is said by the other
- * keywords, and by the zod schema where the value is used. Never throws, and takes time in proportion to the value: what
- * would take longer does not fit. It interprets the schema and needs neither zod nor Node, so that workflows can use it.
+ * Checks a value against a JSON Schema of draft 2020-12. Returns an empty list if it fits, otherwise the problems, deepest first,
+ * for a model or a person to read. `format` is an annotation, as in the draft: the other keywords are checked here, and the zod
+ * schema is checked by the activity that uses the value. Never throws, and takes time in proportion to the value: a value whose
+ * check would take longer does not fit. It interprets the schema and needs neither zod nor Node, so that workflows can use it.
  */
 export function checkJson(schema: JsonObject, value: unknown): JsonProblem[] {
   if (value === undefined) return [{ path: '', message: 'expected a JSON value, got nothing' }];
@@ -30,13 +30,13 @@ export function checkJson(schema: JsonObject, value: unknown): JsonProblem[] {
     return check(compiledSchema(schema), value as JsonValue);
   } catch (error) {
     if (error instanceof CheckTooLong) return unchecked('it takes too many steps with this schema. Give less at once');
-    // The validator passes errors on as arguments: more than some ten thousand overflow the stack.
+    // The validator spreads errors into arguments: some ten thousand of them overflow the stack.
     if (error instanceof RangeError) return unchecked('it has too many problems. Give less at once');
     return unchecked(errorMessage(error));
   }
 }
 
-/** Problems in one line: `a: expected number, got string; missing required field "b"`. */
+/** Joins problems into one line: `a: expected number, got string; missing required field "b"`. */
 export function problemsText(problems: readonly JsonProblem[]): string {
   return problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
 }
@@ -57,7 +57,7 @@ function check(compiled: CompiledSchema, value: JsonValue): JsonProblem[] {
   return readProblems(read, { schema, value, isPart: true });
 }
 
-/** Every error of a value; undefined where finding them takes too long. */
+/** Returns every error of a value; undefined if finding them takes too long. */
 function allErrors(compiled: CompiledSchema, value: JsonValue): ValidatorError[] | undefined {
   compiled.meter.begin(EXPLAIN_UNITS);
   try {

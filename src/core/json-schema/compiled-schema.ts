@@ -5,18 +5,18 @@ import { mapSubschemas, propertiesOf } from './json-schema.ts';
 import { boundedPattern } from './bounded-pattern.ts';
 import { UniqueItems } from './unique-items.ts';
 
-/** A schema as the validator applies it. Keeping it decides only how fast the answer comes. */
+/** A schema prepared for the validator. It is cached only for speed. */
 export interface CompiledSchema {
   schema: JsonObject;
   meter: CheckMeter;
   unique: UniqueItems;
-  /** Applies the schema: until the first problem, or for all of them. */
+  /** Applies the schema, and stops at the first problem or finds all of them. */
   apply(value: unknown, until: 'first' | 'all'): ValidationResult;
 }
 
 const compiled = new WeakMap<JsonObject, CompiledSchema>();
 
-/** The schema as it can be applied, made once. */
+/** Returns the prepared schema, and prepares each schema once. */
 export function compiledSchema(schema: JsonObject): CompiledSchema {
   const known = compiled.get(schema);
   if (known !== undefined) return known;
@@ -26,7 +26,7 @@ export function compiledSchema(schema: JsonObject): CompiledSchema {
 }
 
 function compile(schema: JsonObject): CompiledSchema {
-  // The validator writes into the schema that it is given, and a snapshot is not to be written into.
+  // The validator modifies its schema, and a snapshot must not be modified.
   const checked = JSON.parse(JSON.stringify(prepare(schema))) as JsonObject;
   const schemas = dereference(checked);
   const meter = new CheckMeter();
@@ -41,12 +41,12 @@ function compile(schema: JsonObject): CompiledSchema {
   };
 }
 
-/** The types that JSON has. A schema from elsewhere may name others, which nothing could be checked against. */
+/** The types of JSON. A schema from an MCP server may name others, which cannot be checked. */
 const TYPES: readonly unknown[] = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string'];
 
 /**
- * unknown `format`s and types out of the validator's sight, patterns for texts of bounded length, and fields
- * with a fixed value first: they tell the choices of a union apart at once.
+ * Hides formats and unknown types from the validator, bounds the length of texts for patterns, and puts fields with a fixed value
+ * first, because they tell the choices of a union apart at once.
  */
 function prepare(schema: JsonObject): JsonObject {
   const { format, type, ...others } = boundedPattern(withoutNotes(mapSubschemas(schema, prepare)));
@@ -58,7 +58,7 @@ function prepare(schema: JsonObject): JsonObject {
   return { ...named, properties: Object.fromEntries([...entries.filter(isFixed), ...entries.filter((entry) => !isFixed(entry))]) };
 }
 
-/** Without what is for people and models to read. */
+/** Removes the keywords that are only for people and models to read. */
 function withoutNotes({
   description: _description,
   title: _title,

@@ -1,19 +1,18 @@
 import type { Leaf } from './problem-text.ts';
 
 /**
- * What must hold together, without the types that certain values are expected beside: a value of the type alone would
- * not be enough.
+ * Removes an expected type if a fixed value is expected at the same path: a value that only has the type would still not fit.
  */
 export function narrowed(leaves: readonly Leaf[]): Leaf[] {
-  const certain = new Set(leaves.filter(({ fixed }) => fixed === 'all').map(placeOf));
-  return leaves.filter((leaf) => leaf.expected === undefined || leaf.fixed !== undefined || !certain.has(placeOf(leaf)));
+  const fixedPaths = new Set(leaves.filter(({ fixed }) => fixed === 'all').map(pathKey));
+  return leaves.filter((leaf) => leaf.expected === undefined || leaf.fixed !== undefined || !fixedPaths.has(pathKey(leaf)));
 }
 
-/** What choices expect of the same place, in one: `expected string or number, got boolean`. */
+/** Joins the expectations of several choices for the same path: `expected string or number, got boolean`. */
 export function eitherOf(leaves: readonly Leaf[]): Leaf[] {
   const merged = new Map<string, Leaf>();
   leaves.forEach((leaf, index) => {
-    const key = leaf.expected === undefined ? `text ${index}` : placeOf(leaf);
+    const key = leaf.expected === undefined ? `text ${index}` : pathKey(leaf);
     const known = merged.get(key);
     merged.set(key, known === undefined ? leaf : joined(known, leaf));
   });
@@ -29,6 +28,6 @@ function joined(one: Leaf, other: Leaf): Leaf {
   return { ...rest, expected, ...(got === undefined ? {} : { got }), fixed: areAllFixed ? 'all' : 'some' };
 }
 
-function placeOf({ at }: Leaf): string {
+function pathKey({ at }: Leaf): string {
   return JSON.stringify(at);
 }

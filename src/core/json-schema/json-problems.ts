@@ -4,21 +4,21 @@ import { keywordValue, leafOf, type Leaf, shortName, type ValidatorError } from 
 import { reduceUnions } from './reduce-unions.ts';
 import { shortJsonOnce } from './short-json.ts';
 
-/** What is wrong with a value. */
+/** One problem of a value. */
 export interface JsonProblem {
   /** `list[0].when`; empty for the value itself. */
   path: string;
   message: string;
 }
 
-/** A value that does not fit. */
+/** A value that does not fit its schema. `isPart`: not all of its errors are known. */
 interface Checked {
   schema: JsonObject;
   value: JsonValue;
   isPart: boolean;
 }
 
-/** A model that made more mistakes than this in one value does not need the whole list. */
+/** The most problems in one list: a model with more mistakes in one value does not need all of them. */
 const MAX_PROBLEMS = 20;
 
 /** Keywords whose errors only say that something inside them failed. */
@@ -27,8 +27,8 @@ const CONTAINERS = new Set(['properties', 'patternProperties', 'additionalProper
 const UNIONS = new Set(['anyOf', 'oneOf']);
 
 /**
- * The validator's errors as problems: only the innermost ones, those of a union reduced to what was most likely meant.
- * `isPart` where the value may have errors beside these.
+ * Turns the validator's errors into problems: only the innermost ones, and for a union only those of the choice that the value is
+ * most likely meant to fit. `isPart`: the value may have further errors.
  */
 export function readProblems(errors: readonly ValidatorError[], { schema, value, isPart }: Checked): JsonProblem[] {
   const unions = errors.filter(({ keyword }) => UNIONS.has(keyword));
@@ -47,7 +47,7 @@ export function readProblems(errors: readonly ValidatorError[], { schema, value,
   return left === 0 ? first : [...first, { path: '', message: `and ${left} more problems` }];
 }
 
-/** A `false` schema is reported without its place in the schema; the error before it is that of its keyword. */
+/** Adds the location to the error of a `false` schema, which the validator reports without one: the error before it has it. */
 function withLocation(error: ValidatorError, index: number, errors: readonly ValidatorError[]): ValidatorError {
   return error.keyword === 'false' ? { ...error, keywordLocation: errors[index - 1]?.keywordLocation ?? '#' } : error;
 }
@@ -59,7 +59,7 @@ function messageOf({ expected, got, text }: Leaf): string {
   return `expected ${alternatives}, got ${got ?? 'something else'}`;
 }
 
-/** `list`, `0`, `when` as `list[0].when`. */
+/** Formats a path: `list`, `0`, `when` as `list[0].when`. */
 function pathText(at: readonly string[]): string {
   return at
     .map(shortName)

@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json/json.ts';
 
-/** The keywords that hold schemas, by how they hold them. Values of other keywords (`const`, `enum`, `default`) are data. */
+/** The keywords that contain schemas, as a map, a list or a single one. Values of other keywords (`const`, `enum`, `default`) are data. */
 const MAPS = ['properties', 'patternProperties', '$defs'];
 const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 const SINGLES = ['items', 'additionalProperties', 'propertyNames', 'contains', 'not', 'if', 'then', 'else'];
 
-/** A copy of a schema with each schema directly inside it replaced. Works in the workflow sandbox. */
+/** Copies a schema and replaces each schema directly inside it. Works in the workflow sandbox. */
 export function mapSubschemas(schema: JsonObject, change: (inner: JsonObject) => JsonObject): JsonObject {
   const changed = (value: JsonValue): JsonValue => (isJsonObject(value) ? change(value) : value);
   const entries = Object.entries(schema).map(([keyword, value]): [string, JsonValue] => {
@@ -16,35 +16,35 @@ export function mapSubschemas(schema: JsonObject, change: (inner: JsonObject) =>
   return Object.fromEntries(entries);
 }
 
-/** An object with each value replaced. */
+/** Copies an object and replaces each value. */
 export function mapValues(object: JsonObject, change: (value: JsonValue, key: string) => JsonValue): JsonObject {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));
 }
 
-/** The schemas in a list keyword (`anyOf`, …), or none. */
+/** Returns the schemas in a list keyword (`anyOf`, …), or none. */
 export function subschemas(schema: JsonObject, keyword: string): JsonObject[] {
   const value = schema[keyword];
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** The properties of an object schema, or none. */
+/** Returns the properties of an object schema, or none. */
 export function propertiesOf(schema: JsonObject): JsonObject {
   return isJsonObject(schema['properties']) ? schema['properties'] : {};
 }
 
-/** The names of the required properties of an object schema. */
+/** Returns the names of the required properties of an object schema. */
 export function requiredOf(schema: JsonObject): string[] {
   const { required } = schema;
   return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
 }
 
-/** The types that a schema names; empty where it names none. */
+/** Returns the types that a schema names; an empty list if it names none. */
 export function typesOf({ type }: JsonObject): string[] {
   if (typeof type === 'string') return [type];
   return Array.isArray(type) ? type.filter((name) => typeof name === 'string') : [];
 }
 
-/** The schema that a `$ref` chain inside `root` ends at; undefined where it ends nowhere. */
+/** Follows a chain of `$ref` inside `root` to its schema; undefined if it leads to none. */
 export function dereference(schema: JsonObject, root: JsonObject): JsonObject | undefined {
   let current: JsonObject | undefined = schema;
   for (let hops = 0; current !== undefined && typeof current['$ref'] === 'string'; hops += 1) {
@@ -65,7 +65,7 @@ function at(root: JsonObject, reference: string): JsonObject | undefined {
   return current !== undefined && isJsonObject(current) ? current : undefined;
 }
 
-/** The tokens of a JSON pointer in URI form (`#/a/b%20c` → `a`, `b c`). */
+/** Returns the tokens of a JSON pointer in URI form (`#/a/b%20c` → `a`, `b c`). */
 export function pointerTokens(pointer: string): string[] {
   return pointer
     .split('/')
@@ -73,7 +73,7 @@ export function pointerTokens(pointer: string): string[] {
     .map((token) => decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** True where the schema lets null pass. */
+/** True if the schema accepts null. */
 export function acceptsNull(schema: JsonObject, root: JsonObject): boolean {
   const target = dereference(schema, root);
   if (target === undefined) return false;

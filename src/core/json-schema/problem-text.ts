@@ -4,7 +4,7 @@ import { dereference, pointerTokens } from './json-schema.ts';
 import { shortJson } from './short-json.ts';
 import { MAX_COMPARED_ITEMS } from './unique-items.ts';
 
-/** Characters of a key that a problem quotes. */
+/** The most characters of a key that a problem quotes. */
 const MAX_NAME = 200;
 
 /** An error as the validator reports it. */
@@ -15,32 +15,32 @@ export interface ValidatorError {
   error: string;
 }
 
-/** An error of the validator at one place of the value: an expectation, or a text. */
+/** One error of the validator: an expectation about a part of the value, or a text. */
 export interface Leaf {
-  /** Where in the value. */
+  /** The path in the value. */
   at: string[];
-  /** Where in the schema, as the validator writes it. */
+  /** The location in the schema, as the validator writes it. */
   where: string;
   expected?: string[];
   got?: string;
-  /** It was a certain value that was expected, not a type: in all choices, or in some. */
+  /** A fixed value was expected, not a type: by all choices, or by some. */
   fixed?: 'all' | 'some';
   text?: string;
 }
 
-/** The value that errors are about, and how its parts are quoted. */
+/** The value that errors are about, and the function that quotes its parts. */
 export interface Quoted {
   value: JsonValue;
   quote: typeof shortJson;
 }
 
-/** A keyword's value with the schema that it stands in. */
+/** The value of a keyword, and the schema that contains it. */
 export interface Keyword {
   value: JsonValue | undefined;
   schema: JsonObject;
 }
 
-/** What a keyword location of the validator points to. It goes through references: `#/items/$ref/properties/a/type`. */
+/** Resolves a keyword location of the validator, which goes through references: `#/items/$ref/properties/a/type`. */
 export function keywordValue(root: JsonObject, location: string): Keyword {
   let schema = root;
   let current: JsonValue | undefined = root;
@@ -53,7 +53,7 @@ export function keywordValue(root: JsonObject, location: string): Keyword {
   return { value: current, schema };
 }
 
-/** An error of the validator in words. */
+/** Describes an error of the validator in words. */
 export function leafOf(error: ValidatorError, keyword: Keyword, { value, quote }: Quoted): Leaf {
   const at = pointerTokens(error.instanceLocation);
   const leaf = { at, where: error.keywordLocation };
@@ -80,22 +80,22 @@ export function leafOf(error: ValidatorError, keyword: Keyword, { value, quote }
 
 const TOO_LONG = `expected at most ${MAX_PATTERN_TEXT} characters, as many as a pattern is checked with, got more`;
 
-/** Then the pattern says nothing about it. */
+/** True if the bounded pattern failed because the text is too long: then the author's pattern was not applied. */
 function isTooLong(found: JsonValue | undefined, { value, schema }: Keyword): boolean {
   return 'x-pattern' in schema && value === schema['pattern'] && typeof found === 'string' && Array.from(found).length > MAX_PATTERN_TEXT;
 }
 
-/** The name that the validator's sentence quotes. */
+/** Returns the name that the validator's sentence quotes, in its quotes. */
 function quoted(sentence: string): string {
   return sentence.slice(sentence.indexOf('"'), sentence.lastIndexOf('"') + 1);
 }
 
-/** A key, cut where it is long: the model has chosen it, or the caller. */
+/** Shortens a long key, which the model or the caller has chosen. */
 export function shortName(name: string): string {
   return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME).replace(/[\ud800-\udbff]$/, '')}...`;
 }
 
-/** A field, or an item, that the schema has no place for. */
+/** Describes a field or an item that the schema does not allow. */
 function unexpected({ at, where }: Leaf): Leaf {
   const name = at.at(-1) ?? '';
   return {
@@ -145,7 +145,7 @@ function amount(keyword: string, found: JsonValue | undefined, quote: Quoted['qu
   return quote(found);
 }
 
-/** The values of a list; without those that the type beside it rules out. */
+/** Returns the values of an `enum`, without those that the type in the same schema rules out. */
 function listed({ value, schema }: Keyword): JsonValue[] {
   const values = Array.isArray(value) ? value : [];
   const types = schema['type'] === undefined ? undefined : names(schema['type']);
@@ -161,7 +161,7 @@ function names(types: JsonValue | undefined): string[] {
   return (Array.isArray(types) ? types : [types]).map(String);
 }
 
-/** The type of a value; for a number where an integer was expected, the number. */
+/** Names the type of a value; for a number instead of an expected integer, returns the number. */
 function kindOf(value: JsonValue | undefined, expected: JsonValue | undefined): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';

@@ -3,26 +3,26 @@ import { pointerTokens } from './json-schema.ts';
 import type { Leaf, ValidatorError } from './problem-text.ts';
 
 /**
- * The leaves without those of choices that were not meant: of each union in which nothing fits, what is wrong with the
- * choice that was most likely meant, or what all choices expect. Goes through the leaves once for each place in the
- * schema at which there are unions, however many values do not fit there.
+ * Reduces the errors of each union that the value does not fit: to those of the choice that the value is most likely meant to fit,
+ * or else to the expectations of all choices. Reads the leaves once for each level of the schema that has unions, regardless of the
+ * number of values that do not fit.
  */
 export function reduceUnions(unions: readonly ValidatorError[], leaves: readonly Leaf[]): Leaf[] {
   const byLength = grouped(unions, ({ keywordLocation }) => keywordLocation.length);
-  // Inner unions first: what is left of them counts for the outer ones.
+  // Inner unions first: the outer ones count only the errors that are left of them.
   const inward = [...byLength].toSorted(([a], [b]) => b - a);
   return inward.reduce<Leaf[]>((left, [length, level]) => reduceLevel(level, length, left), [...leaves]);
 }
 
-/** A union in which nothing fits, with the leaves inside it. */
+/** A union that the value does not fit, with the leaves inside it. */
 interface Inside {
   union: ValidatorError;
-  /** Where in the value. */
+  /** The path in the value. */
   at: string[];
   leaves: Leaf[];
 }
 
-/** None of these unions is inside another: the locations in the schema of all are equally long. */
+/** Reduces unions whose locations in the schema are equally long, so that none of them is inside another. */
 function reduceLevel(unions: readonly ValidatorError[], length: number, leaves: readonly Leaf[]): Leaf[] {
   const known = new Map<string, Inside>();
   const levels = new Map<string, number>();
@@ -49,10 +49,10 @@ function reduceUnion({ union, at, leaves }: Inside): Leaf[] {
   const choices = byChoice(leaves, `${union.keywordLocation}/`).map(narrowed);
   if (choices.length === 0) return [{ at, where: union.keywordLocation, text: 'expected exactly one of the alternatives to fit' }];
 
-  // Another type, or another value of a fixed field, says that this choice was not meant.
+  // A different type, or a different value of a fixed field, shows that the value was not meant for this choice.
   const isForeign = (leaf: Leaf): boolean => leaf.expected !== undefined && leaf.at.length <= at.length + (leaf.fixed ? 1 : 0);
-  const meant = choices.filter((choice) => !choice.some(isForeign)).toSorted((a, b) => a.length - b.length);
-  return meant[0] ?? eitherOf(choices.flatMap((choice) => choice.filter(isForeign)));
+  const likely = choices.filter((choice) => !choice.some(isForeign)).toSorted((a, b) => a.length - b.length);
+  return likely[0] ?? eitherOf(choices.flatMap((choice) => choice.filter(isForeign)));
 }
 
 function byChoice(leaves: readonly Leaf[], prefix: string): Leaf[][] {

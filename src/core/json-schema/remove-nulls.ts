@@ -4,18 +4,17 @@ import { compiledSchema } from './compiled-schema.ts';
 import { acceptsNull, dereference, mapValues, propertiesOf, requiredOf, subschemas, typesOf } from './json-schema.ts';
 
 /**
- * Takes out the nulls that stand for fields left out: a strict provider schema has no optional fields, so
- * `toStrictJsonSchema` makes them nullable. `schema` is the schema before that conversion. A null stays wherever
- * that schema accepts null itself.
+ * Removes the nulls that stand for omitted fields: a strict provider schema has no optional fields, so `toStrictJsonSchema` makes
+ * them nullable. `schema` is the schema before that conversion. A null stays if that schema accepts null itself.
  */
 export function removeAddedNulls(schema: JsonObject, value: JsonValue): JsonValue {
   return remove(schema, value, { root: schema, units: REMOVAL_UNITS.any + REMOVAL_UNITS.perCharacter * JSON.stringify(value).length });
 }
 
-/** Units of work that trying choices may take: in a schema that refers to itself in several, it doubles with every level. */
+/** Units of work that trying choices may take: the work doubles with every level in a schema that refers to itself in several choices. */
 const REMOVAL_UNITS = { any: 100_000, perCharacter: 20 };
 
-/** A removal, with the units that it may still take. */
+/** One removal, with the units of work that are left. */
 interface Removal {
   root: JsonObject;
   units: number;
@@ -52,7 +51,7 @@ function removeFromObject(schema: JsonObject, value: JsonObject, removal: Remova
   });
 }
 
-/** The nulls of the choice that the value belongs to; trying each one in full only where it is not plain which that is. */
+/** Removes the nulls by the choice that the value belongs to. Tries several choices in full only if more than one is plausible. */
 function removeByChoice(choices: JsonObject[], value: JsonObject | JsonValue[], removal: Removal): JsonValue {
   const { root } = removal;
   const plausible = choices.filter((choice) => mayBe(choice, value, root));
@@ -69,7 +68,7 @@ function removeByChoice(choices: JsonObject[], value: JsonObject | JsonValue[], 
   return value;
 }
 
-/** False where the type, or a field that the choice fixes, says that another choice is meant. */
+/** False if the type, or a field with a fixed value, rules the choice out. */
 function mayBe(choice: JsonObject, value: JsonObject | JsonValue[], root: JsonObject): boolean {
   const target = dereference(choice, root);
   if (target === undefined) return false;
@@ -82,10 +81,10 @@ function mayBe(choice: JsonObject, value: JsonObject | JsonValue[], root: JsonOb
   });
 }
 
-/** By choice, and then by the schema that it is in: a choice is made ready to be checked once, not for every value. */
+/** Complete choices by choice and by the schema that contains it: each is prepared once, not for every value. */
 const wholeChoices = new WeakMap<JsonObject, WeakMap<JsonObject, JsonObject>>();
 
-/** A choice with what it refers to. */
+/** Returns a choice together with the definitions that it refers to. */
 function wholeChoice(choice: JsonObject, root: JsonObject): JsonObject {
   const byRoot = wholeChoices.get(choice) ?? new WeakMap<JsonObject, JsonObject>();
   wholeChoices.set(choice, byRoot);

@@ -1,16 +1,19 @@
 import type { JsonValue } from '../domain/json/json.ts';
 
-/** Characters of JSON that a problem quotes of a value. */
+/** The most characters of JSON that a problem quotes. */
 const MAX_QUOTED = 60;
 
-/** A value as JSON, cut where it is long. Looks at no more of it than is quoted. */
+/** Returns a value as JSON, cut if it is long. Reads only the part that is quoted. */
 export function shortJson(value: JsonValue | undefined): string {
   if (value === undefined) return 'nothing';
   const text = beginning(value, MAX_QUOTED);
   return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED - 3).replace(/[\ud800-\udbff]$/, '')}...`;
 }
 
-/** The same, each object once: even the first keys of a large one take time in proportion to all that it has. */
+/**
+ * Returns a `shortJson` that quotes each object once, because listing even the first keys of a large object takes time in
+ * proportion to all of them.
+ */
 export function shortJsonOnce(): typeof shortJson {
   const known = new Map<JsonValue | undefined, string>();
   return (value) => {
@@ -20,9 +23,9 @@ export function shortJsonOnce(): typeof shortJson {
   };
 }
 
-/** The JSON of a value, or more than `room` characters of its beginning. */
+/** Returns the JSON of a value, or a beginning of it with more than `room` characters. */
 function beginning(value: JsonValue, room: number): string {
-  // Never shorter as JSON, and an escape that the cut splits comes after what is quoted.
+  // JSON is never shorter than the text, and an escape that the cut splits comes after the quoted part.
   if (typeof value === 'string') return JSON.stringify(value.slice(0, room + 1));
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'nothing';
   const isList = Array.isArray(value);

@@ -1,23 +1,23 @@
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../domain/json/json.ts';
 import type { Schemas } from './check-meter.ts';
 
-/** Items of a list that the validator compares each with each: in a longer one this takes time that grows with its square. */
+/** The most items of a list in which the validator compares every pair, which takes time quadratic in their number. */
 export const MAX_COMPARED_ITEMS = 200;
 
 /**
- * Decides how `uniqueItems` is checked. A value in which no list repeats an item needs no comparing. One with a
- * repeated item and a long list is not compared either: a list of unique items must then be short.
+ * Decides how `uniqueItems` is checked. A value in which no list repeats an item needs no comparison. A value with both a repeated
+ * item and a long list is not compared either: then a list of unique items must be short.
  */
 export class UniqueItems {
   #isUsed = false;
   #check: 'none' | 'compare' | 'length' = 'compare';
 
-  /** Before a value is checked. */
+  /** Chooses the way of checking a value, before it is checked. */
   begin(value: JsonValue): void {
     if (this.#isUsed) this.#check = howToCheck(value);
   }
 
-  /** Makes the schemas do as was decided. */
+  /** Makes the schemas follow that choice. */
   watch(schemas: Schemas): void {
     for (const schema of new Set(Object.values(schemas))) {
       if (typeof schema !== 'boolean' && schema.uniqueItems === true) this.#watch(schema);
@@ -27,10 +27,10 @@ export class UniqueItems {
   #watch(schema: JsonObject): void {
     this.#isUsed = true;
     const { maxItems } = schema;
-    const given = typeof maxItems === 'number' ? maxItems : undefined;
-    const atMost = Math.min(given ?? MAX_COMPARED_ITEMS, MAX_COMPARED_ITEMS);
+    const ownLimit = typeof maxItems === 'number' ? maxItems : undefined;
+    const atMost = Math.min(ownLimit ?? MAX_COMPARED_ITEMS, MAX_COMPARED_ITEMS);
     Object.defineProperty(schema, 'uniqueItems', { enumerable: true, get: () => this.#check === 'compare' });
-    Object.defineProperty(schema, 'maxItems', { enumerable: true, get: () => (this.#check === 'length' ? atMost : given) });
+    Object.defineProperty(schema, 'maxItems', { enumerable: true, get: () => (this.#check === 'length' ? atMost : ownLimit) });
   }
 }
 

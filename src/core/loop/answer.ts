@@ -7,7 +7,7 @@ import type { RunPorts } from './ports.ts';
 import { recordEvent, type RunState } from './state/run-state.ts';
 import { thoughtOf } from './state/thought.ts';
 
-/** A response without tool calls: the answer of the run, unless it was withheld or does not fit the output schema. */
+/** Handles a response without tool calls: it is the answer of the run, unless it was withheld or does not fit the output schema. */
 export function answer(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
   if (response.refusal !== undefined) return endFailed(state, 'model_refusal', `The model refused to answer: ${response.refusal}`);
   if (response.finishReason === 'content_filter') {
@@ -17,7 +17,7 @@ export function answer(state: RunState, ports: RunPorts, response: RecordedRespo
   const { output } = state.snapshot;
   if (output === undefined) return finish(state, ports, { output: textOutput(response, text), final });
 
-  // A structured answer through `final_answer` ends the run only by that call: plain text does not (seed 000).
+  // With an output through `final_answer`, only a call of that tool ends the run: plain text does not.
   if (output.mode === 'final_answer') return final ? endAtLimit(state) : { type: 'call_model', final: false };
 
   const verdict = response.output ?? { type: 'problem', problem: 'the answer was not checked' };
@@ -44,8 +44,8 @@ export function mayRetryOutput(state: RunState): boolean {
 }
 
 /**
- * The run ends with `output`; after the step limit it is still the limit that ended it. Messages that were accepted
- * before the answer was there are answered first: nobody who was told "accepted" is left without an answer.
+ * Ends the run with `output`. After the step limit, the status still says that the limit ended it. Messages that the run accepted
+ * before the answer arrived are answered first, so that no accepted message stays without an answer.
  */
 export function finish(state: RunState, ports: RunPorts, { output, final }: { output: JsonValue; final: boolean }): NextStep {
   if (final) return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason: 'step_limit', output } };
@@ -54,7 +54,7 @@ export function finish(state: RunState, ports: RunPorts, { output, final }: { ou
   return { type: 'finish', ending: { status: 'completed', stopReason: 'final_answer', output } };
 }
 
-/** Media parts stay parts; everything else is text. */
+/** Returns the output of a response: its parts if it contains media, otherwise its text. */
 function textOutput(response: RecordedResponse, text: string): JsonValue {
   const parts = response.content.flatMap((item) => (item.type === 'message' && Array.isArray(item.content) ? item.content : []));
   return parts.some((part) => part.type !== 'text') ? (JSON.parse(JSON.stringify(parts)) as JsonValue) : text;

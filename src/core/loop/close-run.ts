@@ -2,9 +2,9 @@ import type { RunResultFields } from '../domain/run/run-result.ts';
 import { noUsage } from '../domain/model/usage.ts';
 import type { RunClock } from './state/clock.ts';
 import type { Ending } from './next-step.ts';
-import type { RunState } from './state/run-state.ts';
+import { noteError, type RunState } from './state/run-state.ts';
 
-/** The result of a run, from what was recorded and how it ended. */
+/** Closes a run and returns its result, from its record and its ending. */
 export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: Ending): RunResultFields {
   state.status = ending.status;
   return {
@@ -18,7 +18,7 @@ export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: 
   };
 }
 
-/** What is known of a run whose agent was never resolved. */
+/** The known facts about a run whose agent was never resolved. */
 export interface UnstartedRun {
   runId: string;
   agentName: string;
@@ -26,7 +26,12 @@ export interface UnstartedRun {
   startedAt: number;
 }
 
-/** The result of a run that ended before its first step: nothing was recorded. */
+/** Notes that the worker's `notifyEnded` hook has failed for good, so that views of the run show it. */
+export function noteNotifyEndedFailure(state: RunState, message: string): void {
+  noteError(state, `"notifyEnded" could not tell that the run has ended: ${message}`);
+}
+
+/** Returns the result of a run that ended before its first step, without a record. */
 export function closeUnstarted(
   { runId, agentName, startedAt }: UnstartedRun,
   clock: Pick<RunClock, 'now'>,

@@ -2,7 +2,7 @@ import { raised } from './limits/limits.ts';
 import type { RunPorts } from './ports.ts';
 import { noteError, recordEvent, type RunState } from './state/run-state.ts';
 
-/** Takes the queued messages into the record, in the order in which they were accepted. True where there were any. */
+/** Records the queued messages in the order in which they were accepted. Returns true if there were any. */
 export function takeMessages(state: RunState, ports: RunPorts): boolean {
   takeRequests(state, ports);
   const messages = ports.inbox.take();
@@ -12,7 +12,7 @@ export function takeMessages(state: RunState, ports: RunPorts): boolean {
   return messages.length > 0;
 }
 
-/** Takes in what else was said: limits that were raised, and what was refused without its sender knowing. */
+/** Applies raised limits, and records them and the requests whose refusal their senders could not see. */
 export function takeRequests(state: RunState, ports: RunPorts): void {
   for (const raise of ports.inbox.takeRaises()) {
     state.limits = raised(state.limits, raise.limits);

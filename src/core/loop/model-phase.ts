@@ -17,11 +17,14 @@ import { continueBeforeModelCall } from './limits/continuing.ts';
 type CallPosition = Extract<Position, { type: 'call_model' }>;
 type Failure = Extract<ModelCallOutcome, { type: 'failed' }>;
 
-/** The thinking phase: checks the limits before paying, calls the model, records one event, and one step where no tools follow. */
+/**
+ * Runs the model phase: checks the limits before paying, calls the model, records one event, and records one step if no tool calls
+ * follow.
+ */
 export async function runModelPhase(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
-  // Somebody was asked about a limit in the execution before: what else has come is looked at after the answer.
+  // The execution before has asked a person about a limit: other requests are handled after the decision.
   if (state.approvals.pending.length > 0) return stopAtLimit(state, ports, position);
-  // Waiting is the exception: in the sandbox every promise costs a stack trace.
+  // Awaits only if the run is paused, because every promise in the sandbox costs a stack trace.
   const paused = ports.inbox.paused ? await waitWhilePaused(state, ports, position) : undefined;
   if (paused !== undefined) return paused;
   takeMessages(state, ports);
@@ -30,9 +33,9 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   if (isWindowFull(state, ports)) {
     const ended = await compactWindow(state, ports);
     if (ended !== undefined) return unlessFinal(state, position, ended);
-    // A summary is paid for, too.
+    // The summary has used tokens, too.
     if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
-    // What has come meanwhile and asks to be read at once.
+    // Messages that arrived during the summary and must be read at once.
     if (ports.inbox.isSteered) takeMessages(state, ports);
   }
   const instead = continueBeforeModelCall(state, ports, position);
@@ -46,7 +49,7 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
       if (outcome.partial) recordPartial(state, ports, outcome.partial);
       return endCancelled(state);
     case 'interrupted':
-      // Without a partial answer its request was never sent: it cost nothing.
+      // Without a partial answer, the request was never sent and cost nothing.
       if (outcome.partial) recordPartial(state, ports, outcome.partial);
       return position;
     case 'failed':
@@ -64,7 +67,7 @@ function recordPartial(state: RunState, ports: RunPorts, partial: RecordedRespon
   if (text !== null) state.partial = text;
 }
 
-/** A conversation that was too long is shortened once, and asked about again. */
+/** Handles a failed call. If the conversation was too long, shortens it once and calls the model again. */
 async function afterFailure(state: RunState, ports: RunPorts, position: CallPosition, { code, message }: Failure): Promise<NextStep> {
   if (code === 'context_length_exceeded' && !position.shortened) {
     if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
@@ -75,7 +78,7 @@ async function afterFailure(state: RunState, ports: RunPorts, position: CallPosi
   return unlessFinal(state, position, endFailed(state, code, message));
 }
 
-/** The run ends at a limit, with one more answer where the agent allows it, or goes on once the limit is raised. */
+/** Ends the run at a limit, with one more answer if the agent allows it, or continues it once the limit is raised. */
 async function stopAtLimit(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
   const next = await askAtLimit(state, ports, position, () => limitReached(state, ports.now(), position));
   if (next === undefined) return ports.cancelRequested() ? endCancelled(state) : position;
@@ -83,7 +86,7 @@ async function stopAtLimit(state: RunState, ports: RunPorts, position: CallPosit
   return isStepLimit && state.snapshot.limits.finalAttempt && !position.final ? { type: 'call_model', final: true } : next;
 }
 
-/** The limit has ended the run already: a final attempt that fails takes nothing away from what there is. */
+/** Ends the run at its limit if the final attempt failed, so that the failure does not replace the partial answer. */
 function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): NextStep {
   return final && next.type === 'finish' && next.ending.status === 'error' ? endAtLimit(state) : next;
 }
@@ -97,13 +100,13 @@ function modelCall(state: RunState, final: boolean): ModelCall {
     lastEventId: window.lastEventId,
     ...(resultIds === undefined ? {} : { resultIds }),
     ...(earlierIds.length === 0 ? {} : { earlierIds }),
-    newEvents: newIn(window, seenEvents),
+    newEvents: countNewEvents(window, seenEvents),
     final,
   };
 }
 
-/** Counted without a call for each event: the window may be large. */
-function newIn({ events }: RunState['window'], seenEvents: number): number {
+/** Counts the events that the model has not seen. It is a plain loop for speed, because the window may be large. */
+function countNewEvents({ events }: RunState['window'], seenEvents: number): number {
   let count = 0;
   for (const { offset } of events) if (offset >= seenEvents) count += 1;
   return count;

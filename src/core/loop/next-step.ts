@@ -3,7 +3,7 @@ import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import type { StopReason, TerminalStatus } from '../domain/run/run-status.ts';
 import type { ToolOutcome } from './ports.ts';
 
-/** How a run ends: what the closing result says beyond what was recorded. */
+/** The ending of a run: the fields of its result that are not in the record. */
 export interface Ending {
   status: TerminalStatus;
   stopReason: StopReason;
@@ -11,26 +11,26 @@ export interface Ending {
   error?: { code: string; message: string };
 }
 
-/** Where the loop stands: plain data, so that a run can go on from here in another execution. */
+/** The position of the loop: plain data, so that a run can go on from it in another execution. */
 export type Position =
-  /** `shortened`: the same call has failed because the conversation was too long, and has been compacted since. */
+  /** `shortened`: the same call failed because the conversation was too long, and the conversation was compacted since. */
   | { type: 'call_model'; final: boolean; shortened?: true }
-  /** `outcomes`: of the calls that have ended already, by their place among the calls of the response. */
+  /** `outcomes`: the outcomes of the calls that have ended, by their index among the calls of the response. */
   | {
       type: 'run_tools';
       response: RecordedResponse;
       final: boolean;
       outcomes: (ToolOutcome | null)[];
-      /** Somebody was asked to raise the limit of tool calls for this response, and said no. */
+      /** An approver has refused to raise the limit of tool calls for this response. */
       limitRefused?: true;
-      /** The limits had no room for a call that has its outcome already: they end the run once all have theirs. */
+      /** A call was over the limit and has an error as its outcome. The limit ends the run once all calls have their outcomes. */
       overLimit?: true;
     };
 
-/** Where the loop stands among the calls of a response. */
+/** The position of the loop among the calls of a response. */
 export type ToolsPosition = Extract<Position, { type: 'run_tools' }>;
 
-/** What the loop does next. Each phase returns one of these: the type is the set of legal successors. */
+/** The next step of the loop. Each phase returns one: the type is the set of legal successors. */
 export type NextStep =
   | Position
   /** The history of this execution is full: the run goes on from `position` in the next. */

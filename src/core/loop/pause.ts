@@ -8,8 +8,8 @@ import { nearestDeadline, WAITING } from './approvals/wait-for-decisions.ts';
 import { fitsContinueAsNew } from './compaction/window-limit.ts';
 
 /**
- * Waits while the run is paused. A cancellation ends the wait, and so does the deadline of the run, unless a person is asked at limits. A history that is
- * full of what happened meanwhile makes the run go on waiting in the next execution.
+ * Waits while the run is paused. A cancellation ends the wait, and so does the deadline of the run, unless a person is asked at
+ * limits. If the history becomes full meanwhile, the run goes on waiting in the next execution.
  */
 export async function waitWhilePaused(state: RunState, ports: RunPorts, position: Position): Promise<NextStep | undefined> {
   const { inbox } = ports;
@@ -19,7 +19,7 @@ export async function waitWhilePaused(state: RunState, ports: RunPorts, position
       ports.recorded?.(state);
     }
     if (ports.continueDue(WAITING)) {
-      // What the last step has brought may be too much to carry: the one thing that a paused run does is to shorten it.
+      // The results of the last step may be too large to carry. Compacting them is the only work that a paused run does.
       const isToShorten = isWindowFull(state, ports) && limitReached(state, ports.now(), position) === undefined;
       const ended = isToShorten ? await compactWindow(state, ports) : undefined;
       if (ended !== undefined) return ended;

@@ -15,7 +15,7 @@ import type { RunState } from './state/run-state.ts';
 export interface Conversation {
   /** The number of events of the record. */
   through: number;
-  /** The id of the last of them: whoever assembles the conversation checks it. */
+  /** The id of the last of them. The activity that assembles the conversation checks it. */
   lastEventId: string;
 }
 
@@ -23,22 +23,22 @@ export interface Conversation {
 export interface ModelCall extends Conversation {
   /** 1-based. */
   step: number;
-  /** Where the last event is a batch of tool results that activities produced: the ids of those results, in order. */
+  /** The ids of the tool results in the last event, in order, if activities produced all of them. */
   resultIds?: string[];
-  /** Where more than one event is new to the model: the ids of all but the last, so that history alone tells them. */
+  /** The ids of all events that are new to the model but the last one, so that the history contains them. */
   earlierIds?: string[];
-  /** How many events the model has not seen yet. */
+  /** The number of events that the model has not seen yet. */
   newEvents: number;
-  /** The attempt after the step limit: without tools, asking for the best final answer. */
+  /** True for the attempt after the step limit, which asks for the best final answer and offers no tools. */
   final: boolean;
 }
 
-/** How a model call ended. Nothing about a model is thrown: every ending is data. */
+/** The outcome of a model call. Failures are data too, and are not thrown. */
 export type ModelCallOutcome =
   | { type: 'response'; response: RecordedResponse }
   | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
   | { type: 'cancelled'; partial?: RecordedResponse }
-  /** Given up for a message that interrupts it. */
+  /** The call was given up for a message that interrupts it. */
   | { type: 'interrupted'; partial?: RecordedResponse };
 
 /** One tool call that may run: the tool exists and the arguments fit. */
@@ -46,95 +46,98 @@ export interface ToolInvocation {
   step: number;
   call: ToolCall;
   tool: ToolSnapshot;
-  /** Offset of the event that holds the call, and its place in that event. */
+  /** Offset of the event of the call; `index` is the index of the call in the content of that event. */
   offset: number;
   index: number;
   /** The id of that event. */
   eventId: string;
-  /** The arguments of `call` are those of a decision, not the model's. */
+  /** A decision edited the arguments of `call`: they are not the model's. */
   edited?: true;
 }
 
-/** How a tool call ended. */
+/** The outcome of a tool call. */
 export type ToolOutcome =
   | {
       type: 'result';
       status: 'success' | 'error';
       content: JsonValue[];
-      /** Where the whole content is, where `content` is its preview. */
+      /** The location of the whole content, if `content` is only its preview. */
       spilled?: SpilledContent;
-      /** Milliseconds, or null where the tool never started. */
+      /** Milliseconds, or null if the tool never started. */
       durationMs: number | null;
-      /** Where an activity produced it: its id in the transcript caches. */
+      /** The id in the caches of transcripts. Absent if no activity produced the result. */
       resultId?: string;
       /** Keys to set in the run's state. */
       state?: JsonObject;
-      /** What the call changes of the deps; from the moment in which it was applied on, what it has changed. */
+      /** The changes of deps by the call; once they are applied, only those that were applied. */
       contextUpdate?: ContextOperation[];
-      /** The update is applied. */
+      /** The changes of deps are applied. */
       applied?: true;
       /** The tool asks the model to try again. */
       asksRetry?: true;
-      /** The call may have taken effect, and nobody knows. */
+      /** The outcome is unknown: the call may have taken effect. */
       isUnknown?: true;
-      /** The answer was lost, and this is what its tool found out. */
+      /** The report of the tool, if the answer of the call was lost. */
       verified?: Verified;
-      /** No worker had the tool, however long others were waited for: the run ends. */
+      /** No worker had the tool until the end of the wait: the run ends. */
       noWorker?: { code: ErrorCode; message: string };
-      /** Where the result was recorded ahead of others of its response: when. ISO 8601. */
+      /** The time of recording, if the result was recorded before others of its response. ISO 8601. */
       recordedAt?: string;
     }
-  /** It was running when the run was cancelled. `isUnknown`: its answer had been lost before. */
+  /** The call was running when the run was cancelled. `isUnknown`: its answer had been lost before. */
   | { type: 'cancelled'; recordedAt?: string; isUnknown?: true }
-  /** It may have started, and nobody knows what came of it; `reason` says how its answer was lost. Only of a tool whose effect happens once. */
+  /**
+   * The call may have started, and its outcome is unknown. `reason` describes how its answer was lost. Only for tools with the
+   * effect `once`.
+   */
   | { type: 'lost'; reason: string; recordedAt?: never };
 
-/** The part of the window that is to be summarised: what is between two of its events (see `Compaction`). */
+/** The part of the window to summarise: the events between two others (see `Compaction`). */
 export interface SummaryRequest extends Conversation {
   head: number;
   tail: number | null;
-  /** How many events that is. */
+  /** The number of events between them. */
   events: number;
   /** Bytes of JSON that the text of the summary may have. */
   maxBytes: number;
 }
 
-/** How a summary ended. */
+/** The outcome of a summary. */
 export type SummaryOutcome =
   | { type: 'summary'; id: string; text: string; usage: UsageStats | null; failedAttempts?: Spent }
   | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
   | { type: 'cancelled'; partial?: RecordedResponse };
 
-/** Whether whoever decides may. */
+/** The outcome of checking that an approver may decide. `as` is the verified identity. */
 export type Authorization =
   | { type: 'authorized'; as: string }
   | { type: 'refused'; reason: string }
-  /** Nobody could say, because the run is cancelled. */
+  /** The check was not completed, because the run is cancelled. */
   | { type: 'cancelled' };
 
 /** The outcome of a notification. */
 export type NotifyOutcome =
-  | { type: 'told' }
-  /** For good. */
+  | { type: 'notified' }
+  /** The notification failed for good. */
   | { type: 'failed'; message: string }
-  /** The run is cancelled. */
+  /** The notification was not completed, because the run is cancelled. */
   | { type: 'cancelled' };
 
-/** When a wait ends at the latest. */
+/** The latest end of a wait. */
 export interface WaitDeadline {
   /** Milliseconds since the epoch. */
   at: number;
-  /** What it is the deadline of, for the timer in the Temporal UI. */
+  /** The summary of the timer in the Temporal UI. */
   summary: string;
 }
 
-/** What the next commands of the run add to its history, about. */
+/** The approximate growth of the history by the next commands of the run. */
 export interface Growth {
   events: number;
   bytes: number;
 }
 
-/** Behaviour that runs which began without it must not show when they are replayed. */
+/** The ids of changed behaviour. A replayed run that began before a change must keep the old behaviour. */
 export type LoopChange =
   | 'compaction'
   | 'bounded-fan-out'
@@ -147,27 +150,30 @@ export type LoopChange =
 export interface RunPorts extends RunClock {
   callModel(call: ModelCall): Promise<ModelCallOutcome>;
   runTool(invocation: ToolInvocation): Promise<ToolOutcome>;
-  /** Asks the tool what became of a call that is lost, for the reason: its result, that it did not happen, or again that nobody knows. Only where the tool can be asked. */
+  /**
+   * Asks the tool for the outcome of a call whose answer was lost for `reason`: its result, an error if it did not happen, or
+   * `lost` again. Only for tools with `verify`.
+   */
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome>;
-  /** Asks a predicate again whether a call needs a decision, now that the deps are others than it was asked with. */
+  /** Evaluates the approval predicate of a call again, because the deps have changed since. Undefined if the call needs no approval. */
   askTerms(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined>;
   summarise(request: SummaryRequest): Promise<SummaryOutcome>;
-  /** Asks whether a decision is by somebody who may decide. Only where the snapshot says that somebody is to be asked. */
+  /** Has the worker check that the approver may decide. Only if the snapshot says so. */
   authorize(decision: Decision, waiting: PendingApproval): Promise<Authorization>;
-  /** Has the worker's `notify` tell that something waits. Only if the snapshot says so. */
+  /** Calls the worker's `notify` hook for a pending approval. Only if the snapshot says so. */
   notify(waiting: PendingApproval): Promise<NotifyOutcome>;
   /** True once the run is to end as cancelled. */
   cancelRequested(): boolean;
-  /** What is said to the run from outside. */
+  /** The requests of callers to the run. */
   readonly inbox: Inbox;
-  /** Waits until the condition holds, the run is cancelled, or the deadline is over. The condition must only look. */
+  /** Waits until the condition holds, the run is cancelled, or the deadline is over. The condition must not change anything. */
   until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void>;
-  /** True where this execution should not take on the growth: the run then goes on in the next. */
+  /** True if the growth would make this execution too large, so that the run should go on in the next. */
   continueDue(growth: Growth): boolean;
-  /** True where the run may behave in that way. To be asked only when it would. */
+  /** True if the run may show the changed behaviour. Must be called only when the behaviour would make a difference. */
   allows(change: LoopChange): boolean;
   /** Called after each change of the record; for observers. Must not change anything. */
   recorded?(state: RunState): void;
-  /** Called after a change that is no part of the record, and that observers show. Must not change anything. */
+  /** Called after a change outside of the record that observers show. Must not change anything. */
   noted?(state: RunState): void;
 }

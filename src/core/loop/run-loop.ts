@@ -7,15 +7,15 @@ import type { RunPorts } from './ports.ts';
 import { runToolPhase } from './acting/tool-phase.ts';
 import type { RunState } from './state/run-state.ts';
 
-/** How the loop comes to its end in one execution: the run is over, or goes on from a position in the next. */
+/** The end of the loop in one execution: the run is over, or goes on from a position in the next. */
 export type LoopEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; position: Position };
 
-/** Where a run begins. */
+/** The position at which a run begins. */
 export const BEGINNING: Position = { type: 'call_model', final: false };
 
 /**
- * The agent loop: think, act, observe, until a phase says how the run ends. Pure: every effect goes through
- * `ports`, every decision is taken from recorded data, and nothing is thrown for what a model or a tool does.
+ * Runs the agent loop: calls the model and its tools until a phase ends the run. It is pure: every effect goes through `ports`,
+ * every decision is taken from recorded data, and a failure of a model or a tool is never thrown.
  */
 export async function runLoop(state: RunState, ports: RunPorts, from: Position = BEGINNING): Promise<LoopEnd> {
   let next: NextStep = from;
@@ -24,7 +24,7 @@ export async function runLoop(state: RunState, ports: RunPorts, from: Position =
     ports.recorded?.(state);
   }
   if (next.type === 'continue') return next;
-  // Whatever was accepted belongs to the record, even where no model will read it any more.
+  // Accepted messages belong to the record, even if no model reads them any more.
   takeMessages(state, ports);
   return { type: 'finished', result: closeRun(state, ports, next.ending) };
 }

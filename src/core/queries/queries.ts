@@ -1,25 +1,25 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
-import { givenProblem } from '../domain/json/given-value.ts';
+import { inboundProblem } from '../domain/json/inbound-value.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 import type { RunResultFields } from '../domain/run/run-result.ts';
 import type { CallArgumentsQuestion, DataView, DecisionContent, DecisionQuestion, QUERIES, TranscriptQuestion } from '../protocol.ts';
-import type { AskedRun } from './asked-run.ts';
+import type { QueriedRun } from './queried-run.ts';
 import { approvalsPage, contextPage, statusView, stepsPage } from './views.ts';
 import { transcriptPage } from './transcript-page.ts';
 
 /**
- * What a run answers when it is asked. Used where a run happens (the handlers of its workflow) and where a test plays
- * its part, so that an activity hears the same.
+ * One kind of query. The handlers of the workflow use it, and so does the in-memory run of tests, so that an activity gets the same
+ * answer from both.
  */
 interface QueryKind {
-  /** For the person who asks from the Temporal UI. */
+  /** Description for a person who sends the query from the Temporal UI. */
   readonly description: string;
-  /** Must only look. Throws an ApplicationFailure for what the run cannot answer. */
-  answer(run: AskedRun, question: never): unknown;
+  /** Answers the query. Must not change anything. Throws an ApplicationFailure if the run cannot answer. */
+  answer(run: QueriedRun, argument: never): unknown;
 }
 
-/** Where the caller wants a page to begin. Anything but a number means the beginning. */
+/** The argument of a query with pages: the index at which the page begins. Any other value means the beginning. */
 type From = { from?: number } | null | undefined;
 
 /** The queries of a run, by name. */
@@ -31,27 +31,27 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
   },
   steps: { description: 'A page of the recorded steps; {"from": index}', answer: (run, ask: From) => stepsPage(run, offset(ask)) },
   approvals: {
-    description: 'A page of what waits for a decision, and the decisions that hold for further calls; {"from": index}',
+    description: 'A page of the pending approvals, and the decisions that apply to further calls; {"from": index}',
     answer: (run, ask: From) => approvalsPage(run, offset(ask)),
   },
   snapshot: { description: 'The agent as pinned for this run', answer: snapshot },
   data: { description: 'Deps and state', answer: dataView },
-  callArguments: { description: 'The arguments of a call as they were decided, for the activities of this run', answer: callArguments },
+  callArguments: { description: 'The edited arguments of a call, for the activities of this run', answer: callArguments },
   decision: {
-    description: 'The content of a decision whose author is being checked, for the activities of this run',
+    description: 'The content of a decision whose approver is being checked, for the activities of this run',
     answer: decisionContent,
   },
-  result: { description: 'How the run has ended, for the activities of this run', answer: ending },
+  result: { description: 'The result of the run, for the activities of this run', answer: ending },
   transcript: {
     description: 'The conversation, for the activities of this run',
     answer: ({ state }, ask: TranscriptQuestion | undefined) => transcriptPage(state, ask),
   },
 };
 
-/** What the run answers. Throws an ApplicationFailure for what it cannot answer. */
-export function answerQuery(run: AskedRun, name: keyof typeof QUERIES, question: unknown): unknown {
-  const problem = givenProblem(question);
-  if (problem === undefined) return QUERY_KINDS[name].answer(run, question as never);
+/** Answers a query. Throws an ApplicationFailure if the run cannot answer it. */
+export function answerQuery(run: QueriedRun, name: keyof typeof QUERIES, argument: unknown): unknown {
+  const problem = inboundProblem(argument);
+  if (problem === undefined) return QUERY_KINDS[name].answer(run, argument as never);
   throw ApplicationFailure.create({ type: 'invalid_input', message: `Run "${run.runId}" refused the query "${name}": ${problem}` });
 }
 
@@ -59,28 +59,28 @@ function offset(ask: From): number {
   return typeof ask?.from === 'number' && ask.from > 0 ? Math.floor(ask.from) : 0;
 }
 
-function snapshot(run: AskedRun): AgentSnapshot {
+function snapshot(run: QueriedRun): AgentSnapshot {
   if (run.snapshot !== undefined) return run.snapshot;
   throw ApplicationFailure.create({ type: 'not_ready', message: `Run "${run.runId}" has not resolved agent "${run.agentName}" yet` });
 }
 
-/** Null for a run that has not ended, or tells nobody of its end. */
-function ending({ result }: AskedRun): RunResultFields | null {
+/** Returns the result of the run; null if it has not ended, or has no `notifyEnded` hook. */
+function ending({ result }: QueriedRun): RunResultFields | null {
   return result ?? null;
 }
 
-function dataView({ state, deps }: AskedRun): DataView {
+function dataView({ state, deps }: QueriedRun): DataView {
   return { deps: state?.deps ?? deps, state: state?.context.state ?? {} };
 }
 
-/** Another call than was decided must not run with nothing. */
-function callArguments({ runId, state }: AskedRun, { callId }: CallArgumentsQuestion): JsonObject {
+/** Returns the edited arguments of a call. Throws if there are none, so that the call does not run with empty arguments. */
+function callArguments({ runId, state }: QueriedRun, { callId }: CallArgumentsQuestion): JsonObject {
   const approved = state?.approvals.approved.find((one) => one.callId === callId)?.arguments;
   if (approved !== undefined) return approved;
   throw ApplicationFailure.create({ type: 'unknown_call', message: `Run "${runId}" has no decided arguments for call "${callId}"` });
 }
 
-function decisionContent({ authorizing }: AskedRun, { id }: DecisionQuestion): DecisionContent {
+function decisionContent({ authorizing }: QueriedRun, { id }: DecisionQuestion): DecisionContent {
   const { arguments: edited, content } = authorizing.get(id) ?? {};
   return { ...(edited === undefined ? {} : { arguments: edited }), ...(content === undefined ? {} : { content }) };
 }

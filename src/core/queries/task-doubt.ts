@@ -1,39 +1,42 @@
 /**
- * Milliseconds for which the first events after a replay are not trusted to have come with a workflow task: a query that
- * brought them is asked at once, while the end of a workflow task takes a call to the server. Longer than a busy worker stalls.
+ * Milliseconds after a replay in which the newest events may have come with a query instead of a workflow task. Such a query
+ * arrives at once, while the end of a workflow task takes a call to the server. The time is longer than a busy worker stalls.
  */
 const DOUBT_MS = 1_000;
 
-/** Where an activation stands in the history of its execution. */
-export interface ActivationPlace {
+/** The position of an activation in the history of its execution. */
+export interface ActivationPosition {
   isReplaying: boolean;
-  /** Events that the worker has applied. */
+  /** The number of history events that the worker has applied. */
   historyLength: number;
-  /** When the newest workflow task began. Events that came without one leave it as it was. */
+  /** The start of the newest workflow task. Events without a workflow task leave it unchanged. */
   taskTime: string;
-  /** True if it brings something that only an event of the history can: not the end of a local call, nor of one that the workflow gave up itself. */
+  /**
+   * True if it contains a job that only a history event can cause: not the end of a local call, nor of a call that the workflow
+   * gave up itself.
+   */
   hasNews: boolean;
 }
 
-/** The newest events that were handled outside of a replay, while it is unknown that a workflow task brought them. */
+/** The newest events that were handled outside of a replay, as long as it is unknown if they came with a workflow task. */
 interface Doubt {
-  /** True if no workflow task began with them. */
+  /** True if they certainly came without a workflow task. */
   certain: boolean;
   /** Milliseconds since the epoch. */
   since: number;
-  /** The activities that they led to. One that asks proves that the server has the commands. */
+  /** The activities that they scheduled. A query from one of them proves that the server has the commands. */
   activityIds: Set<string>;
 }
 
 /**
- * Knows of one cached copy of an execution whether its newest events came with a workflow task, or with the replay for a
- * query: the worker does not say. In the second case nothing may follow, since no replay could repeat it.
+ * Infers, for one cached copy of an execution, if its newest events came with a workflow task or with the replay for a query,
+ * because the worker does not tell. After a replay for a query, the run must not act on them: no later replay could repeat it.
  */
 export class TaskDoubt {
   readonly #now: () => number;
   #doubt: Doubt | undefined;
-  #last: ActivationPlace | undefined;
-  /** True once this copy was replayed, until something new comes to it. */
+  #last: ActivationPosition | undefined;
+  /** True once this copy was replayed, until it gets a new event. */
   #isReplayed = false;
 
   /** `now`: the clock of the worker, in milliseconds since the epoch. */
@@ -41,30 +44,30 @@ export class TaskDoubt {
     this.#now = now;
   }
 
-  /** Notes an activation that is no query. */
-  activated(place: ActivationPlace): void {
+  /** Notes an activation that is not a query. */
+  activated(position: ActivationPosition): void {
     const last = this.#last;
-    this.#last = place;
-    if (place.isReplaying) {
+    this.#last = position;
+    if (position.isReplaying) {
       this.#isReplayed = true;
       return;
     }
-    const certain = place.taskTime === last?.taskTime;
-    // A workflow task may come in several activations. The length alone does not tell: that of a task whose only Update was
-    // refused is counted again, by the next two events.
-    if (certain && place.historyLength === last?.historyLength && !place.hasNews) return;
+    const certain = position.taskTime === last?.taskTime;
+    // A workflow task may come in several activations. The length alone does not show it: after a task whose only Update was
+    // refused, the next two events lead to the same length again.
+    if (certain && position.historyLength === last?.historyLength && !position.hasNews) return;
     this.#doubt = certain || this.#isReplayed ? { certain, since: this.#now(), activityIds: new Set() } : undefined;
     this.#isReplayed = false;
   }
 
-  /** Notes the end of an activation that is no query, with the activities that it schedules. */
+  /** Notes the end of an activation that is not a query, with the activities that it schedules. */
   concluded(activityIds: Iterable<string>): void {
     if (this.#doubt === undefined) return;
     this.#doubt.since = this.#now();
     for (const id of activityIds) this.#doubt.activityIds.add(id);
   }
 
-  /** True if a query that came without a workflow task must be refused; `activityId` is that of the activity that asks. */
+  /** True if a query that came without a workflow task must be refused. `activityId` is the id of the activity that sent it. */
   refuses(activityId: string | undefined): boolean {
     if (this.#doubt === undefined) return false;
     const { certain, since, activityIds } = this.#doubt;
@@ -72,12 +75,12 @@ export class TaskDoubt {
     return this.#now() - since < DOUBT_MS && (activityId === undefined || !activityIds.has(activityId));
   }
 
-  /** Notes that a query is answered: what was handled so far is the server's too. */
+  /** Notes that a query is answered: the server has recorded everything that was handled so far. */
   answered(): void {
     this.#doubt = undefined;
     this.#isReplayed = false;
   }
 }
 
-/** A text that a workflow bundle has in it which asks this. */
+/** A text that only a workflow bundle with this guard contains. */
 export const BUNDLE_MARK = 'longhaul query guard: no query advances a run';

@@ -4,10 +4,13 @@ import type { RunState } from '../loop/state/run-state.ts';
 import { PAGE_BYTES, type TranscriptAnswer, type TranscriptQuestion } from '../protocol.ts';
 import { page } from './pages.ts';
 
-/** A window that the asker has. */
+/** A window that the activity has. */
 type Known = TranscriptQuestion['known'][number];
 
-/** What an activity lacks of the conversation: the events since a window that it has, or the whole window where the run knows none of those. */
+/**
+ * Returns the part of the conversation that an activity lacks: the events since a window that it has, or the whole window if the
+ * run knows none of its windows.
+ */
 export function transcriptPage(state: RunState | undefined, ask: TranscriptQuestion | undefined): TranscriptAnswer {
   if (state === undefined) return { type: 'window', ...emptyWindow(), from: 0, total: 0 };
   const { window } = state;
@@ -22,15 +25,15 @@ export function transcriptPage(state: RunState | undefined, ask: TranscriptQuest
 }
 
 /**
- * The events after the asker's last. A batch of results may be larger than what compaction has left of it: then the
- * window is less to send.
+ * Returns the events after the activity's last one; undefined if they are unknown, or too large. After a compaction, the window may
+ * be smaller than the events.
  */
 function eventsSince(state: RunState, known: Known): Folded[] | undefined {
   const events = recordedSince(state, known) ?? carriedSince(state.window, known);
   return events === undefined || jsonBytes(events) > PAGE_BYTES ? undefined : events;
 }
 
-/** From the record of this execution, where the asker's last is in it or right before it. */
+/** Finds them in the record of this execution, if the activity's last event is in it or right before it. */
 function recordedSince({ context, firstOffset, carriedEventId }: RunState, { through, lastEventId }: Known): Folded[] | undefined {
   const index = through - firstOffset;
   const id = index === 0 ? carriedEventId : context.events[index - 1]?.id;
@@ -38,17 +41,17 @@ function recordedSince({ context, firstOffset, carriedEventId }: RunState, { thr
 }
 
 /**
- * From the window, where the asker's last is of an execution before. Only if every later event stands there in its turn:
- * one that compacted has no place of its own, or stands behind an event that it does not follow in the record.
+ * Finds them in the window, if the activity's last event is of an earlier execution. Requires that every later event is in the
+ * window in the order of the record: the event of a compaction is not in it, or is at another index.
  */
 function carriedSince({ events, through }: Window, known: Known): Folded[] | undefined {
-  const place = events.findIndex(({ offset, id }) => offset === known.through - 1 && id === known.lastEventId);
-  const since = place < 0 ? [] : events.slice(place + 1);
-  if (place < 0 || since.length !== through - known.through) return undefined;
-  return since.every(({ offset }, index) => offset === known.through + index) ? since.map(folded) : undefined;
+  const index = events.findIndex(({ offset, id }) => offset === known.through - 1 && id === known.lastEventId);
+  const since = index < 0 ? [] : events.slice(index + 1);
+  if (index < 0 || since.length !== through - known.through) return undefined;
+  return since.every(({ offset }, count) => offset === known.through + count) ? since.map(folded) : undefined;
 }
 
-/** What of an event concerns the window. */
+/** Returns the fields of an event that affect the window. */
 function folded({ id, author, content, providerItems, compaction }: Folded): Folded {
   return {
     id,

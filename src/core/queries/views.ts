@@ -3,11 +3,11 @@ import type { Missing } from '../domain/errors/missing.ts';
 import { approvalViews } from '../loop/approvals/approval-view.ts';
 import { progressOf } from '../loop/state/run-progress.ts';
 import type { ApprovalsPage, ContextPage, StatusView, StepsPage } from '../protocol.ts';
-import type { AskedRun } from './asked-run.ts';
+import type { QueriedRun } from './queried-run.ts';
 import { page } from './pages.ts';
 
-/** Answer of the `status` query. */
-export function statusView(run: AskedRun): StatusView {
+/** Answers the `status` query. */
+export function statusView(run: QueriedRun): StatusView {
   const { runId, agentName, executions, inbox, startedAt, state, missing = [] } = run;
   return {
     version: 1,
@@ -22,13 +22,13 @@ export function statusView(run: AskedRun): StatusView {
   };
 }
 
-/** What an activity keeps beside is for the activity alone. */
+/** Removes the fields that only the waiting activity needs. */
 function shownMissing({ kind, name, known, code, worker, since, until }: Missing): Missing {
   return { kind, name, known, code, ...(worker === undefined ? {} : { worker }), since, until };
 }
 
-/** Answer of the `approvals` query. */
-export function approvalsPage(run: AskedRun, from: number): ApprovalsPage {
+/** Answers the `approvals` query. */
+export function approvalsPage(run: QueriedRun, from: number): ApprovalsPage {
   const { runId, agentName, state } = run;
   const pending = state === undefined ? [] : approvalViews(state);
   return {
@@ -43,8 +43,8 @@ export function approvalsPage(run: AskedRun, from: number): ApprovalsPage {
   };
 }
 
-/** Answer of the `context` query: the events of this execution; a page that begins before them begins with them. */
-export function contextPage(run: AskedRun, from: number): ContextPage {
+/** Answers the `context` query with events of this execution. A page that would begin before them begins with the first. */
+export function contextPage(run: QueriedRun, from: number): ContextPage {
   const context = run.state?.context ?? newExecutionContext(run.runId);
   const { executionId, currentStep, state, finalResult, events } = context;
   const firstOffset = run.state?.firstOffset ?? 0;
@@ -67,8 +67,8 @@ export function contextPage(run: AskedRun, from: number): ContextPage {
   };
 }
 
-/** Answer of the `steps` query. */
-export function stepsPage(run: AskedRun, from: number): StepsPage {
+/** Answers the `steps` query. */
+export function stepsPage(run: QueriedRun, from: number): StepsPage {
   const steps = run.state?.steps ?? [];
   const total = run.state?.context.currentStep ?? 0;
   const firstIndex = total - steps.length;

@@ -1,13 +1,13 @@
 import type { JsonObject } from '../domain/json/json.ts';
 import { AMOUNT, COUNT, SUMMAND } from './bounded-number.ts';
-import { TERMS_SCHEMA } from './carried-requests-schema.ts';
+import { REQUIREMENT_SCHEMA } from './carried-requests-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
 const FLAG: JsonObject = { type: 'boolean' };
 const OBJECT: JsonObject = { type: 'object' };
 const YES: JsonObject = { const: true };
 
-/** Tokens of model calls. */
+/** The JSON Schema of the tokens of model calls. */
 export const USAGE: JsonObject = {
   type: 'object',
   properties: {
@@ -64,7 +64,7 @@ const RESPONSE: JsonObject = {
     finishReason: TEXT,
     usage: { anyOf: [USAGE, { type: 'null' }] },
     problems: { type: 'object', additionalProperties: TEXT },
-    approvals: { type: 'object', additionalProperties: TERMS_SCHEMA },
+    approvals: { type: 'object', additionalProperties: REQUIREMENT_SCHEMA },
     failedAttempts: SPENT,
     output: {
       type: 'object',
@@ -77,7 +77,7 @@ const RESPONSE: JsonObject = {
   required: ['id', 'finishReason'],
 };
 
-/** The JSON Schema of where the loop goes on. */
+/** The JSON Schema of the position at which the loop goes on. */
 export const CARRIED_POSITION_SCHEMA: JsonObject = {
   anyOf: [
     { type: 'object', properties: { type: { const: 'call_model' }, final: FLAG, shortened: YES }, required: ['type', 'final'] },

@@ -82,14 +82,14 @@ function listOf(items: JsonObject): JsonObject {
   return { type: 'array', items };
 }
 
-/** The terms on which a call waits for a decision. */
-export const TERMS_SCHEMA: JsonObject = {
+/** The JSON Schema of the approval that a call requires. */
+export const REQUIREMENT_SCHEMA: JsonObject = {
   type: 'object',
   properties: { digest: TEXT, reason: TEXT, deadlineMs: DURATION, onDeadline: DEADLINE_ACTION },
   required: ['digest'],
 };
 
-/** The JSON Schema of what was said to a run, and is carried on. */
+/** The JSON Schema of the inbox of a run, carried into the next execution. */
 export const CARRIED_INBOX_SCHEMA: JsonObject = {
   type: 'object',
   properties: {
@@ -105,7 +105,7 @@ export const CARRIED_INBOX_SCHEMA: JsonObject = {
   required: ['messages', 'seen', 'paused'],
 };
 
-/** The JSON Schema of what a run waits for, and what was decided. */
+/** The JSON Schema of pending approvals and of decisions. */
 export const APPROVALS_SCHEMA: JsonObject = {
   type: 'object',
   properties: {

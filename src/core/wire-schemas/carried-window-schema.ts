@@ -4,7 +4,7 @@ import { COUNT } from './bounded-number.ts';
 const TEXT: JsonObject = { type: 'string' };
 const OBJECT: JsonObject = { type: 'object' };
 
-/** An item of the content of an event. */
+/** The JSON Schema of an item of the content of an event. */
 const ITEM: JsonObject = {
   anyOf: [
     {
@@ -36,7 +36,7 @@ const ITEM: JsonObject = {
   ],
 };
 
-/** The JSON Schema of what the model sees of a run. */
+/** The JSON Schema of the window of a run. */
 export const CARRIED_WINDOW_SCHEMA: JsonObject = {
   type: 'object',
   properties: {

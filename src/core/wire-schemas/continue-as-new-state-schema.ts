@@ -6,7 +6,7 @@ import { AMOUNT, AT_LEAST_ONE, COUNT, MOMENT } from './bounded-number.ts';
 import { CARRIED_POSITION_SCHEMA, USAGE } from './carried-position-schema.ts';
 import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
 import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
-import { inconsistency } from './carry-consistency.ts';
+import { inconsistency } from './state-consistency.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
 import { RUN_LIMITS_SCHEMA, SNAPSHOT_SCHEMA } from './snapshot-schema.ts';
@@ -14,7 +14,7 @@ import { RUN_LIMITS_SCHEMA, SNAPSHOT_SCHEMA } from './snapshot-schema.ts';
 const TEXT: JsonObject = { type: 'string' };
 const OBJECT: JsonObject = { type: 'object' };
 
-/** Something by the name of a tool. A list, because models invent names such as `__proto__`. */
+/** Counts by the name of a tool. It is a list, because models invent names such as `__proto__`. */
 const COUNTS_BY_NAME: JsonObject = { type: 'array', items: { type: 'array', prefixItems: [TEXT, COUNT], minItems: 2, maxItems: 2 } };
 
 const NOT_ARCHIVED: JsonObject = {
@@ -22,7 +22,7 @@ const NOT_ARCHIVED: JsonObject = {
   items: { type: 'object', properties: { from: COUNT, through: COUNT, message: TEXT }, required: ['from', 'through', 'message'] },
 };
 
-/** The JSON Schema of the carry, version 1. Fields that are not named here may be added without a new version. */
+/** The JSON Schema of the carried state, version 1. Further fields may be added without a new version. */
 export const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
   type: 'object',
   properties: {
@@ -82,44 +82,44 @@ export const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
   ],
 };
 
-/** A carry of version `n` as one of version `n + 1`. */
-export type StateMigrations = Readonly<Record<number, (carry: JsonObject) => JsonObject>>;
+/** Functions that convert a carried state of version `n` to version `n + 1`, by `n`. */
+export type StateMigrations = Readonly<Record<number, (state: JsonObject) => JsonObject>>;
 
-/** From each older version to the next. Versions that a released worker has written stay here for ever. */
+/** The migrations from each older version. They stay here for every version that a released worker has written. */
 const MIGRATIONS: StateMigrations = {};
 
-/** The carry, or what is wrong with it. `isUnknownVersion`: nothing may be wrong with it, for a worker of another release. */
+/** The carried state, or its problem. `isUnknownVersion`: a worker of another release may be able to read it. */
 export type StateCheck = { ok: true; carry: ContinueAsNewState } | { ok: false; problem: string; isUnknownVersion?: true };
 
-/** Reads what an execution before has carried over, of this version or an older one. Never throws. */
+/** Reads the state that an earlier execution has carried over, of this version or an older one. Never throws. */
 export function checkContinueAsNewState(value: unknown, migrations: StateMigrations = MIGRATIONS): StateCheck {
   const version = isJsonObject(value) ? value['version'] : undefined;
-  if (!isJsonObject(value) || typeof version !== 'number') return { ok: false, problem: 'the carry of the run has no version' };
+  if (!isJsonObject(value) || typeof version !== 'number') return { ok: false, problem: 'the carried state of the run has no version' };
   if (isTooDeep(value, MAX_CHECKED_DEPTH))
-    return { ok: false, problem: `the carry of the run is nested deeper than ${MAX_CHECKED_DEPTH} levels` };
-  let carry = value;
+    return { ok: false, problem: `the carried state of the run is nested deeper than ${MAX_CHECKED_DEPTH} levels` };
+  let state = value;
   for (let from = version; from < STATE_VERSION; from += 1) {
     const migrate = migrations[from];
     if (migrate === undefined) return unknownVersion(version);
     try {
-      carry = { ...migrate(carry), version: from + 1 };
+      state = { ...migrate(state), version: from + 1 };
     } catch (error) {
-      return { ok: false, problem: `the carry of the run cannot be read as version ${from + 1}: ${errorMessage(error)}` };
+      return { ok: false, problem: `the carried state of the run cannot be read as version ${from + 1}: ${errorMessage(error)}` };
     }
   }
-  if (carry['version'] !== STATE_VERSION) return unknownVersion(version);
-  const problems = checkJson(CONTINUE_AS_NEW_STATE_SCHEMA, carry);
-  if (problems.length > 0 || !isRunCarry(carry)) return { ok: false, problem: problemsText(problems) };
-  const problem = inconsistency(carry);
-  return problem === undefined ? { ok: true, carry } : { ok: false, problem };
+  if (state['version'] !== STATE_VERSION) return unknownVersion(version);
+  const problems = checkJson(CONTINUE_AS_NEW_STATE_SCHEMA, state);
+  if (problems.length > 0 || !isState(state)) return { ok: false, problem: problemsText(problems) };
+  const problem = inconsistency(state);
+  return problem === undefined ? { ok: true, carry: state } : { ok: false, problem };
 }
 
 function unknownVersion(version: number): StateCheck {
-  const problem = `the carry of the run has version ${version}, and this worker reads version ${STATE_VERSION}: run it on a worker of the release that wrote it, or a newer one`;
+  const problem = `the carried state of the run has version ${version}, and this worker reads version ${STATE_VERSION}: run it on a worker of the release that wrote it, or a newer one`;
   return { ok: false, problem, isUnknownVersion: true };
 }
 
-/** True for what the schema lets pass. */
-function isRunCarry(carry: JsonObject): carry is JsonObject & ContinueAsNewState {
-  return carry['version'] === STATE_VERSION;
+/** Narrows the type of a value that fits the schema. */
+function isState(state: JsonObject): state is JsonObject & ContinueAsNewState {
+  return state['version'] === STATE_VERSION;
 }

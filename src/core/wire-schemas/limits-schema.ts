@@ -1,10 +1,10 @@
 import type { JsonObject } from '../domain/json/json.ts';
 import { AMOUNT, AT_LEAST_ONE, COUNT, DURATION } from './bounded-number.ts';
 
-/** US dollars, of which there must be some. */
+/** The JSON Schema of an amount of US dollars above 0. */
 const POSITIVE: JsonObject = { ...AMOUNT, exclusiveMinimum: 0 };
 
-/** The limits of a run that can be given at its start and raised while it goes on. */
+/** The JSON Schema of the limits that a start sets and a caller raises during the run, without the limit of steps. */
 export const LIMITS_SCHEMA: JsonObject = {
   type: 'object',
   properties: {
@@ -19,7 +19,7 @@ export const LIMITS_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
-/** The same with the limit of steps. */
+/** The JSON Schema of the same limits with the limit of steps. */
 export const LIMIT_CHANGES_SCHEMA: JsonObject = {
   ...LIMITS_SCHEMA,
   properties: { maxIterations: AT_LEAST_ONE, ...(LIMITS_SCHEMA['properties'] as JsonObject) },

@@ -20,7 +20,7 @@ const MESSAGE_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
-/** What is wrong with a message to a run, or undefined. Works in the workflow sandbox and never throws. */
+/** Describes the problem of a message to a run; undefined if there is none. Works in the workflow sandbox and never throws. */
 export function messageProblem(value: unknown): { code: ErrorCode; message: string } | undefined {
   if (value === undefined) return { code: 'invalid_input', message: 'expected {"id": "your own", "content": "text"}, got nothing' };
   const tooDeep = depthProblem(value);

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../domain/json/json.ts';
 import { AT_LEAST_ONE } from './bounded-number.ts';
 
-/** Words of a run, and characters of one of them. */
+/** The most tags of a run, and the most characters of one tag. */
 const MAX_TAGS = 20;
 const MAX_TAG_LENGTH = 100;
 
-/** Settings of a model, as a start may give them. */
+/** The JSON Schema of the model settings that a start may set. */
 const SETTINGS_SCHEMA: JsonObject = {
   type: 'object',
   properties: {
@@ -24,7 +24,7 @@ const SETTINGS_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
-/** What a start says of one run, by the name of the field in its input. */
+/** The JSON Schemas of the overrides of one run, by the name of the field in its input. */
 export const OVERRIDES: JsonObject = {
   model: { type: 'string', pattern: '^[^/]+/.', maxLength: 1_000, description: 'Instead of the model of the agent: provider/model.' },
   settings: { ...SETTINGS_SCHEMA, description: 'Each instead of the setting of the agent.' },

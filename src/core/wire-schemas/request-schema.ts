@@ -5,7 +5,7 @@ import type { JsonObject } from '../domain/json/json.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { LIMIT_CHANGES_SCHEMA } from './limits-schema.ts';
 
-/** The longest id that a caller may give. */
+/** The most characters of an id that a caller chooses. */
 export const MAX_ID_LENGTH = 64;
 
 const ID: JsonObject = { type: 'string', minLength: 1, maxLength: MAX_ID_LENGTH, description: 'Your own: the same id is taken once.' };
@@ -20,7 +20,7 @@ function request(properties: JsonObject, required: string[]): JsonObject {
 
 const OF_DECISION = ['callId', 'id', 'digest'];
 
-/** What a decision says, by its type. */
+/** The JSON Schemas of decisions, by their type. */
 const DECISIONS: Record<Decision['type'], JsonObject> = {
   approve: request({ ...DECISION, arguments: { type: 'object' }, remember: REMEMBER }, OF_DECISION),
   reject: request({ ...DECISION, reason: REASON, remember: REMEMBER }, OF_DECISION),
@@ -31,22 +31,25 @@ const RAISE = request({ id: ID, limits: LIMIT_CHANGES_SCHEMA, by: BY }, ['id', '
 const REVOKE = request({ decision: { type: 'string', minLength: 1 } }, ['decision']);
 const CANCEL = request({ reason: REASON, by: BY }, []);
 
-/** What is wrong with a decision, or undefined. Works in the workflow sandbox and never throws, like those below. */
+/**
+ * Describes the problem of a decision; undefined if there is none. Works in the workflow sandbox and never throws, as the functions
+ * below.
+ */
 export function decisionProblem(type: Decision['type'], value: unknown): string | undefined {
   return problem(DECISIONS[type], value);
 }
 
-/** What is wrong with a request to raise limits. */
+/** Describes the problem of a request to raise limits. */
 export function raiseProblem(value: unknown): string | undefined {
   return problem(RAISE, value);
 }
 
-/** What is wrong with a request to revoke a decision. */
+/** Describes the problem of a request to revoke a decision. */
 export function revokeProblem(value: unknown): string | undefined {
   return problem(REVOKE, value);
 }
 
-/** What is wrong with a request to cancel. */
+/** Describes the problem of a request to cancel. */
 export function cancelProblem(value: unknown): string | undefined {
   return problem(CANCEL, value);
 }

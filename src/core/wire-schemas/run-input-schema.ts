@@ -11,7 +11,7 @@ import { checkJson, problemsText, type JsonProblem } from '../json-schema/check-
 const TEXT: JsonObject = { type: 'string' };
 const SIZE: JsonObject = { type: 'number', minimum: 0 };
 
-/** A part of a message of one type, with its own fields. */
+/** Returns the JSON Schema of a message part of one type, with its own fields. */
 function part(type: string, fields: JsonObject, required: string[] = []): JsonObject {
   return {
     type: 'object',
@@ -25,7 +25,7 @@ function mediaPart(type: string, fields: JsonObject): JsonObject {
   return part(type, { url: TEXT, data: TEXT, mediaType: TEXT, ...fields });
 }
 
-/** The JSON Schema of what starts a run. */
+/** The JSON Schema of the input of a run. */
 export const RUN_INPUT_SCHEMA: JsonObject = {
   type: 'object',
   properties: {
@@ -58,16 +58,16 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
-/** Bytes of JSON that limits may have: one for each of a thousand tools. They travel with the run. */
+/** Bytes of JSON that limits may have: enough for a limit for each of a thousand tools. They are carried through the run. */
 const LIMITS_BYTES = 64_000;
 
-/** Bytes of JSON that settings may have: they are in the agent as it is pinned. */
+/** Bytes of JSON that settings may have, because they become part of the snapshot. */
 const SETTINGS_BYTES = 16_000;
 
-/** The input of a run, or what is wrong with it: each problem with its path and what was expected. */
+/** The input of a run, or its problems, each with its path and the expected value. */
 export type RunInputCheck = { ok: true; input: RunInput } | { ok: false; code: 'invalid_input' | 'payload_too_large'; problem: string };
 
-/** Checks what a run was started with, from whatever client. Works in the workflow sandbox and never throws. */
+/** Checks the input of a run, which any Temporal client may have started. Works in the workflow sandbox and never throws. */
 export function checkRunInput(value: unknown): RunInputCheck {
   if (value === undefined) {
     return { ok: false, code: 'invalid_input', problem: 'expected an object such as {"agent": "name", "input": "text"}, got nothing' };
@@ -82,7 +82,7 @@ export function checkRunInput(value: unknown): RunInputCheck {
   return { ok: false, code: 'invalid_input', problem: problemsText(problems) };
 }
 
-/** All are kept for as long as the run lasts, and travel with it. */
+/** Checks the sizes of the fields, because a run carries all of them until its end. */
 function checkSizes(input: RunInput): RunInputCheck {
   const problems: string[] = [];
   const inputBytes = jsonBytes(input.input);
@@ -102,7 +102,7 @@ function checkSizes(input: RunInput): RunInputCheck {
   return problems.length === 0 ? { ok: true, input } : { ok: false, code: 'payload_too_large', problem: problems.join('; ') };
 }
 
-/** True for what the schema lets pass. */
+/** Narrows the type of a value that fits the schema. */
 function isRunInput(value: unknown): value is RunInput {
   return isJsonObject(value) && typeof value['agent'] === 'string' && 'input' in value;
 }
@@ -115,7 +115,7 @@ function tagProblems(tags: readonly string[]): JsonProblem[] {
   );
 }
 
-/** A media part has its bytes in exactly one place. `path` leads to the content. */
+/** Lists the media parts that do not have exactly one source. `path` leads to the content. */
 export function mediaProblems(content: RunInput['input'], path: string): JsonProblem[] {
   if (typeof content === 'string') return [];
   return content.flatMap((one, index) => {

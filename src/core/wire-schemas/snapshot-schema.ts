@@ -8,19 +8,19 @@ const TEXTS: JsonObject = { type: 'array', items: TEXT };
 const OBJECT: JsonObject = { type: 'object' };
 const FLAG: JsonObject = { type: 'boolean' };
 
-/** Longer names of activities and task queues would fail the workflow task for ever. */
+/** The JSON Schema of a name of an activity or a task queue. A longer one would fail the workflow task for ever. */
 const NAME: JsonObject = { type: 'string', minLength: 1, maxLength: 1_000 };
 
-/** What becomes of it at its deadline. Recorded runs may say `deny` for `reject`. */
+/** The JSON Schema of the decision that a deadline makes. Recorded runs may say `deny` for `reject`. */
 export const DEADLINE_ACTION: JsonObject = { enum: ['approve', 'reject', 'deny'] };
 
-/** How long something waits for a decision. */
+/** The JSON Schema of the deadline of a decision. */
 const APPROVAL_DEADLINE: JsonObject = {
   type: 'object',
   properties: { deadlineMs: DURATION, onDeadline: DEADLINE_ACTION },
 };
 
-/** The limits of a run, as they are pinned and as they are raised. */
+/** The JSON Schema of the limits of a run, in its snapshot and after raises. */
 export const RUN_LIMITS_SCHEMA: JsonObject = {
   type: 'object',
   properties: { ...propertiesOf(LIMITS_SCHEMA), maxIterations: COUNT, finalAttempt: FLAG, onLimit: { const: 'ask' } },
@@ -74,14 +74,14 @@ const WINDOW_POLICY: JsonObject = {
   required: ['maxTokens', 'maxBytes', 'keepResults', 'summarise'],
 };
 
-/** US dollars for a million tokens. */
+/** The JSON Schema of a price in US dollars per million tokens. */
 const PRICE: JsonObject = {
   type: 'object',
   properties: { input: AMOUNT, output: AMOUNT, cachedInput: AMOUNT },
   required: ['input', 'output'],
 };
 
-/** The JSON Schema of the agent as it is pinned for a run. Fields that are not named here may be added. */
+/** The JSON Schema of a snapshot. Further fields may be added. */
 export const SNAPSHOT_SCHEMA: JsonObject = {
   type: 'object',
   properties: {

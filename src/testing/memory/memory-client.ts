@@ -1,13 +1,13 @@
 import type { Client } from '@temporalio/client';
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AskedRun } from '../../core/queries/asked-run.ts';
+import type { QueriedRun } from '../../core/queries/queried-run.ts';
 import { answerQuery } from '../../core/queries/queries.ts';
 import { QUERIES } from '../../core/protocol.ts';
 import { roundTrip } from './payload-round-trip.ts';
 
 /** The client that activities ask their run with. `slowMs`: how long it takes to answer. */
-export function memoryClient(run: () => AskedRun, slowMs: () => number): Client {
+export function memoryClient(run: () => QueriedRun, slowMs: () => number): Client {
   const query = async (name: string, question: unknown): Promise<unknown> => {
     const delayMs = slowMs();
     if (delayMs > 0) await sleep(delayMs);

@@ -39,7 +39,7 @@ export class MemoryRun {
   readonly #input: RunInput;
   readonly #parts: MemoryRunParts;
   #isCancelled = false;
-  #tellsEnd = false;
+  #notifiesEnd = false;
   #modelCall: { cancel: () => void } | undefined;
 
   constructor(runId: string, input: RunInput, parts: MemoryRunParts) {
@@ -56,7 +56,7 @@ export class MemoryRun {
     const { steps: _, ...result } = await this.#end();
     this.result = result;
     this.inbox.closed = true;
-    if (this.snapshot?.notifyEnded || this.#tellsEnd) await this.#parts.activities.performAnyway(endedRequest({}, result));
+    if (this.snapshot?.notifyEnded || this.#notifiesEnd) await this.#parts.activities.performAnyway(endedRequest({}, result));
     return result;
   }
 
@@ -91,7 +91,7 @@ export class MemoryRun {
   async #begin(): Promise<RunResultFields> {
     const resolved = await this.#parts.activities.perform(resolveRequest({}, this.#input));
     if (resolved.type === 'cancelled') return this.#ended({ status: 'cancelled', stopReason: 'cancelled', output: '' });
-    if (resolved.type === 'failed') this.#tellsEnd = resolved.tellsEnd === true;
+    if (resolved.type === 'failed') this.#notifiesEnd = resolved.notifiesEnd === true;
     if (resolved.type === 'failed') return this.#failed(resolved.code, resolved.message);
     const { snapshot } = resolved;
     const run = Object.assign(this, { snapshot });

@@ -4,7 +4,7 @@ import { attempt } from '../../../activities/attempts/attempt.ts';
 import { MissingOnWorkerError } from '../../../activities/attempts/missing-on-worker.ts';
 import { withWorkerFailover } from '../../../activities/attempts/worker-failover.ts';
 import { attemptNumber, lastDetails } from '../../../activities/attempts/worker-wait.ts';
-import { withLacked, type WorkerWait } from '../../../src/core/domain/errors/worker-wait.ts';
+import { withUncountedAttempts, type WorkerWait } from '../../../src/core/domain/errors/worker-wait.ts';
 import { activityWorld, type World } from '../activity-world.ts';
 
 interface Attempt {
@@ -21,7 +21,7 @@ const WAIT: WorkerWait = { forMs: 60_000, attempts: 2 };
 
 function worldOf({ attempt: number, lacked = 0, details, elapsedMs = 0 }: Attempt): World {
   const times = { scheduledTimestampMs: 1_000, currentAttemptScheduledTimestampMs: 1_000 + elapsedMs };
-  return activityWorld({ heartbeatDetails: withLacked(lacked, details), info: { attempt: number, ...times } });
+  return activityWorld({ heartbeatDetails: withUncountedAttempts(lacked, details), info: { attempt: number, ...times } });
 }
 
 /** What becomes of an attempt that does that. */
@@ -58,7 +58,7 @@ describe('a worker that lacks something', () => {
     expect(failure?.details).toMatchObject([
       { 'longhaul:missing': { since: '1970-01-01T00:00:01.000Z', until: '1970-01-01T00:01:01.000Z' } },
     ]);
-    expect(world.beats).toEqual([withLacked(3, 'half')]);
+    expect(world.beats).toEqual([withUncountedAttempts(3, 'half')]);
   });
 
   test('ends it once others have been waited for long enough', async () => {
@@ -90,7 +90,7 @@ describe('an activity that waits for a worker', () => {
 
   test('waits before the next one as for the attempts that were made alone', async () => {
     const retryPolicy = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 60_000 };
-    const world = activityWorld({ heartbeatDetails: withLacked(20, undefined), info: { attempt: 21, retryPolicy } });
+    const world = activityWorld({ heartbeatDetails: withUncountedAttempts(20, undefined), info: { attempt: 21, retryPolicy } });
     const failing = world.run(withWorkerFailover(world.runtime, throws), { awaitsWorker: WAIT });
     await expect(failing).rejects.toMatchObject({ type: 'tool_failed', nonRetryable: false, nextRetryDelay: 1_000 });
   });
@@ -115,6 +115,6 @@ describe('an activity that waits for a worker', () => {
     const { world } = await attempted({ attempt: 3, lacked: 2, wait: WAIT }, ({ runtime }) =>
       attempt(runtime.aborts, { heartbeatMs: 60_000 }, async (own) => own.heartbeat('half')),
     );
-    expect(world.beats).toEqual([withLacked(2, 'half')]);
+    expect(world.beats).toEqual([withUncountedAttempts(2, 'half')]);
   });
 });

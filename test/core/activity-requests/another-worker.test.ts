@@ -1,7 +1,7 @@
 import { ActivityFailure, ApplicationFailure, RetryState } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import type { ActivityRequest } from '../../../src/core/activity-requests/activity-request.ts';
-import { lackIn, onAnotherWorker } from '../../../src/core/activity-requests/another-worker.ts';
+import { missingOnWorker, onAnotherWorker } from '../../../src/core/activity-requests/another-worker.ts';
 import { type MissingDetails, missingDetails } from '../../../src/core/domain/errors/missing-details.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00.000Z');
@@ -27,7 +27,7 @@ const notRegistered = 'Activity function tool_b is not registered on this Worker
 
 describe('a worker lacks something', () => {
   test('where its failure says what, which one it is, and how long another one is waited for', () => {
-    expect(lackIn(call, lacking(), undefined, NOW)).toEqual({
+    expect(missingOnWorker(call, lacking(), undefined, NOW)).toEqual({
       kind: 'tool',
       name: 'tool_b',
       known: ['tool_a'],
@@ -41,11 +41,11 @@ describe('a worker lacks something', () => {
 
   test('where it has no activity of the name, or says by its code alone that it has no agent, as older releases do', () => {
     const none = failed(ApplicationFailure.retryable(notRegistered, 'NotFoundError'));
-    expect(lackIn(call, none, undefined, NOW)).toMatchObject({ kind: 'tool', name: 'tool_b', code: 'unknown_tool' });
+    expect(missingOnWorker(call, none, undefined, NOW)).toMatchObject({ kind: 'tool', name: 'tool_b', code: 'unknown_tool' });
     const older = failed(
       ApplicationFailure.nonRetryable('No agent "x" is registered in this worker. It has: "one", "two".', 'unknown_agent'),
     );
-    expect(lackIn({ name: 'resolveAgent' }, older, undefined, NOW)).toMatchObject({
+    expect(missingOnWorker({ name: 'resolveAgent' }, older, undefined, NOW)).toMatchObject({
       kind: 'agent',
       name: 'x',
       known: ['one', 'two'],
@@ -59,23 +59,23 @@ describe('a worker lacks something', () => {
     ['a model client has thrown an error of that name', ApplicationFailure.retryable('no such model', 'NotFoundError')],
     ['something else has details of the kind', ApplicationFailure.retryable('x', 'x', { missing: { kind: 'tool', name: 'x' } })],
   ])('not where %s', (_, cause) => {
-    expect(lackIn(call, failed(cause), undefined, NOW)).toBeUndefined();
-    expect(lackIn(call, new Error('boom'), undefined, NOW)).toBeUndefined();
+    expect(missingOnWorker(call, failed(cause), undefined, NOW)).toBeUndefined();
+    expect(missingOnWorker(call, new Error('boom'), undefined, NOW)).toBeUndefined();
   });
 
   test('only until the time is up, which begins with the first worker', () => {
-    const missing = lackIn(call, lacking(), undefined, NOW);
+    const missing = missingOnWorker(call, lacking(), undefined, NOW);
     if (missing === undefined) throw new Error('nothing is lacking');
     const waited = { missing, times: 0 };
-    expect(lackIn(call, lacking(), waited, NOW + 59_999)).toMatchObject({ since: missing.since, until: missing.until });
-    expect(lackIn(call, lacking(), waited, NOW + 60_000)).toBeUndefined();
-    expect(lackIn(call, lacking({ gaveUp: true }), waited, NOW)).toBeUndefined();
+    expect(missingOnWorker(call, lacking(), waited, NOW + 59_999)).toMatchObject({ since: missing.since, until: missing.until });
+    expect(missingOnWorker(call, lacking(), waited, NOW + 60_000)).toBeUndefined();
+    expect(missingOnWorker(call, lacking({ gaveUp: true }), waited, NOW)).toBeUndefined();
   });
 });
 
 describe('the activity for another worker', () => {
   const again = (more: object = {}) => {
-    const lack = lackIn(call, lacking(more), undefined, NOW);
+    const lack = missingOnWorker(call, lacking(more), undefined, NOW);
     if (lack === undefined) throw new Error('nothing is lacking');
     return onAnotherWorker(call, lack, NOW + 1_000);
   };
@@ -101,7 +101,7 @@ describe('the activity for another worker', () => {
 
   test('is a remote one of a local one', () => {
     const remote = { ...call, input: { agentName: 'clerk', deps: {} } };
-    const lack = lackIn(call, lacking(), undefined, NOW);
+    const lack = missingOnWorker(call, lacking(), undefined, NOW);
     const local: typeof call = { ...call, tier: 'local', remotely: () => remote };
     expect(lack && onAnotherWorker(local, lack, NOW)).toMatchObject({ tier: 'remote', input: { deps: {} } });
   });

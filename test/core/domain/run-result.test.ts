@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newRunResult } from '../../../src/core/domain/run/new-run-result.ts';
+import { newRunResult } from './new-run-result.ts';
 import { RunResult, type RunResultFields } from '../../../src/core/domain/run/run-result.ts';
 import { newStep } from '../../../src/core/domain/record/step.ts';
 import { noUsage } from '../../../src/core/domain/model/usage.ts';

@@ -39,7 +39,7 @@ test('64 levels are taken', () => {
 
 test('10,000 levels in what an execution is said to have carried over are a problem', () => {
   const checked = checkContinueAsNewState({ version: 1, state: { deep: lists(10_000) } });
-  expect(checked).toEqual({ ok: false, problem: 'the carry of the run is nested deeper than 128 levels' });
+  expect(checked).toEqual({ ok: false, problem: 'the carried state of the run is nested deeper than 128 levels' });
 });
 
 test('a schema that refers to itself does not follow a value down 10,000 levels', () => {

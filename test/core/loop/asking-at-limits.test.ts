@@ -166,7 +166,7 @@ describe('a run that asks at its limits', () => {
       ports: {
         notify: ({ key }) => {
           told.push(key);
-          return Promise.resolve({ type: 'told' });
+          return Promise.resolve({ type: 'notified' });
         },
       },
       switches: ({ state, positions }) => positions.length < 2 && state.status === 'pending_confirmation',

@@ -4,7 +4,7 @@ import type { StepResult } from '../../../src/core/domain/record/step.ts';
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
 import type { Position } from '../../../src/core/loop/next-step.ts';
 import type { RunPorts } from '../../../src/core/loop/ports.ts';
-import { quietPorts } from '../../../src/core/loop/quiet-ports.ts';
+import { quietPorts } from './quiet-ports.ts';
 import { BEGINNING, runLoop } from '../../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../../src/core/loop/state/run-state.ts';
 import { windowLimit } from '../../../src/core/loop/compaction/window-limit.ts';

@@ -9,7 +9,7 @@ import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
 import type { Position } from '../../../src/core/loop/next-step.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../../../src/core/loop/ports.ts';
-import { quietPorts } from '../../../src/core/loop/quiet-ports.ts';
+import { quietPorts } from './quiet-ports.ts';
 import { BEGINNING, runLoop } from '../../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../../src/core/loop/state/run-state.ts';
 import { carriedOver } from './carried-over.ts';

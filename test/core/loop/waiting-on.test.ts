@@ -128,7 +128,7 @@ describe('whoever is to be told that something waits', () => {
       ports: {
         notify: (waiting) => {
           told.push(waiting);
-          return Promise.resolve({ type: 'told' });
+          return Promise.resolve({ type: 'notified' });
         },
       },
       people: [approves('c1'), approves('c3'), approves('c4')],
@@ -147,7 +147,7 @@ describe('whoever is to be told that something waits', () => {
       ports: {
         notify: ({ key }) => {
           told.push(key);
-          return told.length === 1 ? new Promise(() => undefined) : Promise.resolve({ type: 'told' });
+          return told.length === 1 ? new Promise(() => undefined) : Promise.resolve({ type: 'notified' });
         },
       },
       people: [approves('c1')],

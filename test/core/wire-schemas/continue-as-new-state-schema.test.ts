@@ -142,12 +142,12 @@ describe('a carry', () => {
 
 describe('the version of a carry', () => {
   it.each([[undefined], [null], ['carry'], [[]], [{}], [{ version: '1' }]])('has to be there: %j is refused', (value) => {
-    expect(problemOf(value)).toBe('the carry of the run has no version');
+    expect(problemOf(value)).toBe('the carried state of the run has no version');
   });
 
   it.each([STATE_VERSION + 1, 0, -1, 0.5])('%d is refused where nobody knows it, with what to do', (version) => {
     expect(problemOf({ ...throughJson(fullCarry()), version })).toBe(
-      `the carry of the run has version ${version}, and this worker reads version ${STATE_VERSION}: run it on a worker of the release that wrote it, or a newer one`,
+      `the carried state of the run has version ${version}, and this worker reads version ${STATE_VERSION}: run it on a worker of the release that wrote it, or a newer one`,
     );
   });
 
@@ -169,7 +169,7 @@ describe('the version of a carry', () => {
     };
     expect(problemOf(carry, { [STATE_VERSION - 2]: keep })).toContain(`has version ${STATE_VERSION - 2}`);
     expect(problemOf(carry, { [STATE_VERSION - 2]: keep, [STATE_VERSION - 1]: fail })).toBe(
-      `the carry of the run cannot be read as version ${STATE_VERSION}: no such field`,
+      `the carried state of the run cannot be read as version ${STATE_VERSION}: no such field`,
     );
     expect(problemOf(carry, { [STATE_VERSION - 2]: keep, [STATE_VERSION - 1]: () => ({}) })).toContain('missing required field "runId"');
   });

@@ -6,32 +6,32 @@ import type { RunLimits } from './limits.ts';
 import type { ModelPrice } from '../model/price.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 
-/** What a model is told about a tool. `parameters` is the JSON Schema sent to the provider. */
+/** The description of a tool that the model receives. `parameters` is the JSON Schema sent to the provider. */
 export interface ToolDescription {
   name: string;
   description: string;
   parameters: JsonObject;
-  /** The provider is asked to enforce the schema. */
+  /** True: the provider is asked to enforce the schema. */
   strict: boolean;
 }
 
 /** A tool as it is pinned for a run: its description and its policy. */
 export interface ToolSnapshot extends ToolDescription, ToolPolicy {
-  /** The schema that arguments are checked against. Differs from `parameters` where the provider's subset is narrower. */
+  /** The schema that arguments are checked against. Differs from `parameters` if the provider supports only a part of it. */
   schema: JsonObject;
   /** False: its calls never overlap with another call of the same response. */
   parallel: boolean;
-  /** Bytes of JSON that one result may have: what the run plans with. Absent in snapshots of runs that began before there was one. */
+  /** Bytes of JSON that one result may have: the run reserves room for them. Absent in snapshots of older releases. */
   maxResultBytes?: number;
-  /** When its calls wait for a decision. Absent: never. */
+  /** The condition under which its calls wait for a decision. Absent: they never wait. */
   approval?: ApprovalPolicy;
-  /** The tool is one of an MCP server of the agent: the name of the server, and what the server calls it. */
+  /** For a tool of an MCP server of the agent: the name of the server, and the server's own name of the tool. */
   mcp?: { server: string; tool: string };
-  /** The tool is a question to a person, whose answer must fit this schema: it is responded to, and never runs. */
+  /** For a tool that asks a person: the schema of the answer. Such a call is answered by a decision and never runs. */
   answer?: JsonObject;
 }
 
-/** How the model is asked. Every field is optional: what is left out is the provider's default. */
+/** The settings of a model call. Each one defaults to that of the provider. */
 export interface ModelSettings {
   temperature?: number;
   maxOutputTokens?: number;
@@ -39,30 +39,30 @@ export interface ModelSettings {
   toolChoice?: 'auto' | 'required' | 'none' | { tool: string };
   parallelToolCalls?: boolean;
   reasoningEffort?: string;
-  /** Passed to the provider as they are. */
+  /** Further settings, passed to the provider unchanged. */
   extra?: JsonObject;
 }
 
-/** How a structured answer is obtained and checked. */
+/** The way in which a structured answer is obtained and checked. */
 export interface OutputSnapshot {
   /** `schema`: the provider enforces it. `final_answer`: the model calls a tool of that name. */
   mode: 'schema' | 'final_answer';
-  /** What the answer is checked against. */
+  /** The schema that the answer is checked against. */
   schema: JsonObject;
-  /** What the provider is sent. */
+  /** The schema that the provider is sent. */
   providerSchema: JsonObject;
   strict: boolean;
-  /** How often an answer that does not fit is sent back to the model before the run ends with an error. */
+  /** The number of times that an answer which does not fit is sent back to the model before the run ends with an error. */
   maxRetries: number;
 }
 
-/** How activities of the run are timed: recorded, because the workflow schedules by it. */
+/** The timing of the run's activities. It is recorded because the workflow schedules by it. */
 export interface ActivityTiming {
-  /** Milliseconds between two heartbeats: the time after which a cancellation reaches another process. */
+  /** Milliseconds between two heartbeats, which is also the delay until a cancellation reaches another process. */
   heartbeatMs: number;
   /** Milliseconds that one attempt of a model call may take. */
   modelTimeoutMs: number;
-  /** Attempts of a model call in all, the first one included. */
+  /** All attempts of a model call, including the first one. */
   modelMaxAttempts: number;
 }
 
@@ -78,38 +78,38 @@ export interface AgentSnapshot {
   parallel: boolean;
   settings: ModelSettings;
   output?: OutputSnapshot;
-  /** The schema of deps, where the agent has one: what an update is checked against. */
+  /** The schema of deps, which each update is checked against. Absent: deps are not checked. */
   deps?: JsonObject;
-  /** A person is asked what became of a call of which nobody knows. Absent: the model is told. */
+  /** A person is asked about the outcome of a call whose result was lost. Absent: the model is told that it is unknown. */
   onUnknownOutcome?: 'ask';
   limits: RunLimits;
   timing: ActivityTiming;
-  /** The deadline of what waits for a decision where the tool does not say. */
+  /** The deadline for decisions about tools that set none. */
   approvals?: ApprovalDeadline;
-  /** The worker checks who decides. */
+  /** The worker checks that an approver may decide. */
   authorize?: true;
-  /** The worker tells somebody when something waits. */
+  /** The worker calls its `notify` hook for every call that waits for a decision. */
   notify?: true;
-  /** The worker tells somebody when the run has ended. */
+  /** The worker calls its `notifyEnded` hook when the run has ended. */
   notifyEnded?: true;
-  /** By `provider/model`, as far as they are known: of the model, and of the one that summarises. */
+  /** By `provider/model`: the known prices of the model and of the model that summarises. */
   prices?: Record<string, ModelPrice>;
-  /** Absent in snapshots of runs that began before there was one: their window is not bounded. */
+  /** Absent in snapshots of older releases, whose window is not bounded. */
   window?: WindowPolicy;
   /** Absent: the defaults. */
   continueAsNew?: ContinueAsNewThresholds;
-  /** The worker was tied to a build that runs leave where they continue as new, for the current one. */
+  /** The worker is pinned to a build: the run moves to the current build when it continues as new. */
   upgradeOnContinueAsNew?: true;
-  /** The worker has an archive: events are handed to it as the run leaves them behind. */
+  /** The worker has an archive: the events of an execution are written to it before the execution ends. */
   archive?: boolean;
-  /** The namespace has the search attributes; upserting one that is missing would block the run. */
+  /** The namespace has the search attributes. Upserting a missing one would block the run. */
   searchAttributes: boolean;
-  /** The namespace has the search attribute for what a run waits for, too. */
+  /** The namespace also has the search attribute that names the tools a run waits for. */
   waitingForAttribute?: true;
-  /** The words that the run was started with. Absent: none. */
+  /** The tags that the run was started with. Absent: none. */
   tags?: string[];
-  /** The run has tags, and the namespace the search attribute for them. */
+  /** The run has tags, and the namespace has the search attribute for them. */
   tagAttribute?: true;
-  /** The start of a SHA-256 over the canonical JSON of all other fields, in base64url. */
+  /** The beginning of the SHA-256 of the canonical JSON of all other fields, in base64url. */
   digest: string;
 }

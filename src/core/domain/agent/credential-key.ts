@@ -1,4 +1,4 @@
-/** What a key that holds a credential ends in, without what separates its words. */
+/** The last words of a key that holds a credential, without separators. */
 const CREDENTIALS = new Set([
   'apikey',
   'accesskey',
@@ -23,9 +23,9 @@ const CREDENTIALS = new Set([
 ]);
 
 /**
- * True for a key that names a credential: `password`, `apiKey`, `client_secret`, `X-Api-Key`. A `token` of any other
- * kind may be a place in a list or a count (`nextPageToken`, `tokenBudget`), so that alone it counts only as the whole
- * key, and words behind the credential make something else of it (`passwordChangedAt`, `accessKeyId`).
+ * True for a key that names a credential: `password`, `apiKey`, `client_secret`, `X-Api-Key`. The word `token` counts only if it
+ * is the whole key, because other tokens are cursors or counts (`nextPageToken`, `tokenBudget`). Words after the credential give
+ * the key another meaning (`passwordChangedAt`, `accessKeyId`).
  */
 export function credentialKey(key: string): boolean {
   const words = wordsOf(key);
@@ -33,7 +33,7 @@ export function credentialKey(key: string): boolean {
   return words.some((_, index) => CREDENTIALS.has(words.slice(index).join('').replace(/s$/, '')));
 }
 
-/** The words of a key in camel, snake or kebab case, in small letters. */
+/** Splits a key in camel, snake or kebab case into its words, in lower case. */
 function wordsOf(key: string): string[] {
   return key
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')

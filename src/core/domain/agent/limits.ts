@@ -1,14 +1,17 @@
 import type { StopReason } from '../run/run-status.ts';
 
-/** The limits of a run: what it may use before it is stopped. What is left out is not limited. */
+/** The limits of a run. An absent field is no limit. */
 export interface RunLimits {
-  /** Steps. The default is 10. */
+  /** The number of steps. Default 10. */
   maxIterations: number;
-  /** After the last step, ask once more for a final answer, without tools. The status stays `max_iterations_reached`. */
+  /**
+   * True: after the last step, the model is asked once more for a final answer, without tools. The status stays
+   * `max_iterations_reached`.
+   */
   finalAttempt: boolean;
-  /** Tool calls that may start, of all tools together. */
+  /** The number of tool calls that may start, of all tools together. */
   toolCalls?: number;
-  /** Tool calls that may start, by the name of the tool. */
+  /** The number of tool calls that may start, by the name of the tool. */
   toolCallsByName?: Record<string, number>;
   inputTokens?: number;
   outputTokens?: number;
@@ -17,29 +20,29 @@ export interface RunLimits {
   costUsd?: number;
   /** Milliseconds from the start of the run. */
   deadlineMs?: number;
-  /** At a limit a person is asked to raise it. Absent: the run ends. */
+  /** A person is asked to raise a limit that is reached. Absent: the run ends. */
   onLimit?: 'ask';
 }
 
 /** Limits that can be changed while a run goes on. */
 export type LimitChanges = Partial<Omit<RunLimits, 'finalAttempt' | 'onLimit'>>;
 
-/** Somebody raised limits of a run. */
+/** One raise of limits by a caller. */
 export interface LimitRaise {
-  /** The caller's own. */
+  /** The id that the caller chose. */
   id: string;
   limits: LimitChanges;
-  /** As claimed. */
+  /** The caller's name, as claimed and not verified. */
   by: string | null;
   /** ISO 8601. */
   at: string;
 }
 
-/** A limit that a run has come to. */
+/** A limit that a run has reached. */
 export interface LimitReached {
   stopReason: Exclude<StopReason, 'final_answer' | 'cancelled' | 'error'>;
-  /** For a person: which limit, and how far the run has come. */
+  /** The limit and the amount used, for a person to read. */
   message: string;
-  /** What would let the run go on: the limit raised by as much again. */
+  /** The change that would let the run go on: it raises the limit by its own size. */
   proposal: LimitChanges;
 }

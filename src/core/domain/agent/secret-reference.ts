@@ -1,12 +1,12 @@
-/** A secret by its name: what code and configuration hold in the place of its value, which only the worker knows. */
+/** A reference to a secret by its name. Code and configuration hold it instead of the value, which only the worker knows. */
 export interface SecretReference {
   readonly kind: 'longhaul.secret';
   readonly name: string;
-  /** Stands before the value when it is read: `Bearer ` makes a header of a token. */
+  /** Text put before the value when it is read: `Bearer ` turns a token into a header. */
   readonly prefix?: string;
 }
 
-/** True for what `secret()` makes, and for its copy that came through JSON. */
+/** True for a reference made by `secret()`, and for a copy of it that went through JSON. */
 export function isSecretReference(value: unknown): value is SecretReference {
   if (typeof value !== 'object' || value === null || !('kind' in value) || value.kind !== 'longhaul.secret') return false;
   if (!('name' in value) || typeof value.name !== 'string') return false;

@@ -1,61 +1,61 @@
-/** How long the second attempt waits, and how the wait grows. */
+/** The wait before the second attempt, and its growth before further ones. */
 export interface Backoff {
   initialMs: number;
   factor: number;
   maxMs: number;
 }
 
-/** How the calls of a tool are run and tried again, as it is pinned for a run. What is absent is the default. */
+/** The way in which the calls of a tool run and are retried, pinned for a run. An absent field means its default. */
 export interface ToolPolicy {
   /** Milliseconds that one attempt may take. */
   timeoutMs: number;
-  /** Attempts in all, the first one included. */
+  /** All attempts, including the first one. */
   maxAttempts: number;
   backoff?: Backoff;
-  /** A call is never started again after it may have started. Absent: it is idempotent, and tried again with the same key. */
+  /** A call that may have started is never started again. Absent: calls are idempotent, and retried with the same key. */
   effect?: 'once';
-  /** The tool can be asked what became of a call. */
+  /** The tool can report the outcome of a call whose result was lost. */
   verify?: true;
-  /** The call runs inside the task of the workflow, without a round trip to the server. Absent: `remote`. */
+  /** The call runs inside the workflow task, without a round trip to the server. Absent: `remote`. */
   tier?: 'local';
-  /** Milliseconds without a sign of life after which an attempt is given up. */
+  /** Milliseconds without a heartbeat after which an attempt is given up. */
   heartbeatTimeoutMs?: number;
-  /** How often in a row a call may ask the model to try again. */
+  /** The number of consecutive times that a call may ask the model to try again. */
   modelRetries?: number;
-  /** Calls that may run at a time on one worker. */
+  /** The number of calls that may run at a time on one worker. */
   concurrency?: number;
-  /** Where its calls go, where that is not the run's own task queue. */
+  /** The task queue of its calls. Absent: that of the run. */
   taskQueue?: string;
 }
 
-/** Where neither the tool nor the snapshot says otherwise. */
+/** The policy of a tool for everything that neither the tool nor the snapshot sets. */
 export const DEFAULT_POLICY = {
   timeoutMs: 60_000,
   localTimeoutMs: 5_000,
   maxAttempts: 3,
   backoff: { initialMs: 1_000, factor: 2, maxMs: 60_000 },
-  /** An attempt that is over in milliseconds is not worth a wait of seconds, for which the task of the workflow would have to be kept open. */
+  /** Short, because the workflow task stays open during the wait. */
   localBackoff: { initialMs: 50, factor: 2, maxMs: 1_000 },
   modelRetries: 2,
 } as const;
 
-/** A local call holds the task of its workflow open: longer ones belong to the remote tier. */
+/** The longest time of a local call, which holds the workflow task open: longer calls belong to the remote tier. */
 export const MAX_LOCAL_TIMEOUT_MS = 10_000;
 
-/** The wait before the next attempt, in milliseconds, after `attempt` attempts (1-based). */
+/** Returns the wait before the next attempt, in milliseconds, after attempt `attempt` (1-based). */
 export function backoffMs({ initialMs, factor, maxMs }: Backoff, attempt: number): number {
   return Math.min(maxMs, initialMs * factor ** (attempt - 1));
 }
 
-/** The backoff of a tool. */
+/** Returns the backoff of a tool, or the default of its tier. */
 export function backoffOf({ backoff, tier }: Pick<ToolPolicy, 'backoff' | 'tier'>): Backoff {
   return backoff ?? (tier === 'local' ? DEFAULT_POLICY.localBackoff : DEFAULT_POLICY.backoff);
 }
 
-/** Attempts of a tool in all: what happens once is attempted once. */
+/** Returns the number of attempts of a tool: one if its effect is `once`. */
 export function attemptsOf({ effect, maxAttempts }: Pick<ToolPolicy, 'effect' | 'maxAttempts'>): number {
   return effect === 'once' ? 1 : maxAttempts;
 }
 
-/** An activity is taken for dead after this many missed heartbeats. */
+/** The number of missed heartbeats after which an activity counts as lost. */
 export const MISSED_HEARTBEATS = 3;

@@ -1,6 +1,6 @@
 import { type DecidedCall, decider } from './approval.ts';
 
-/** The refusal of a decision about a call that has been decided: how, by whom, and when. */
+/** Returns the refusal of a decision about a call that was decided before, with the earlier decision, its author and its time. */
 export function alreadyDecided(
   runId: string,
   { type, callId, toolName, id, at, ...who }: Omit<DecidedCall, 'digest'>,
@@ -10,7 +10,7 @@ export function alreadyDecided(
   return { code: 'already_decided', message };
 }
 
-/** A name; words that stand for one are not in quotes. */
+/** Puts a name in quotes, but not a description that stands for one. */
 function quoted(name: string): string {
   return name.includes(' ') ? name : `"${name}"`;
 }

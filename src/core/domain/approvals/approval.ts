@@ -1,43 +1,46 @@
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { LimitChanges } from '../agent/limits.ts';
 
-/** What becomes of a call that nobody has decided when its deadline is over. */
+/** The decision that is applied to a call when its deadline passes without one. */
 export type DeadlineAction = 'approve' | 'reject';
 
-/** How long a call waits for a decision, and what happens then. Without a deadline it waits for as long as it takes. */
+/** The time for which a call waits for a decision, and the decision that is applied then. Without a deadline, it waits without limit. */
 export interface ApprovalDeadline {
-  /** Milliseconds from the moment in which the call begins to wait. */
+  /** Milliseconds from the moment at which the call begins to wait. */
   deadlineMs?: number;
   /** Default `reject`. */
   onDeadline?: DeadlineAction;
 }
 
-/** When the calls of a tool wait for a decision: always, or where a predicate of the agent's code says so. Pinned in the snapshot. */
+/**
+ * The condition under which the calls of a tool wait for a decision: always, or if a predicate in the code of the tool returns so.
+ * Pinned in the snapshot.
+ */
 export interface ApprovalPolicy extends ApprovalDeadline {
   when: 'always' | 'predicate';
 }
 
-/** The terms of one call that needs a decision, as the activity that read the model's response recorded them. */
+/** The approval that one call requires, recorded by the activity that read the model's response. */
 export interface ApprovalRequirement extends ApprovalDeadline {
-  /** SHA-256 (base64url, shortened) over the name and the arguments of the call: what a decision is bound to. */
+  /** SHA-256 (base64url, shortened) over the name and the arguments of the call. A decision is bound to it. */
   digest: string;
-  /** Why the call needs one, where the predicate said so. */
+  /** The reason that the predicate gave. */
   reason?: string;
 }
 
 /**
- * What waits for a decision: a call of a tool, a question to a person, a limit that the run has come to, or what became
- * of a call whose answer was lost.
+ * One pending approval: a tool call, a question to a person, a limit that the run has reached, or the outcome of a call whose
+ * answer was lost.
  */
 export interface PendingApproval {
   kind: 'tool' | 'question' | 'limit' | 'outcome';
   callId: string;
-  /** The tool; `raise_limits` for a limit. */
+  /** The name of the tool; `raise_limits` for a limit. */
   toolName: string;
   digest: string;
-  /** Unique in the run, and the same whenever somebody is told of it. */
+  /** Unique in the run, and the same in every notification about this approval. */
   key: string;
-  /** The step that waits. 1-based. */
+  /** The step that is waiting. 1-based. */
   step: number;
   /** Milliseconds since the epoch. */
   requestedAt: number;
@@ -47,59 +50,59 @@ export interface PendingApproval {
   reason?: string;
   /** For a limit: the limits that an approval sets. */
   proposal?: LimitChanges;
-  /** True once `notify` has told of it; false if it has failed for good. Absent while it is under way, and where there is no `notify`. */
+  /** True once `notify` has succeeded; false once it has failed for good. Absent before that, and if there is no `notify` hook. */
   notified?: boolean;
 }
 
-/** Something that waits for a decision, as a person or a service sees it. */
+/** One pending approval with all that an approver needs to decide it. */
 export interface ApprovalView extends PendingApproval {
-  /** Of the call; of a limit, what an approval sets. */
+  /** The arguments of the call; for a limit, the limits that an approval sets. */
   arguments: JsonObject;
-  /** The arguments are too large for a list: those shown are a beginning, as text, under `text`. */
+  /** The arguments are too large for a list: only the beginning of their JSON is shown, under the key `text`. */
   argumentsCut?: true;
-  /** For a question: what the answer must fit. */
+  /** For a question: the schema of the answer. */
   answer?: JsonObject;
 }
 
-/** The name under which a limit waits for a person. */
+/** The tool name of a pending approval that is about a limit. */
 export const RAISE_LIMITS = 'raise_limits';
 
-/** Which further calls a decision holds for: calls of the tool, or calls of the tool with equal arguments. */
+/** The further calls to which a decision applies: all calls of the tool, or only those with equal arguments. */
 export type Remember = 'tool' | 'arguments';
 
-/** What somebody decided about a call. */
+/** One decision about a call. */
 export interface Decision {
-  /** The caller's own: the same decision sent again is the same decision. */
+  /** The id that the caller chose: a decision sent again with the same id is the same decision. */
   id: string;
   type: 'approve' | 'reject' | 'respond';
   callId: string;
   toolName: string;
   digest: string;
-  /** On an approval: the arguments to run the call with, where they are other than the model's. */
+  /** For an approval: the arguments to run the call with, if they differ from the model's. */
   arguments?: JsonObject;
-  /** On a response: what the call is answered with, in the tool's stead. */
+  /** For a response: the result of the call, given instead of running the tool. */
   content?: JsonValue;
   reason?: string;
   remember?: Remember;
-  /** Who decided, as claimed. */
+  /** The approver, as claimed. */
   by: string | null;
-  /** Who decided, as `authorize` has verified. */
+  /** The approver, as verified by `authorize`. */
   verifiedBy?: string;
   source: 'update' | 'signal' | 'deadline' | 'remembered';
   /** ISO 8601. */
   at: string;
 }
 
-/** A decision without its content: what a run keeps in memory of it. */
+/** A decision without its content. A run keeps this part in memory. */
 export type DecidedCall = Omit<Decision, 'arguments' | 'content'>;
 
-/** A decision that holds for further calls. */
+/** A decision that applies to further calls. */
 export interface RememberedDecision {
-  /** Of the decision. */
+  /** The id of the decision. */
   id: string;
   type: 'approve' | 'reject';
   toolName: string;
-  /** Where it holds for equal arguments alone. */
+  /** The digest of the arguments, if the decision applies only to equal ones. */
   digest?: string;
   reason?: string;
   by: string | null;
@@ -108,20 +111,20 @@ export interface RememberedDecision {
   at: string;
 }
 
-/** Something that was asked of a run from outside, and refused when its sender could not be told any more, or by `authorize`. */
+/** A request to a run that was refused after its sender could be told, or by `authorize`. */
 export interface RefusedRequest {
   /** `approve`, `reject`, `respond`, `send`, `cancel`. */
   request: string;
-  /** The caller's own. */
+  /** The id that the caller chose. */
   id?: string;
   callId?: string;
-  /** As claimed. */
+  /** The caller's name, as claimed. */
   by?: string;
   code: string;
   message: string;
 }
 
-/** Who decided, in a few words: the verified identity, else the claim. */
+/** Returns the author of a decision for a person to read: the verified identity, else the claimed one. */
 export function decider({ by, verifiedBy, source }: Pick<Decision, 'by' | 'verifiedBy' | 'source'>): string {
   if (source === 'deadline') return 'the deadline';
   return verifiedBy ?? by ?? 'somebody who gave no name';

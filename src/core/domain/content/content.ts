@@ -8,24 +8,24 @@ export type ContentPart =
   | ({ type: 'video'; format?: string } & MediaSource)
   | ({ type: 'file'; name?: string } & MediaSource);
 
-/** Where the bytes of a media part are: exactly one of `url` and `data` (base64). */
+/** The source of a media part: exactly one of `url` and `data` (base64). */
 export interface MediaSource {
   url?: string;
   data?: string;
   mediaType?: string;
 }
 
-/** Who speaks in a message. */
+/** The speaker of a message. */
 export type Role = 'system' | 'user' | 'assistant';
 
-/** A message of the conversation (seed 000). Content is text, or parts where media is involved. */
+/** A message of the conversation. Its content is text, or a list of parts if it contains media. */
 export interface Message {
   type: 'message';
   role: Role;
   content: string | ContentPart[];
 }
 
-/** The model's request to run a tool (seed 000). `arguments` is always an object. */
+/** The model's request to run a tool. `arguments` is always an object. */
 export interface ToolCall {
   type: 'tool_call';
   toolCallId: string;
@@ -33,22 +33,22 @@ export interface ToolCall {
   arguments: JsonObject;
 }
 
-/** What running a tool gave (seed 000). `content` is a list of any JSON values and may be empty. */
+/** The result of a tool call. `content` is a list of any JSON values and may be empty. */
 export interface ToolResult {
   type: 'tool_result';
   toolCallId: string;
   name: string;
   status: 'success' | 'error';
   content: JsonValue[];
-  /** Where the whole content is, where `content` is its preview. */
+  /** The location of the whole content, if `content` is only its preview. */
   spilled?: SpilledContent;
 }
 
-/** Content that is in a payload store: too large for the conversation, and still to be had. */
+/** Content that is too large for the conversation and was moved to a payload store. */
 export interface SpilledContent {
   /** The name of the store. */
   store: string;
-  /** What the store finds it by. */
+  /** The key by which the store finds it. */
   claim: Record<string, string>;
   /** Bytes of the content as JSON. */
   bytes: number;
@@ -56,7 +56,7 @@ export interface SpilledContent {
   sha256: string;
 }
 
-/** What an event holds: a union on `type`. */
+/** One item of the content of an event: a union on `type`. */
 export type ContentItem = Message | ToolCall | ToolResult;
 
 /** True for the tool calls among content items. */

@@ -2,29 +2,29 @@ import { isJsonObject, type JsonValue } from '../json/json.ts';
 import { jsonBytes } from '../json/payload-limit.ts';
 import { jsonTextPrefix, utf8Length } from './text.ts';
 
-/** Content as it fits a budget. */
+/** Content cut to a budget. */
 export interface CutContent {
   content: JsonValue[];
-  /** Bytes of UTF-8 that are missing: of texts as they are, of other values as JSON text. 0 where all is there. */
+  /** Bytes of UTF-8 that are missing, counted in texts themselves and in the JSON of other values. 0 if nothing is missing. */
   missingBytes: number;
 }
 
-/** Says how much is missing, for the model to read. Must not be shorter for a larger number. */
+/** Writes for the model how much is missing. The text for a larger number must not be shorter. */
 export type CutMarker = (missingBytes: number, totalBytes: number) => string;
 
 const MEDIA = ['image', 'audio', 'video', 'file'];
 
 /**
- * The longest beginning of `content` that fits `maxBytes` of JSON together with the marker. Blocks stay whole as long
- * as they fit; the first that does not is cut as text, never inside a character, and what follows it is missing. A
- * value that is not text is cut as JSON text; media cannot be cut and is missing as a whole. The marker is in the first
- * block, because that is the one a model reads (seed 000): at its end, or before media.
+ * Returns the longest beginning of `content` that fits `maxBytes` of JSON together with the marker. Blocks stay whole as long
+ * as they fit. The first block that does not fit is cut as text, never inside a character, and the blocks after it are missing.
+ * A value that is not text is cut as JSON text; media cannot be cut and is missing as a whole. The marker is in the first block,
+ * because models read only the first block of a tool result: it stands at the end of a text, or before media.
  */
 export function cutContent(content: JsonValue[], maxBytes: number, marker: CutMarker): CutContent {
   if (jsonBytes(content) <= maxBytes) return { content, missingBytes: 0 };
   const texts = content.map(textOf);
   const total = texts.reduce((sum, text) => sum + utf8Length(text), 0);
-  // The brackets of the list and the longest marker as a block of its own.
+  // Leaves room for the brackets of the list and for the longest marker as a block of its own.
   let room = maxBytes - jsonBytes([marker(total, total)]);
   let missing = total;
   const kept: JsonValue[] = [];
@@ -50,7 +50,7 @@ function withMarker([first, ...others]: JsonValue[], marker: string): JsonValue[
   return typeof first === 'string' ? [`${first}\n${marker}`, ...others] : [marker, first, ...others];
 }
 
-/** The beginning of a text whose JSON fits `maxBytes`, with an end that says how many bytes are missing; a text that fits as it is. */
+/** Cuts a text so that its JSON fits `maxBytes`, and appends how many bytes are missing. Returns a text that fits unchanged. */
 export function cutText(text: string, maxBytes: number): string {
   if (jsonBytes(text) <= maxBytes) return text;
   const total = utf8Length(text);
@@ -59,7 +59,7 @@ export function cutText(text: string, maxBytes: number): string {
   return `${kept}${end(total - utf8Length(kept))}`;
 }
 
-/** A block as the text that its bytes are counted by. */
+/** Returns the text by which the bytes of a block are counted. */
 function textOf(block: JsonValue): string {
   return typeof block === 'string' ? block : JSON.stringify(block);
 }
@@ -68,12 +68,12 @@ function isMedia(block: JsonValue): boolean {
   return isJsonObject(block) && typeof block['type'] === 'string' && MEDIA.includes(block['type']);
 }
 
-/** The end of a result that was cut. */
+/** Returns the marker of a result that was cut. */
 export function cutMarker(missingBytes: number, totalBytes: number): string {
   return `[Cut: ${missingBytes} of ${totalBytes} bytes of this result are missing. Ask for less, or for a part.]`;
 }
 
-/** The end of the preview of a result whose whole is in the payload store. */
+/** Returns the marker of a preview whose whole result is in the payload store. */
 export function spilledMarker(missingBytes: number, totalBytes: number): string {
   return `[Preview: ${missingBytes} of ${totalBytes} bytes of this result are not shown here; the whole is stored. Ask for less, or for a part.]`;
 }

@@ -12,12 +12,12 @@ function isPart(value: unknown): value is ContentPart {
   );
 }
 
-/** The parts of an output or of a message's content; an empty list for text and for objects. */
+/** Returns the parts of an output or of a message's content; an empty list for text and for objects. */
 function partsOf(output: unknown): ContentPart[] {
   return Array.isArray(output) && output.length > 0 && output.every(isPart) ? output : [];
 }
 
-/** One part as text. */
+/** Returns a part as text. */
 export function partText(part: ContentPart): string {
   switch (part.type) {
     case 'text':
@@ -33,7 +33,7 @@ export function partText(part: ContentPart): string {
   }
 }
 
-/** An output as text (seed 001): parts joined by blanks, other values as JSON. */
+/** Returns an output as text: parts joined by spaces, other values as JSON. */
 export function outputText(output: unknown): string {
   if (typeof output === 'string') return output;
   if (output === null || output === undefined) return '';
@@ -41,7 +41,10 @@ export function outputText(output: unknown): string {
   return parts.length > 0 ? parts.map(partText).join(' ') : JSON.stringify(output);
 }
 
-/** The kinds of content in an output (`text`, `image`, `audio`, `video`, `file`), sorted, each once; none for an empty output and for objects. */
+/**
+ * Returns the kinds of content in an output (`text`, `image`, `audio`, `video`, `file`), sorted, each once; none for an empty
+ * output and for objects.
+ */
 export function mediaTypes(output: unknown): string[] {
   if (typeof output === 'string') return output === '' ? [] : ['text'];
   return [...new Set(partsOf(output).map((part) => part.type))].toSorted();

@@ -1,15 +1,15 @@
 import { oneLine, utf8Length } from './text.ts';
 
 /**
- * Bytes of JSON that a summary may have. The server takes 400 bytes of payload: metadata is part of it, and so is what
- * encryption adds, up to 180 bytes with the longest key id.
+ * Bytes of JSON that a summary may have. The server accepts a payload of 400 bytes, including metadata and up to 180 bytes that
+ * encryption adds with the longest key id.
  */
 const SUMMARY_BYTES = 220;
 
-/** Below this even a text of nothing but control characters fits, each of which takes six bytes of JSON. */
+/** Bytes of text that fit even if every character is a control character, which takes six bytes of JSON. */
 const LEAST_BYTES = 36;
 
-/** The text as one line that fits a summary. Quotes and control characters grow when it becomes JSON, so that form is measured. */
+/** Shortens a text to one line that fits a summary. Measures its JSON, because quotes and control characters take more bytes there. */
 export function summaryText(text: string): string {
   let limit = SUMMARY_BYTES - 2;
   let line = oneLine(text, limit);

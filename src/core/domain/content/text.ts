@@ -1,16 +1,16 @@
 const ENCODER = new TextEncoder();
 
-/** Code units up to which a text is searched for what is not ASCII. Most are short and have nothing of it: the search is cheaper than a copy. */
+/** Code units up to which a text is tested for ASCII first. Most texts are short and ASCII, and the test is cheaper than encoding them. */
 const SHORT = 2_048;
 // oxlint-disable-next-line no-control-regex -- ASCII begins with them.
 const ASCII = /^[\x00-\x7f]*$/;
 
-/** Number of bytes of `text` in UTF-8. Works in the workflow sandbox, which has no Buffer. */
+/** Returns the number of bytes of `text` in UTF-8. Works in the workflow sandbox, which has no Buffer. */
 export function utf8Length(text: string): number {
   return text.length <= SHORT && ASCII.test(text) ? text.length : ENCODER.encode(text).length;
 }
 
-/** The longest prefix of `text` that fits `maxBytes` of UTF-8 without splitting a character. */
+/** Returns the longest prefix of `text` that fits `maxBytes` of UTF-8 without splitting a character. */
 export function utf8Prefix(text: string, maxBytes: number): string {
   const bytes = ENCODER.encode(text);
   if (bytes.length <= maxBytes) return text;
@@ -20,7 +20,7 @@ export function utf8Prefix(text: string, maxBytes: number): string {
   return new TextDecoder().decode(bytes.subarray(0, end));
 }
 
-/** The longest prefix of `text` whose JSON form, without the quotes around it, fits `maxBytes`, without splitting a character. */
+/** Returns the longest prefix of `text` whose JSON, without the quotes around it, fits `maxBytes`, without splitting a character. */
 export function jsonTextPrefix(text: string, maxBytes: number): string {
   let bytes = 0;
   let end = 0;
@@ -32,7 +32,7 @@ export function jsonTextPrefix(text: string, maxBytes: number): string {
   return text.slice(0, end);
 }
 
-/** Bytes that `JSON.stringify` writes for a character: escapes are longer than what they stand for. */
+/** Returns the number of bytes that `JSON.stringify` writes for a character: escapes are longer than the characters themselves. */
 function jsonCharacterBytes(codePoint: number): number {
   if (codePoint === 0x22 || codePoint === 0x5c) return 2;
   if (codePoint < 0x20) return SHORT_ESCAPES.has(codePoint) ? 2 : 6;
@@ -46,7 +46,7 @@ function jsonCharacterBytes(codePoint: number): number {
 /** Backspace, tab, line feed, form feed, carriage return. */
 const SHORT_ESCAPES = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d]);
 
-/** One line of at most `maxBytes` bytes of UTF-8; what was cut shows as an ellipsis. */
+/** Shortens a text to one line of at most `maxBytes` bytes of UTF-8; an ellipsis shows that it was cut. */
 export function oneLine(text: string, maxBytes: number): string {
   const line = text.replace(/\s+/g, ' ').trim();
   if (utf8Length(line) <= maxBytes) return line;

@@ -1,13 +1,13 @@
 import { memberOf, shownAsText } from './thrown.ts';
 
 /**
- * Every way a run or a call can fail, in one table. A code is also the `type` of the ApplicationFailure that
- * carries the error through Temporal, so this is where it is decided what is tried again.
+ * Every way in which a run or a call can fail. A code is also the `type` of the ApplicationFailure that carries the error through
+ * Temporal, so this table decides which failures are retried.
  */
 export const ERROR_CODES = {
   // The run cannot start or go on as it is.
   invalid_input: { retryable: false, description: 'The input of the run does not have the expected shape.' },
-  // Facts about the worker that took the task: the run has the task tried on others before it ends.
+  // Facts about the worker that took the task: the run tries the task on other workers before it ends.
   unknown_agent: { retryable: false, description: 'No agent of that name is registered in the workers that were waited for.' },
   unknown_provider: { retryable: false, description: 'The workers that were waited for have no model provider of that name.' },
   unknown_tool: { retryable: false, description: 'The workers that were waited for do not have a tool of the run, or its MCP server.' },
@@ -16,21 +16,21 @@ export const ERROR_CODES = {
   invalid_output: { retryable: false, description: 'The answer did not fit the output schema in the attempts allowed.' },
   payload_too_large: { retryable: false, description: 'A value is larger than Temporal stores in one payload.' },
   transcript_unavailable: { retryable: true, description: 'The conversation could not be read from the workflow.' },
-  // Another worker of the queue may have it, as while a deploy goes on; how often a call is tried is bounded in any case.
+  // Retryable because another worker of the queue may have it, for example during a deploy; attempts are bounded in any case.
   secret_missing: { retryable: true, description: 'This worker has no value of a secret, or none that can be kept out of the history.' },
   secret_unavailable: { retryable: true, description: 'A source of secrets failed or did not answer.' },
   mcp_unreachable: { retryable: true, description: 'An MCP server of the agent cannot be reached, or does not list its tools.' },
   internal: { retryable: false, description: 'A defect: code that must not throw has thrown.' },
   // A running run refuses what it was sent.
-  busy: { retryable: true, description: 'The run takes nothing more until it has continued in its next execution.' },
+  busy: { retryable: true, description: 'The run accepts no requests until it has continued in its next execution.' },
   queue_full: { retryable: true, description: 'Too many messages wait in the queue of the run.' },
   unknown_call: { retryable: false, description: 'No call of that id waits for a decision.' },
   digest_mismatch: { retryable: false, description: 'The decision was made on other arguments than the call has.' },
   already_decided: { retryable: false, description: 'The call has been decided otherwise, or by another decision.' },
   invalid_arguments: { retryable: false, description: 'The edited arguments or the answer do not fit the schema of the tool.' },
-  not_authorized: { retryable: false, description: 'The worker does not let that person decide.' },
-  authorization_failed: { retryable: true, description: 'The worker could not check whether somebody may decide.' },
-  notification_failed: { retryable: true, description: 'The worker could not tell anybody that something waits.' },
+  not_authorized: { retryable: false, description: 'The worker does not allow this approver to decide.' },
+  authorization_failed: { retryable: true, description: 'The worker could not check if the approver may decide.' },
+  notification_failed: { retryable: true, description: 'The notification about a pending approval failed.' },
   resource_unavailable: { retryable: true, description: 'A live object of the worker, such as a pool, could not be opened.' },
   verification_failed: { retryable: true, description: 'The tool could not say what became of a call whose answer was lost.' },
   run_ended: { retryable: false, description: 'The run has ended: it takes no more messages.' },
@@ -109,13 +109,13 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The code of an error, wherever it comes from; undefined for an error that is not ours. */
+/** Returns the code of an error of any class; undefined for an error without a code of the table. */
 export function errorCode(error: unknown): ErrorCode | undefined {
   const code = memberOf(error, 'code');
   return isErrorCode(code) ? code : undefined;
 }
 
-/** The message of anything that was thrown. Never throws. */
+/** Returns the message of any thrown value. Never throws. */
 export function errorMessage(error: unknown): string {
   const message = memberOf(error, 'message');
   return typeof message === 'string' ? message : shownAsText(error);

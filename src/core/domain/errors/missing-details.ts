@@ -1,39 +1,42 @@
 import type { JsonValue } from '../json/json.ts';
 import { DEFAULT_MISSING_TIMEOUT_MS, type MissingThing } from './missing.ts';
 
-/** How what a worker lacks travels: in the details of the failure of an activity. The name is nobody else's. */
+/**
+ * The key, in the details of an activity's failure, of the definition that the worker lacks. The prefix keeps it apart from other
+ * details.
+ */
 const KEY = 'longhaul:missing';
 
-/** What such a failure says. */
+/** The content of such details. */
 export interface MissingDetails extends MissingThing {
   /** The identity of the worker. */
   worker?: string;
-  /** Milliseconds for which another worker is waited for, by the option of this one. */
+  /** Milliseconds for which the run waits for another worker, as the option of this worker says. */
   forMs?: number;
-  /** The attempt that the worker could not make. 1-based, not counting others of that kind. */
+  /** The attempt that the worker could not make. 1-based, not counting earlier ones that workers could not make. */
   attempt?: number;
-  /** When the waiting began, and until when it goes on: of an activity that waits already. ISO 8601. */
+  /** Beginning and end of the wait, for an activity that waits already. ISO 8601. */
   since?: string;
   until?: string;
-  /** Other workers have been waited for, and the time is up. */
+  /** The wait for other workers has ended without one. */
   gaveUp?: true;
-  /** What the attempts before have told by their heartbeats. */
+  /** The details of the last heartbeat of earlier attempts. */
   details?: JsonValue;
 }
 
-/** The details of a failure. */
+/** Makes the details of a failure. */
 export function missingDetails(missing: MissingDetails): Record<typeof KEY, MissingDetails> {
   return { [KEY]: missing };
 }
 
-/** What a failure says that a worker lacks; undefined where it says nothing of the kind. Failures of other releases may say it in part. */
+/** Reads from the details of a failure what the worker lacks; undefined if they do not say. Failures of other releases may omit fields. */
 export function missingIn(details: unknown): (MissingDetails & Required<Pick<MissingDetails, 'forMs' | 'attempt'>>) | undefined {
-  const said: unknown = typeof details === 'object' && details !== null ? (details as Partial<Record<string, unknown>>)[KEY] : undefined;
-  if (typeof said !== 'object' || said === null) return undefined;
-  const { kind, name, known, forMs, attempt } = said as Partial<MissingDetails>;
+  const missing: unknown = typeof details === 'object' && details !== null ? (details as Partial<Record<string, unknown>>)[KEY] : undefined;
+  if (typeof missing !== 'object' || missing === null) return undefined;
+  const { kind, name, known, forMs, attempt } = missing as Partial<MissingDetails>;
   if (typeof kind !== 'string' || typeof name !== 'string') return undefined;
   return {
-    ...(said as MissingDetails),
+    ...(missing as MissingDetails),
     known: Array.isArray(known) ? known.filter((one) => typeof one === 'string') : [],
     forMs: typeof forMs === 'number' ? forMs : DEFAULT_MISSING_TIMEOUT_MS,
     attempt: typeof attempt === 'number' ? attempt : 1,

@@ -1,47 +1,47 @@
 import type { ErrorCode } from './error.ts';
 import { nearestName } from './nearest-name.ts';
 
-/** What a worker may lack of what a run needs, in the words of the messages. */
+/** The kinds of definitions that a run needs and a worker may lack, in the words of the messages. */
 export type MissingKind = 'agent' | 'provider' | 'tool' | 'MCP server' | '"verify" of tool' | 'hook' | 'activity';
 
-/** Something that a worker lacks: a fact about that worker, since another one of the task queue may have it. */
+/** A definition that one worker lacks. Another worker of the task queue may have it. */
 export interface MissingThing {
   kind: MissingKind;
   name: string;
-  /** The names of that kind that the worker has, as far as they are told. */
+  /** Names of that kind that the worker has, possibly not all. */
   known: string[];
 }
 
-/** What a run waits for because no worker that has taken its task had it so far. */
+/** A definition that no worker which took the run's task had so far, so that the run waits for another worker. */
 export interface Missing extends MissingThing {
-  /** The code that the run ends with where no worker comes that has it. */
+  /** The code with which the run ends if no worker has it in time. */
   code: ErrorCode;
-  /** The worker that lacked it last: its identity in Temporal (`pid@host` by default). Absent where it is not told. */
+  /** The identity in Temporal (`pid@host` by default) of the last worker that lacked it. Absent if unknown. */
   worker?: string;
-  /** When the first worker lacked it. ISO 8601. */
+  /** The time at which the first worker lacked it. ISO 8601. */
   since: string;
-  /** Until when another worker is waited for. ISO 8601. */
+  /** The end of the wait for another worker. ISO 8601. */
   until: string;
 }
 
-/** How long a run waits for a worker that has what another one lacks, unless the worker says otherwise. Milliseconds. */
+/** The default time for which a run waits for a worker that has what another one lacks. Milliseconds. */
 export const DEFAULT_MISSING_TIMEOUT_MS = 600_000;
 
-/** Names that a failure repeats at most: it is to help, and stored with the run. */
+/** The largest number of known names in a failure, which is stored with the run. */
 const KNOWN_NAMES = 30;
 
-/** As many of the names as a failure repeats, with the one that was probably meant first. */
-export function toldNames(name: string, known: readonly string[]): string[] {
+/** Returns the names that a failure lists, beginning with the one most similar to `name`. */
+export function listedNames(name: string, known: readonly string[]): string[] {
   const nearest = nearestName(name, known);
   return [...new Set([...(nearest === undefined ? [] : [nearest]), ...known])].slice(0, KNOWN_NAMES);
 }
 
-/** `agent "clerk"`. */
+/** Names a missing definition: `agent "clerk"`. */
 export function nameOfMissing({ kind, name }: Pick<MissingThing, 'kind' | 'name'>): string {
   return `${kind} "${name}"`;
 }
 
-/** `It has: "clerk", "writer". Did you mean "clerk"?`, for what the worker has others of; otherwise an empty text. */
+/** Lists what the worker has of that kind: `It has: "clerk", "writer". Did you mean "clerk"?`. Empty for kinds without such a list. */
 export function knownText({ kind, name, known }: MissingThing): string {
   if (kind !== 'agent' && kind !== 'provider' && kind !== 'tool' && kind !== 'MCP server') return '';
   const nearest = nearestName(name, known);
@@ -49,7 +49,7 @@ export function knownText({ kind, name, known }: MissingThing): string {
   return `It has: ${names}.${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`;
 }
 
-/** Says which worker lacks what since when, what it has, and how long the run waits for another one. */
+/** Describes, for a person, what is missing, the worker that lacked it last, and the time for which the run waits for another one. */
 export function missingText(missing: Missing): string {
   const { worker, since, until } = missing;
   const where = worker === undefined ? 'the worker that took the task' : `the last one was "${worker}"`;

@@ -1,19 +1,22 @@
-/** A misspelt name is at most so many changes of one character away from the right one, and less than half of it. */
+/** The most changes of one character between a misspelt name and the right one, which must also be at most half of its length. */
 const MOST_CHANGES = 3;
 
-/** ` Did you mean "timeout"?` where one of the names is close to what was written; otherwise nothing. */
+/** Returns `. Did you mean "timeout"?` if one of the names is similar to the written one; otherwise an empty text. */
 export function didYouMean(written: unknown, names: readonly string[]): string {
   const name = typeof written === 'string' ? (nearestName(written, names) ?? withoutUnit(written, names)) : undefined;
   return name === undefined ? '' : `. Did you mean "${name}"?`;
 }
 
-/** Options that are a time have no unit in their name: `heartbeatMs` stands for what begins with `heartbeat`. */
+/**
+ * Finds the option that a name with a unit stands for, because names of options have none: `heartbeatMs` stands for one that begins
+ * with `heartbeat`.
+ */
 function withoutUnit(written: string, names: readonly string[]): string | undefined {
   const [, stem] = /^(.{4,})(?:Ms|Millis|Seconds)$/.exec(written) ?? [];
   return stem === undefined ? undefined : names.find((name) => name.startsWith(stem));
 }
 
-/** The name that the fewest changes make of what was written, whatever the case; undefined where none is close. */
+/** Returns the name that is the fewest changes away from the written one, ignoring case; undefined if none is close. */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
   const text = written.toLowerCase().slice(0, 100);
   const most = Math.min(MOST_CHANGES, Math.floor(text.length / 2));
@@ -21,7 +24,7 @@ export function nearestName(written: string, names: readonly string[]): string |
   return distances.filter(({ changes }) => changes <= most).toSorted((one, other) => one.changes - other.changes)[0]?.name;
 }
 
-/** How many characters have to be put in, left out, changed, or swapped with the next. */
+/** Counts the characters that must be inserted, removed, changed, or swapped with the next one. */
 function changesBetween(from: string, to: string): number {
   let before: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, index) => index);

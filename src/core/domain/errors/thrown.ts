@@ -1,9 +1,9 @@
 /**
- * Reads what was thrown. It may be anything: a member may throw when it is read, a proxy at every access, and
- * a type says nothing about what code in JavaScript throws. Nothing here throws.
+ * Functions that read a thrown value. It may be any value: reading a member may throw, and so may every access to a proxy.
+ * None of these functions throws.
  */
 
-/** A member of what was thrown; undefined where there is none, or where it cannot be read. */
+/** Returns a member of a thrown value; undefined if it is absent or cannot be read. */
 export function memberOf(thrown: unknown, name: string): unknown {
   if ((typeof thrown !== 'object' && typeof thrown !== 'function') || thrown === null) return undefined;
   try {
@@ -13,7 +13,7 @@ export function memberOf(thrown: unknown, name: string): unknown {
   }
 }
 
-/** True for an instance of `type`. False where that cannot be found out. */
+/** True for an instance of `type`. False if the test itself throws. */
 export function isInstance<Value>(thrown: unknown, type: abstract new (...args: never[]) => Value): thrown is Value {
   try {
     return thrown instanceof type;
@@ -22,7 +22,7 @@ export function isInstance<Value>(thrown: unknown, type: abstract new (...args: 
   }
 }
 
-/** Shows what was thrown as `String` does; where that throws, a text that says so. */
+/** Converts a thrown value to text as `String` does; if that throws, returns a text that says so. */
 export function shownAsText(thrown: unknown): string {
   try {
     return String(thrown);

@@ -12,8 +12,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * JSON text with the keys of every object in code-unit order, so that equal values have equal text.
- * Digests and prompts are built from it: key order must not depend on who made the object.
+ * Returns JSON text with the keys of every object in code-unit order, so that equal values have equal text.
+ * Digests and prompts are built from it: they must not depend on the order in which keys were set.
  */
 export function canonicalJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -1,41 +1,41 @@
 import { utf8Prefix } from '../content/text.ts';
 
-/** The one key of what stands in the place of a value that could not be read. */
+/** The only key of an `Unreadable`. */
 const KEY = 'longhaul:unreadable';
 
 /**
- * How a payload names its encoding that a codec could not decode; the reason follows. It is part of the encoding so that
- * a converter which knows nothing of it repeats the reason in its error.
+ * The prefix of the encoding of a payload that a codec could not decode; the reason follows it. The reason is part of the
+ * encoding so that a converter that does not know the prefix repeats the reason in its error.
  */
 export const UNREADABLE_ENCODING = 'unreadable: ';
 
-/** Stands in the place of a value whose payload could not be read, and says why. Plain JSON, which fits no schema of a run. */
+/** Replaces a value whose payload could not be read, and holds the reason. Plain JSON that fits no schema of a run. */
 export interface Unreadable {
   [KEY]: string;
 }
 
-/** The name of an encoding may be as long as a payload. */
+/** Bytes of the name of an encoding that a reason repeats: the name may be as long as a payload. */
 const ENCODING_BYTES = 100;
 
-/** A payload, as far as reading it goes. */
-interface GivenPayload {
+/** The part of a payload that names its encoding. */
+interface EncodedPayload {
   metadata?: Record<string, Uint8Array> | null;
 }
 
-/** The value in the place of one that could not be read. */
-export function unreadable(why: string): Unreadable {
-  return { [KEY]: why };
+/** Makes the replacement of a value that could not be read. */
+export function unreadable(reason: string): Unreadable {
+  return { [KEY]: reason };
 }
 
-/** Why a value could not be read; undefined for one that was read. */
+/** Returns why a value could not be read; undefined for one that was read. */
 export function whyUnreadable(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || !(KEY in value)) return undefined;
-  const why: unknown = value[KEY];
-  return typeof why === 'string' ? why : 'no reason is given';
+  const reason: unknown = value[KEY];
+  return typeof reason === 'string' ? reason : 'no reason is given';
 }
 
-/** Reads a payload with `read`; gives an `Unreadable` where that throws. */
-export function readOrMark(payload: GivenPayload, read: () => unknown): unknown {
+/** Reads a payload with `read`; returns an `Unreadable` if that throws. */
+export function readOrMark(payload: EncodedPayload, read: () => unknown): unknown {
   try {
     return read();
   } catch {
@@ -43,11 +43,11 @@ export function readOrMark(payload: GivenPayload, read: () => unknown): unknown 
   }
 }
 
-/** In words of its own: those of a JSON parser differ between releases of Node, and a replay must come to the same. */
-function reasonOf({ metadata }: GivenPayload): string {
-  const named = metadata?.['encoding'];
-  if (named === undefined) return 'the payload does not name its encoding';
-  const encoding = new TextDecoder().decode(named);
+/** Words the reason itself: messages of a JSON parser differ between releases of Node, and a replay must produce the same text. */
+function reasonOf({ metadata }: EncodedPayload): string {
+  const encoded = metadata?.['encoding'];
+  if (encoded === undefined) return 'the payload does not name its encoding';
+  const encoding = new TextDecoder().decode(encoded);
   if (encoding.startsWith(UNREADABLE_ENCODING)) return encoding.slice(UNREADABLE_ENCODING.length);
   return encoding === 'json/plain'
     ? 'the data of the payload is not JSON'

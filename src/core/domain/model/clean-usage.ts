@@ -1,6 +1,6 @@
 import type { UsageStats } from './usage.ts';
 
-/** Token counts that can be added up: what is no whole number of at least 0 counts as not reported. Null where there are none. */
+/** Returns token counts that can be added up: anything but a whole number of at least 0 counts as not reported. Null if none is left. */
 export function cleanUsage(usage: unknown): UsageStats | null {
   if (typeof usage !== 'object' || usage === null) return null;
   const fields = usage as Partial<Record<keyof UsageStats, unknown>>;
@@ -20,6 +20,6 @@ export function cleanUsage(usage: unknown): UsageStats | null {
 }
 
 function count(value: unknown): number | undefined {
-  // Adding 0 makes 0 of -0, which JSON does not keep.
+  // Adding 0 turns -0 into 0: JSON does not keep -0.
   return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) + 0 : undefined;
 }

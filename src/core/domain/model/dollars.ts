@@ -1,4 +1,4 @@
-/** An amount of US dollars: to the cent where that is all of it, and finer for what single calls cost. */
+/** Formats an amount of US dollars: with two decimals if that is exact, and with more for the cost of single calls. */
 export function dollars(amount: number): string {
   if (Number(amount.toFixed(2)) === amount) return `$${amount.toFixed(2)}`;
   return `$${amount.toFixed(amount < 0.001 ? 6 : 4)}`;

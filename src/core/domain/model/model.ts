@@ -12,15 +12,18 @@ export interface ConversationEvent {
   providerItems?: JsonValue[];
 }
 
-/** Everything a provider needs for one call. Built from the snapshot and the conversation alone, so that it is the same wherever it is built. */
+/**
+ * Everything a provider needs for one call. It is built from the snapshot and the conversation alone, so that every worker builds
+ * the same request.
+ */
 export interface ModelRequest {
-  /** The provider's own name of the model (what follows the first slash of the agent's `model`). */
+  /** The provider's own name of the model (the part of the agent's `model` after the first slash). */
   model: string;
   /** Each one becomes a system message of its own. */
   instructions: string[];
   conversation: ConversationEvent[];
   tools: ToolDescription[];
-  /** Present when the answer must fit a schema and the provider is to enforce it. */
+  /** The schema that the provider is asked to enforce on the answer. Absent: none. */
   output?: { name: string; schema: JsonObject; strict: boolean };
   settings: ModelSettings;
 }
@@ -29,56 +32,62 @@ export interface ModelRequest {
 export interface RawToolCall {
   id?: unknown;
   name?: unknown;
-  /** JSON text, or an object where the provider has parsed it. */
+  /** JSON text, or an object if the provider has parsed it. */
   arguments?: unknown;
 }
 
-/** What a model answered, before anything in it is trusted. */
+/** The answer of a model, before anything in it is checked. */
 export interface ModelResponse {
   content: string;
   toolCalls: RawToolCall[];
   usage: UsageStats | null;
   finishReason: FinishReason;
-  /** The text with which the model refused, where the provider marks a refusal as such. */
+  /** The text with which the model refused, if the provider marks a refusal as such. */
   refusal?: string;
-  /** A parsed object, where the client delivers one instead of text. */
+  /** A parsed object, if the client returns one instead of text. */
   structured?: JsonValue;
-  /** The model's own confidence in [0, 1], where it reports one. */
+  /** The model's own confidence in [0, 1], if it reports one. */
   confidence?: number | null;
   /** Opaque items to send back with the next request (encrypted reasoning). */
   providerItems?: JsonValue[];
-  /** The provider's answer as it came, for debugging. It is never recorded. */
+  /** The unchanged answer of the provider, for debugging. It is never recorded. */
   raw?: unknown;
 }
 
-/** What happens while a model answers. */
+/** The callbacks and signals of one model call. */
 export interface ModelCallContext {
   /** Aborts the request to the provider. */
   signal: AbortSignal;
   /** Called with each piece of text as it arrives. */
   onText?: (delta: string) => void;
-  /** Called with each piece of what the model writes beside text as it arrives: arguments of calls, reasoning, a refusal. */
+  /** Called with each piece of output that is not text, as it arrives: arguments of calls, reasoning, a refusal. */
   onOutput?: (delta: string) => void;
   /** The tags that the run was started with. Absent: none. */
   tags?: readonly string[];
-  /** Reads a secret of the worker, by its name or its reference: whatever the worker hands on is cleared of its value. Absent where no worker calls. */
+  /**
+   * Reads a secret of the worker, by its name or its reference. The worker removes its value from everything that it passes on.
+   * Absent if no worker makes the call.
+   */
   secret?: (secret: string | SecretReference) => Promise<string>;
-  /** Called where the provider reports what the call costs, each time with the whole so far: a call that fails has cost that. */
+  /**
+   * Called whenever the provider reports usage, each time with the total of the call so far, so that the cost of a call that fails
+   * is known.
+   */
   onUsage?: (usage: UsageStats) => void;
 }
 
-/** What a model can take. A compatible server that lacks something says so here, and the request is built without it. */
+/** The features that a model supports. The request to a compatible server that lacks one is built without it. */
 export interface ModelCapabilities {
-  /** Takes a JSON Schema for the answer. Without it, structured answers come through a `final_answer` tool. */
+  /** True if it accepts a JSON Schema for the answer. Otherwise structured answers come through a `final_answer` tool. */
   structuredOutput: boolean;
-  /** Tokens of input that its models take. Left out: known by the name of the model, or assumed. */
+  /** Tokens of input that its models accept. Default: known by the name of the model, or assumed. */
   contextTokens?: number;
 }
 
 /**
- * The port to a language model. `call` rejects with a `ModelCallError` for what goes wrong, whose code decides whether it is
- * called again, and with the reason of the signal when it is aborted. Any other error counts by its HTTP `status` where it
- * has one, and is otherwise tried again. It must not retry by itself.
+ * The port to a language model. `call` rejects with a `ModelCallError` if the call fails, and with the reason of the signal if it
+ * is aborted. The code of the error decides if the call is retried. Any other error is judged by its HTTP `status` if it has one,
+ * and is retried otherwise. `call` must not retry by itself.
  */
 export interface ModelClient {
   readonly capabilities: ModelCapabilities;

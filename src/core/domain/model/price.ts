@@ -1,16 +1,16 @@
 import type { UsageStats } from './usage.ts';
 
-/** What a model costs, in US dollars per million tokens. */
+/** The price of a model, in US dollars per million tokens. */
 export interface ModelPrice {
   input: number;
   output: number;
-  /** Input tokens that the provider had cached. Default: as `input`. */
+  /** Input tokens that the provider had cached. Default: the price of `input`. */
   cachedInput?: number;
 }
 
 const MILLION = 1_000_000;
 
-/** US dollars of some usage. Reasoning tokens are part of the completion. */
+/** Returns the cost of some usage in US dollars. Reasoning tokens are part of the completion. */
 export function costOf({ promptTokens, completionTokens, cachedTokens = 0 }: UsageStats, price: ModelPrice): number {
   const { input, output, cachedInput = input } = price;
   return ((promptTokens - cachedTokens) * input + cachedTokens * cachedInput + completionTokens * output) / MILLION;

@@ -4,28 +4,28 @@ import type { JsonValue } from '../json/json.ts';
 import type { FinishReason } from '../record/step.ts';
 import type { Spent, UsageStats } from './usage.ts';
 
-/** What came of checking a structured answer. The answer itself is not repeated where it can be read from the content. */
+/** The outcome of checking a structured answer. The answer itself is not repeated if it can be read from the content. */
 export type OutputVerdict =
   /** The text (or the argument of `final_answer`) is the output as it stands. */
   | { type: 'fits' }
-  /** It fits, and parsing changed it (defaults, transforms). */
+  /** The answer fits, and parsing changed it (defaults, transforms). */
   | { type: 'parsed'; value: JsonValue }
-  /** It does not fit; the problem is for the model to read. */
+  /** The answer does not fit; the model reads the problem. */
   | { type: 'problem'; problem: string };
 
 /** A model response as it enters history: checked, with every call named and identified. */
 export interface RecordedResponse {
-  /** The id of its event. */
+  /** The id of the event that records the response. */
   id: string;
-  /** At most one assistant message, then the tool calls in the model's order, with ids unique in what the model has seen. */
+  /** At most one assistant message, then the tool calls in the model's order. Their ids are unique among those that the model has seen. */
   content: ContentItem[];
   finishReason: FinishReason;
   usage: UsageStats | null;
-  /** Call id → why the call must not run, for the model to read. */
+  /** Call id → why the call must not run. The model reads it. */
   problems?: Record<string, string>;
-  /** Call id → the terms on which it waits for a decision. Calls that need none are left out. */
+  /** Call id → the approval that the call requires. Calls that need none are left out. */
   approvals?: Record<string, ApprovalRequirement>;
-  /** What the attempts before cost that failed. */
+  /** The cost of the failed attempts before this response. */
   failedAttempts?: Spent;
   output?: OutputVerdict;
   refusal?: string;

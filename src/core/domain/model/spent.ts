@@ -1,25 +1,25 @@
 import { cleanUsage } from './clean-usage.ts';
 import type { Spent, UsageStats } from './usage.ts';
-import { meantDetails } from '../errors/worker-wait.ts';
+import { activityDetails } from '../errors/worker-wait.ts';
 
 /**
- * How what was spent travels beside a call to a model: in the details of its heartbeats, where the next attempt finds
- * it, and in those of its last failure, where the run does.
+ * The details of a heartbeat or a failure that report the cost of failed attempts of a model call. The next attempt reads them
+ * from the last heartbeat, and the run reads them from the last failure.
  */
 export interface SpentDetails {
   spent: Spent;
 }
 
-/** The sum of what attempts have cost; undefined where that is nothing. */
+/** Adds up the cost of attempts; undefined if neither has any. */
 export function addSpent(one: Spent | undefined, other: Spent | undefined): Spent | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return spent(sum(one.reported, other.reported), sum(one.estimated, other.estimated));
 }
 
-/** What was spent, where details of a heartbeat or a failure say it. They may be anything, and nothing in them is trusted. */
+/** Reads the cost from the details of a heartbeat or a failure; undefined if they hold none. Nothing in the details is trusted. */
 export function spentIn(details: unknown): Spent | undefined {
-  const said = fieldOf(meantDetails(details), 'spent');
-  return spent(cleanUsage(fieldOf(said, 'reported')) ?? undefined, cleanUsage(fieldOf(said, 'estimated')) ?? undefined);
+  const claim = fieldOf(activityDetails(details), 'spent');
+  return spent(cleanUsage(fieldOf(claim, 'reported')) ?? undefined, cleanUsage(fieldOf(claim, 'estimated')) ?? undefined);
 }
 
 function spent(reported: UsageStats | undefined, estimated: UsageStats | undefined): Spent | undefined {
@@ -27,7 +27,7 @@ function spent(reported: UsageStats | undefined, estimated: UsageStats | undefin
   return { ...(reported === undefined ? {} : { reported }), ...(estimated === undefined ? {} : { estimated }) };
 }
 
-/** Without the cost: the run knows the prices, and adds it. */
+/** Adds up tokens without their cost: the run knows the prices and adds the cost itself. */
 function sum(one: UsageStats | undefined, other: UsageStats | undefined): UsageStats | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   const field = (name: 'cachedTokens' | 'reasoningTokens'): Partial<UsageStats> =>

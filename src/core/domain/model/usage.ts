@@ -5,11 +5,11 @@ export interface UsageStats {
   totalTokens: number;
   cachedTokens?: number;
   reasoningTokens?: number;
-  /** US dollars, where the price of the model is known. */
+  /** US dollars, if the price of the model is known. */
   costUsd?: number;
 }
 
-/** Tokens of all model calls of a run (seed 001), and how many calls there were. */
+/** Tokens of all model calls of a run, and the number of calls. */
 export interface AggregatedUsage {
   promptTokens: number;
   completionTokens: number;
@@ -17,27 +17,30 @@ export interface AggregatedUsage {
   cachedTokens: number;
   reasoningTokens: number;
   llmCalls: number;
-  /** US dollars of what providers reported, as far as prices are known. */
+  /** US dollars of the reported usage, as far as prices are known. */
   costUsd?: number;
-  /** What no provider reported, estimated from the size of requests and answers. It is not part of the other counts, and limits count it. */
+  /**
+   * Usage that no provider reported, estimated from the size of requests and answers. It is not part of the other counts, but
+   * counts against limits.
+   */
   estimated?: EstimatedUsage;
 }
 
 /** Tokens that were estimated, because an answer was interrupted, an attempt failed, or a provider reported nothing. */
 export type EstimatedUsage = Pick<UsageStats, 'promptTokens' | 'completionTokens' | 'totalTokens' | 'costUsd'>;
 
-/** What calls to a model cost that is not in the usage of an answer: as reported, and as estimated where nobody reported it. */
+/** Cost of model calls that is not in the usage of an answer: as the provider reported it, and estimated if the provider did not. */
 export interface Spent {
   reported?: UsageStats;
   estimated?: EstimatedUsage;
 }
 
-/** The usage of a run that has not called a model yet. */
+/** Returns the usage of a run that has not called a model yet. */
 export function noUsage(): AggregatedUsage {
   return { promptTokens: 0, completionTokens: 0, totalTokens: 0, cachedTokens: 0, reasoningTokens: 0, llmCalls: 0 };
 }
 
-/** The sum of `total` and what a call reported, or an attempt of one. Counts no call. */
+/** Adds the reported usage of a call, or of one attempt, to `total`. Counts no call. */
 export function addReported(total: AggregatedUsage, call: UsageStats | null): AggregatedUsage {
   if (call === null) return total;
   const costUsd = call.costUsd === undefined ? {} : { costUsd: (total.costUsd ?? 0) + call.costUsd };
@@ -52,7 +55,7 @@ export function addReported(total: AggregatedUsage, call: UsageStats | null): Ag
   };
 }
 
-/** The sum of `total` and what was estimated. */
+/** Adds estimated usage to `total`. */
 export function addEstimated(total: AggregatedUsage, more: EstimatedUsage | undefined): AggregatedUsage {
   if (more === undefined) return total;
   const { promptTokens = 0, completionTokens = 0, totalTokens = 0, costUsd } = total.estimated ?? {};
@@ -66,7 +69,7 @@ export function addEstimated(total: AggregatedUsage, more: EstimatedUsage | unde
   return { ...total, estimated };
 }
 
-/** The sum of `total` and one more model call. A call whose provider reported nothing (null) still counts as a call. */
+/** Adds one more model call to `total`. A call whose provider reported nothing (null) still counts as a call. */
 export function addUsage(total: AggregatedUsage, call: UsageStats | null): AggregatedUsage {
   return { ...addReported(total, call), llmCalls: total.llmCalls + 1 };
 }

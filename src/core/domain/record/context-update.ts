@@ -1,26 +1,26 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/json.ts';
 
-/** One change of the deps of a run (seed 002). */
+/** One change of the deps of a run. */
 export type ContextOperation =
-  /** Puts the value in the place of whatever is there. */
+  /** Replaces any current value by the new one. */
   | { op: 'set'; key: string; value: JsonValue }
-  /** Puts objects into each other, as deep as both sides are objects; everything else gives way to the new value. */
+  /** Merges objects recursively as long as both sides are objects; any other value is replaced by the new one. */
   | { op: 'merge'; key: string; value: JsonObject }
-  /** Adds the value at the end of a list, which a missing key and null begin. A list is added as one element. */
+  /** Adds the value at the end of a list; a missing key and null count as an empty list. A list is added as one element. */
   | { op: 'append'; key: string; value: JsonValue }
-  /** Takes the key out. One that is missing is no problem. */
+  /** Removes the key. A missing key is not an error. */
   | { op: 'delete'; key: string };
 
-/** The changes that came with the result of one call, as they are recorded. */
+/** The recorded changes that came with the result of one call. */
 export interface RecordedUpdate {
   callId: string;
   operations: ContextOperation[];
 }
 
-/** Deps after an update; or why it cannot be applied, in which case nothing of it is. */
+/** The deps after an update, or the reason why no part of it was applied. */
 export type UpdatedDeps = { ok: true; deps: JsonObject } | { ok: false; problem: string };
 
-/** Applies operations in their order, each to what those before it have left. Changes nothing of what it is given. */
+/** Applies operations in order, each to the result of the one before. Returns new deps and leaves its arguments unchanged. */
 export function applyOperations(deps: JsonObject, operations: readonly ContextOperation[]): UpdatedDeps {
   // A map, because keys may come from a model: `__proto__` is one like any other.
   const entries = new Map(Object.entries(deps));
@@ -31,7 +31,7 @@ export function applyOperations(deps: JsonObject, operations: readonly ContextOp
   return { ok: true, deps: Object.fromEntries(entries) };
 }
 
-/** The keys that operations change, each once, in the order of first use. */
+/** Returns the keys that operations change, each once, in the order of first use. */
 export function touchedKeys(operations: readonly ContextOperation[]): string[] {
   return [...new Set(operations.map(({ key }) => key))];
 }

@@ -3,10 +3,10 @@ import type { ConversationEvent } from '../model/model.ts';
 import { INTERRUPTED_CALL } from '../content/tool-text.ts';
 
 /**
- * A conversation in which every call has a result: providers refuse one that has not. A call without a result anywhere
- * is answered as interrupted, right after the event of the call and the results that follow that event. A call without
- * an id cannot be answered, and stays as it is. What needs no patch is given back as it is; patching twice is patching
- * once.
+ * Adds a result for every call that has none, because providers refuse a conversation with an unanswered call. The added result
+ * says that the call was interrupted. It stands right after the event of the call and the results that follow that event. A call
+ * without an id cannot be answered and stays unchanged. A conversation without such calls is returned unchanged, so patching
+ * twice has the effect of patching once.
  */
 export function patchDangling(conversation: ConversationEvent[]): ConversationEvent[] {
   const answered = new Set(conversation.flatMap(({ content }) => content.filter(isToolResult).map(({ toolCallId }) => toolCallId)));
@@ -25,7 +25,7 @@ export function patchDangling(conversation: ConversationEvent[]): ConversationEv
   return patched.length === conversation.length ? conversation : patched;
 }
 
-/** An id that is there twice is answered once. */
+/** True for a call that no result answers yet. Of two calls with the same id, only the first is. */
 function isDangling({ toolCallId }: ToolCall, answered: Set<string>): boolean {
   if (toolCallId === '' || answered.has(toolCallId)) return false;
   answered.add(toolCallId);

@@ -3,60 +3,60 @@ import { MAX_JSON_DEPTH } from '../json/json-depth.ts';
 import { memberPath } from '../json/json-path.ts';
 import { isSecretReference } from '../agent/secret-reference.ts';
 
-/** Where the search is. */
-interface Place {
+/** The position of a value within the deps. */
+interface Position {
   path: string;
-  /** The objects around: one of them inside itself is a cycle. */
-  around: readonly object[];
-  /** Under a key that names a credential, by itself or in a list. */
+  /** The objects that contain the value. If it is one of them, there is a cycle. */
+  parents: readonly object[];
+  /** True if the value, or the list that contains it, stands under a key that names a credential. */
   isCredential: boolean;
 }
 
 /**
- * Why a value cannot be, or be part of, the deps of a run: the first thing in it that JSON would drop or change
- * (functions, live objects, cycles), that has its place in the worker (secret references), or that looks like a secret:
- * a text under a key that names a credential. With the path, which begins with `path`, and with what to do instead.
- * Undefined where it can.
+ * Describes why a value cannot be, or be part of, the deps of a run; undefined if it can. It reports the first member that JSON
+ * would drop or change (a function, a live object, a cycle), that belongs in the worker (a secret reference), or that looks like
+ * a secret (a text under a key that names a credential). The text says where the member is, in a path that begins with `path`,
+ * and what to do instead.
  */
 export function depsProblem(value: unknown, path = 'deps'): string | undefined {
-  return problemIn(value, { path, around: [], isCredential: false });
+  return problemIn(value, { path, parents: [], isCredential: false });
 }
 
-function problemIn(value: unknown, place: Place): string | undefined {
+function problemIn(value: unknown, position: Position): string | undefined {
   switch (typeof value) {
     case 'string':
-      return place.isCredential && value !== '' ? credentialProblem(place.path) : undefined;
+      return position.isCredential && value !== '' ? credentialProblem(position.path) : undefined;
     case 'boolean':
       return undefined;
     case 'number':
-      return Number.isFinite(value) ? undefined : `${place.path} is ${value}, which is no number in JSON: write null, or a text`;
+      return Number.isFinite(value) ? undefined : `${position.path} is ${value}, which is no number in JSON: write null, or a text`;
     case 'object':
-      return value === null ? undefined : objectProblem(value, place);
+      return value === null ? undefined : objectProblem(value, position);
     default:
-      return `${place.path} is ${kindOf(value)}: deps are JSON, stored in the history of the run. ${INSTEAD}`;
+      return `${position.path} is ${kindOf(value)}: deps are JSON, stored in the history of the run. ${INSTEAD}`;
   }
 }
 
 const INSTEAD = 'Leave it out; give live objects to the tools as "resources" of the worker';
 
-function objectProblem(value: object, place: Place): string | undefined {
-  const { path, around } = place;
+function objectProblem(value: object, position: Position): string | undefined {
+  const { path, parents } = position;
   if (isSecretReference(value)) {
     return `${path} is a reference to secret ${JSON.stringify(value.name)}: deps take data alone. Leave it out, and read the secret in the tool, in the worker: await context.secret(${JSON.stringify(value.name)})`;
   }
-  if (around.includes(value))
+  if (parents.includes(value))
     return `${path} leads back to an object that it is part of: deps are JSON, which has no cycles. Write an id instead`;
-  if (around.length >= MAX_JSON_DEPTH) return `${path} is nested deeper than ${MAX_JSON_DEPTH} levels: write flatter deps`;
-  const inside = [...around, value];
+  if (parents.length >= MAX_JSON_DEPTH) return `${path} is nested deeper than ${MAX_JSON_DEPTH} levels: write flatter deps`;
+  const inside = [...parents, value];
   if (Array.isArray(value)) {
     const list: readonly unknown[] = value;
-    return firstOf(list.entries(), ([index, one]) => problemIn(one, { ...place, path: memberPath(path, index), around: inside }));
+    return firstOf(list.entries(), ([index, one]) => problemIn(one, { ...position, path: memberPath(path, index), parents: inside }));
   }
   if (!isPlain(value)) return `${path} is ${kindOf(value)}: deps are JSON, stored in the history of the run. ${insteadOf(value)}`;
   return firstOf(Object.entries(value), ([key, one]) => {
-    // JSON leaves out a member without a value.
+    // JSON leaves out an undefined member.
     if (one === undefined) return undefined;
-    return problemIn(one, { path: memberPath(path, key), around: inside, isCredential: credentialKey(key) });
+    return problemIn(one, { path: memberPath(path, key), parents: inside, isCredential: credentialKey(key) });
   });
 }
 
@@ -72,7 +72,7 @@ function firstOf<One>(list: Iterable<One>, problemOf: (one: One) => string | und
   return undefined;
 }
 
-/** Made by a literal or by JSON, in this realm or in another one, such as a workflow's. */
+/** True for an object made by a literal or by JSON, in this realm or in another one, such as a workflow's. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
@@ -85,7 +85,7 @@ function insteadOf(value: object): string {
   return INSTEAD;
 }
 
-/** What something is, in words: `a function`, `a Map`. */
+/** Describes the kind of a value: `a function`, `an object of class "Map"`. */
 function kindOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return value === undefined ? 'undefined' : `a ${typeof value}`;
   const constructor: unknown = value.constructor;

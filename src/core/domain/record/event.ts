@@ -7,7 +7,7 @@ import type { LimitRaise } from '../agent/limits.ts';
 import type { EstimatedUsage, Spent, UsageStats } from '../model/usage.ts';
 
 /**
- * What happened, who did it, when (seed 000). Events are append-only and numbered by their offset in the run.
+ * One event of a run: its author, its time and its content. Events are append-only and numbered by their offset in the run.
  * There is one event per model response and one per batch of tool results.
  */
 export interface Event {
@@ -19,40 +19,40 @@ export interface Event {
   /** `user`, or the name of the agent. */
   author: string;
   content: ContentItem[];
-  /** On the event of a model response: what the call cost, or null where the provider did not say. */
+  /** On the event of a model response: the usage of the call, or null if the provider did not report it. */
   usage?: UsageStats | null;
-  /** On the same, where the provider did not say: what it is estimated at. */
+  /** On the same, if the provider did not report the usage: the estimated usage. */
   estimated?: EstimatedUsage;
-  /** On the same: what the attempts before cost, which failed after the provider had begun to answer. */
+  /** On the same: the cost of earlier attempts that failed after the provider had begun to answer. */
   failedAttempts?: Spent;
-  /** The model call that this event is about failed for good: nothing of it but its usage is recorded. */
+  /** The model call of this event failed for good: only its usage is recorded. */
   failed?: { code: string };
-  /** On a model response that was cut off by a cancellation or a message: the content is what had arrived. */
+  /** On a model response that a cancellation or a message cut off: the content is the part that had arrived. */
   interrupted?: true;
-  /** On a model response: opaque items that the provider wants back in the next request (encrypted reasoning). */
+  /** On a model response: opaque items that the provider expects in the next request (encrypted reasoning). */
   providerItems?: JsonValue[];
-  /** What this event takes out of the window. Its content, if any, is a summary. */
+  /** The parts of the window that this event removes. Its content, if any, is a summary of them. */
   compaction?: Compaction;
-  /** On results of calls: other calls of the same response still wait for a decision. */
+  /** On tool results: other calls of the same response still wait for a decision. */
   partial?: true;
-  /** On the same: what these calls changed of the deps, in the order in which it was applied. */
+  /** On the same: the changes of deps by these calls, in the order in which they were applied. */
   contextUpdates?: RecordedUpdate[];
-  /** What was decided about a call, by whom. The content of such an event is empty, as of the two below. */
+  /** A decision about a call. The content of an event with this field, or one of the two below, is empty. */
   decision?: Decision;
-  /** What was asked of the run and refused. */
+  /** A request to the run that was refused. */
   refused?: RefusedRequest;
   /** Limits that were raised. */
   raised?: LimitRaise;
 }
 
-/** What makes an event unique and tells when it happened: supplied from outside, so that the domain stays deterministic. */
+/** The id and the time of an event. The caller supplies them, so that the domain stays deterministic. */
 export interface EventStamp {
   id: string;
   /** Milliseconds since the epoch. */
   now: number;
 }
 
-/** An event of the run `executionId`, empty unless content is given. */
+/** Makes an event of the run `executionId`, empty unless content is given. */
 export function newEvent({ id, now }: EventStamp, executionId: string, author: string, content: ContentItem[] = []): Event {
   return { id, executionId, timestamp: now / 1000, author, content };
 }

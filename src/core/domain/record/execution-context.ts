@@ -1,18 +1,18 @@
 import type { Event } from './event.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 
-/** All a run knows (seed 000). One plain object, owned by the loop. */
+/** The events, steps, state and result of a run. One plain object, owned by the loop. */
 export interface ExecutionContext {
   executionId: string;
   /** Append-only; the index of an event is its offset. */
   events: Event[];
-  /** The steps that are complete. */
+  /** The number of steps that are complete. */
   currentStep: number;
   state: JsonObject;
   finalResult: JsonValue | null;
 }
 
-/** The context of a run that has not begun. */
+/** Returns the context of a run that has not begun. */
 export function newExecutionContext(executionId: string): ExecutionContext {
   return { executionId, events: [], currentStep: 0, state: {}, finalResult: null };
 }

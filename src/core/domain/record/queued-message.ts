@@ -1,14 +1,14 @@
 import type { ContentPart } from '../content/content.ts';
 
 /**
- * When a message is read: after the current step, with all its calls; before the next model call, for which calls that
- * wait or have not started are given up; at once, for which the model call in flight is given up as well.
+ * The moment at which the model reads a message. `queue`: after the current step and all its calls. `steer`: before the next
+ * model call; calls that wait or have not started are given up. `interrupt`: at once; the running model call is given up as well.
  */
 export type MessageMode = 'queue' | 'steer' | 'interrupt';
 
-/** A message to a running run that it has accepted and not yet taken in. */
+/** A message that a run has accepted and not yet recorded. */
 export interface QueuedMessage {
-  /** The caller's own: a message of the same id is the same message. */
+  /** The id that the caller chose: a message with the same id is the same message. */
   id: string;
   content: string | ContentPart[];
   /** Absent: `queue`. */

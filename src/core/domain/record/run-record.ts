@@ -1,10 +1,10 @@
 import type { Event } from './event.ts';
 import type { StepResult } from './step.ts';
 
-/** A line of the record of a run, as it is exported and archived: an event by its offset, or a step by its index. */
+/** One line of the exported or archived record of a run: an event with its offset, or a step with its index. */
 export type RunRecord = ({ type: 'event'; offset: number } & Event) | ({ type: 'step'; index: number } & StepResult);
 
-/** A stretch of the record of a run. */
+/** A range of the record of a run. */
 export interface RecordedStretch {
   /** Offset of the first event. */
   firstOffset: number;
@@ -14,7 +14,7 @@ export interface RecordedStretch {
   steps: readonly StepResult[];
 }
 
-/** Events and steps in the order in which they came to be: each step follows the event that completed it. */
+/** Yields events and steps in the order of their recording: each step follows the event that completed it. */
 export function* recordsInOrder({ firstOffset, events, firstStep, steps }: RecordedStretch): Generator<RunRecord> {
   let next = 0;
   const step = function* (until: number): Generator<RunRecord> {
@@ -23,14 +23,14 @@ export function* recordsInOrder({ firstOffset, events, firstStep, steps }: Recor
       if (recorded !== undefined) yield { type: 'step', index: firstStep + next, ...recorded };
     }
   };
-  for (const [place, event] of events.entries()) {
-    yield { type: 'event', offset: firstOffset + place, ...event };
+  for (const [index, event] of events.entries()) {
+    yield { type: 'event', offset: firstOffset + index, ...event };
     if (completesStep(event)) yield* step(next + 1);
   }
   yield* step(steps.length);
 }
 
-/** True for the results of the calls of a response, and for a response without calls. */
+/** True for an event that completes a step: the last results of the calls of a response, or a response without calls. */
 function completesStep({ content, usage, interrupted, compaction, partial, failed }: Event): boolean {
   if (content.some(({ type }) => type === 'tool_result')) return !partial;
   const isResponse = usage !== undefined && !interrupted && !failed && compaction === undefined;

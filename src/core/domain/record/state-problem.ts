@@ -3,13 +3,13 @@ import type { JsonObject } from '../json/json.ts';
 import { jsonBytes } from '../json/payload-limit.ts';
 
 /**
- * Why the state of a run cannot take these changes: it would be over its budget. Undefined where it can. The text is
- * for the model that reads it as the result of a call.
+ * Returns the problem if these changes would exceed the budget of a run's state, otherwise undefined. The model reads the text
+ * as the result of a call.
  */
 export function stateProblem(state: JsonObject, changes: JsonObject): string | undefined {
   const keys = Object.keys(changes);
   if (keys.length === 0) return undefined;
-  // Entries, because a spread would take a key named `__proto__` for something else.
+  // Merges entries, because a spread would lose a key named `__proto__`.
   const merged = Object.fromEntries([...Object.entries(state), ...Object.entries(changes)]);
   const bytes = jsonBytes(merged);
   if (bytes <= BYTE_BUDGETS.state) return undefined;

@@ -2,18 +2,18 @@ import type { SpilledContent } from '../content/content.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { UsageStats } from '../model/usage.ts';
 
-/** Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`, `refusal`, or the provider's own word. */
+/** The reason why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`, `refusal`, or the provider's own word. */
 export type FinishReason = string;
 
-/** How the outcome of a call is known whose answer was lost: its tool was asked what became of it. */
+/** The report of a tool about a call whose answer was lost. */
 export interface Verified {
-  /** What the tool said: the call took effect, or it did not. */
+  /** True if the call took effect. */
   happened: boolean;
-  /** Why it was asked: how the answer was lost. */
+  /** The way in which the answer was lost, which is why the tool was asked. */
   reason: string;
 }
 
-/** One executed (or refused) tool call of a step (seed 001). */
+/** One executed or refused tool call of a step. */
 export interface ToolCallRecord {
   toolName: string;
   callId: string;
@@ -21,21 +21,21 @@ export interface ToolCallRecord {
   /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */
   result: string;
   isError: boolean;
-  /** Milliseconds from start to end of the tool, or null where it never started or nobody knows. */
+  /** Milliseconds from start to end of the tool, or null if it never started or the time is unknown. */
   durationMs: number | null;
-  /** ISO 8601, when the result was recorded. */
+  /** The time of recording the result, ISO 8601. */
   timestamp: string;
-  /** Where the whole result is, where `result` is its preview. */
+  /** The location of the whole result, if `result` is only its preview. */
   spilled?: SpilledContent;
-  /** The answer of the call was lost, and `result` is what its tool found out. */
+  /** Present if the answer of the call was lost, and `result` is the report of its tool. */
   verified?: Verified;
 }
 
-/** One think-act cycle: exactly one completed model call and the tool calls it asked for (seed 001). */
+/** One think-act cycle: exactly one completed model call and the tool calls that it asked for. */
 export interface StepResult {
   /** 1-based. */
   step: number;
-  /** The text of the model's answer, or null where it had none. */
+  /** The text of the model's answer, or null if it had none. */
   thought: string | null;
   toolCalls: ToolCallRecord[];
   usage: UsageStats | null;
@@ -45,17 +45,17 @@ export interface StepResult {
   final?: true;
 }
 
-/** A call that has not been answered yet: empty result, no error, no duration (the defaults of seed 001). */
+/** Makes the record of a call that has not been answered yet: empty result, no error, no duration. */
 export function newToolCallRecord(toolName: string, callId: string, timestamp: string): ToolCallRecord {
   return { toolName, callId, arguments: {}, result: '', isError: false, durationMs: null, timestamp };
 }
 
-/** A step with the defaults of seed 001: no thought, no calls, no usage, finished by `stop`. */
+/** Makes a step with the defaults: no thought, no calls, no usage, finished by `stop`. */
 export function newStep(step: number): StepResult {
   return { step, thought: null, toolCalls: [], usage: null, finishReason: 'stop' };
 }
 
-/** True where the model asked for tools in this step. */
+/** True if the model called tools in this step. */
 export function hasToolCalls(step: StepResult): boolean {
   return step.toolCalls.length > 0;
 }

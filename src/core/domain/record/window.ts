@@ -4,9 +4,9 @@ import type { Event } from './event.ts';
 import type { JsonValue } from '../json/json.ts';
 import { jsonBytes } from '../json/payload-limit.ts';
 
-/** An event as the model sees it. */
+/** The part of an event that the model sees. */
 export interface WindowEvent {
-  /** Where the event is in the record of the run. */
+  /** The offset of the event in the record of the run. */
   offset: number;
   id: string;
   author: string;
@@ -15,28 +15,28 @@ export interface WindowEvent {
 }
 
 /**
- * What the model sees of a run: the record of events, with what was compacted taken out. It is a fold of the record:
- * whoever has the same events has the same window, and a window can be carried on without the events behind it.
+ * The part of a run that the model sees: the record of events without the compacted parts. It is a fold of the record, so every
+ * process that has the same events computes the same window, and a window can be carried on without the events behind it.
  */
 export interface Window {
   events: WindowEvent[];
-  /** The number of events of the record that are folded in. */
+  /** The number of events of the record that the window includes. */
   through: number;
-  /** The id of the last of them, or an empty text where there is none. */
+  /** The id of the last of them, or an empty text if there is none. */
   lastEventId: string;
-  /** Of the events' content, in JSON. */
+  /** Bytes of JSON of the content of the events. */
   bytes: number;
 }
 
-/** What an event adds to a window. */
+/** The fields of an event by which it extends a window. */
 export type Folded = Pick<Event, 'id' | 'author' | 'content' | 'providerItems' | 'compaction'>;
 
-/** The window of a run that has no events. */
+/** Returns the window of a run without events. */
 export function emptyWindow(): Window {
   return { events: [], through: 0, lastEventId: '', bytes: 0 };
 }
 
-/** The window after one more event of the record. Changes nothing of the window before. */
+/** Returns the window after one more event of the record. Leaves the window before it unchanged. */
 export function extendWindow(window: Window, event: Folded): Window {
   const { id, compaction } = event;
   const added = windowEvent(window.through, event);
@@ -49,7 +49,7 @@ export function extendWindow(window: Window, event: Folded): Window {
   return { ...position, events, bytes: bytesOf(events) };
 }
 
-/** An event without content has no place in the window: it only changes it. */
+/** Returns the event as an entry of the window. An event without content gets no entry: it only changes the window. */
 function windowEvent(offset: number, { id, author, content, providerItems }: Folded): WindowEvent[] {
   return content.length === 0 ? [] : [{ offset, id, author, content, ...(providerItems === undefined ? {} : { providerItems }) }];
 }
@@ -58,16 +58,16 @@ function bytesOf(events: readonly WindowEvent[]): number {
   return events.reduce((sum, event) => sum + windowEventBytes(event), 0);
 }
 
-/** Bytes that an event takes in the window. */
+/** Returns the bytes that an event takes in the window. */
 export function windowEventBytes({ content, providerItems }: WindowEvent): number {
   return jsonBytes(content) + (providerItems === undefined ? 0 : jsonBytes(providerItems));
 }
 
 function evict(events: readonly WindowEvent[], evicted: NonNullable<Compaction['evicted']>): WindowEvent[] {
-  const places = new Map<number, Set<number>>();
-  for (const [offset, index] of evicted) places.set(offset, (places.get(offset) ?? new Set()).add(index));
+  const indexesByOffset = new Map<number, Set<number>>();
+  for (const [offset, index] of evicted) indexesByOffset.set(offset, (indexesByOffset.get(offset) ?? new Set()).add(index));
   return events.map((event) => {
-    const indexes = places.get(event.offset);
+    const indexes = indexesByOffset.get(event.offset);
     if (indexes === undefined) return event;
     return {
       ...event,
@@ -76,12 +76,12 @@ function evict(events: readonly WindowEvent[], evicted: NonNullable<Compaction['
   });
 }
 
-/** The same result with a marker in the place of what it held. Evicting it again changes nothing. */
+/** Returns the result with a marker instead of its content. Evicting it again changes nothing. */
 export function evictedResult(result: ToolResult): ToolResult {
   return isEvicted(result) ? result : { ...result, content: [`${markerOf(result)}${jsonBytes(result.content)} bytes]`] };
 }
 
-/** True for a result whose content has been taken out of the window. A tool may return something that only looks like it. */
+/** True for a result whose content was evicted from the window. The whole text is matched, because a tool may return a similar one. */
 export function isEvicted(result: ToolResult): boolean {
   const [text, ...others] = result.content;
   const marker = markerOf(result);
@@ -96,7 +96,7 @@ function isToolResult(item: ContentItem): item is ToolResult {
   return item.type === 'tool_result';
 }
 
-/** Everything between the two events gives way to the summary. */
+/** Replaces all events between the two by the summary. */
 function summarised(
   events: readonly WindowEvent[],
   { head, tail }: NonNullable<Compaction['summarised']>,

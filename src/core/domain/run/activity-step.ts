@@ -1,6 +1,6 @@
 /**
- * The step that an activity of a run belongs to, by what it was scheduled with: the input of a tool call says so, and
- * the summary of a model call begins with it. Undefined for other activities, and where a codec hides both.
+ * Reads the step of an activity from the input of a tool call, or from the summary of a model call, which begins with it.
+ * Undefined for other activities, and if a codec hides both.
  */
 export function activityStep(summary: unknown, input: unknown): number | undefined {
   if (typeof input === 'object' && input !== null && 'callId' in input && 'step' in input && typeof input.step === 'number')

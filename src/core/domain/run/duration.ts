@@ -11,15 +11,15 @@ export const MAX_DURATION_MS = 315_576_000_000_000;
 /** The longest that a timer of a process can run, in milliseconds: almost 25 days. A longer one would fire at once. */
 export const MAX_TIMER_MS = 2_147_483_647;
 
-/** What a duration may be, in milliseconds. */
+/** The bounds of a duration, in milliseconds. */
 export interface DurationBounds {
   /** Default 1. */
   least?: number;
-  /** Default: what Temporal keeps. */
+  /** Default: the longest time that Temporal keeps. */
   most?: number;
 }
 
-/** Milliseconds of a duration. `owner` begins the UsageError that is thrown for anything else, and for what is out of bounds. */
+/** Converts a duration to milliseconds. Throws a UsageError that begins with `owner` if it is not a duration or out of bounds. */
 export function milliseconds(duration: Duration, owner: string, { least = 1, most = MAX_DURATION_MS }: DurationBounds = {}): number {
   const amount = typeof duration === 'number' ? duration : parse(duration);
   if (!Number.isFinite(amount) || amount < least) {
@@ -30,7 +30,7 @@ export function milliseconds(duration: Duration, owner: string, { least = 1, mos
   throw new UsageError(`${owner} is ${shown(duration)}: write at most ${most} milliseconds ("${days}d")`);
 }
 
-/** The same of what a process waits for with a timer. */
+/** Converts a duration that a process waits for with a timer, which bounds it further. */
 export function timerMilliseconds(duration: Duration, owner: string, { least = 1 }: Pick<DurationBounds, 'least'> = {}): number {
   return milliseconds(duration, owner, { least, most: MAX_TIMER_MS });
 }
@@ -48,7 +48,7 @@ function shown(duration: Duration): string {
   return typeof duration === 'number' ? String(duration) : inspected(duration);
 }
 
-/** Who writes JavaScript may give anything. */
+/** Formats a value of any type, because a caller in JavaScript is not held to `Duration`. */
 function inspected(value: unknown): string {
   return typeof value === 'bigint' ? `${value}n` : JSON.stringify(value);
 }

@@ -1,16 +1,16 @@
 import type { ModelSettings } from '../agent/agent-snapshot.ts';
 
-/** What a start says of one run instead of, or beside, what its agent says. Plain JSON, in the input of the run. */
+/** Settings of one run that override its agent or add to it. Plain JSON, in the input of the run. */
 export interface RunOverrides {
-  /** `provider/model`, instead of the agent's. */
+  /** `provider/model`; overrides the agent's model. */
   model?: string;
-  /** Each instead of the agent's own. */
+  /** Each setting overrides the agent's own. */
   settings?: ModelSettings;
-  /** Words that runs are found by, and providers may tell runs apart by. */
+  /** Words by which runs are found, and by which providers may tell runs apart. */
   tags?: string[];
 }
 
-/** Those that are there, for the input of an activity. */
+/** Returns the overrides that are set, for the input of an activity. */
 export function overridesIn({ model, settings, tags }: RunOverrides): RunOverrides {
   return {
     ...(model === undefined ? {} : { model }),

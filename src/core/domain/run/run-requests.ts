@@ -6,53 +6,53 @@ import type { MessageMode } from '../record/queued-message.ts';
 
 /** Argument of the Update and the Signal `send`. */
 export interface SendInput {
-  /** The caller's own, at most 64 characters: a message of the same id is taken once. */
+  /** An id that the caller chooses, at most 64 characters: a message with the same id is accepted once. */
   id: string;
   content: string | ContentPart[];
   /** Default `queue`. */
   mode?: MessageMode;
 }
 
-/** What every decision says: whose it is, and about what. */
+/** The fields of every decision. */
 interface DecisionInput {
   callId: string;
-  /** The caller's own, at most 64 characters: the same decision sent again is answered with what happened. */
+  /** An id that the caller chooses, at most 64 characters: a decision sent again with the same id returns the first outcome. */
   id: string;
-  /** As it came with the pending approval: a decision about other arguments is refused. */
+  /** The digest of the pending approval: a decision about other arguments is refused. */
   digest: string;
-  /** Who decides, as they say. */
+  /** The approver, as claimed. */
   by?: string;
 }
 
 /** Argument of the Update and the Signal `approve`. */
 export interface ApproveInput extends DecisionInput {
-  /** Runs the call with these arguments instead. For a limit: the limits to set. */
+  /** The arguments with which the call runs instead of the model's. For a limit: the limits to set. */
   arguments?: JsonObject;
   remember?: Remember;
 }
 
 /** Argument of the Update and the Signal `reject`. */
 export interface RejectInput extends DecisionInput {
-  /** For the model to read. */
+  /** The model reads it. */
   reason?: string;
   remember?: Remember;
 }
 
 /** Argument of the Update and the Signal `respond`. */
 export interface RespondInput extends DecisionInput {
-  /** What the call is answered with, in the tool's stead. */
+  /** The result of the call, given instead of running the tool. */
   content: JsonValue;
 }
 
 /** Argument of the Update `revoke`. */
 export interface RevokeInput {
-  /** The id of the decision that is not to hold for further calls any more. */
+  /** The id of the decision that no longer applies to further calls. */
   decision: string;
 }
 
 /** Argument of the Update `raise`. */
 export interface RaiseInput {
-  /** The caller's own, at most 64 characters. */
+  /** An id that the caller chooses, at most 64 characters. */
   id: string;
   limits: LimitChanges;
   by?: string;
@@ -64,7 +64,10 @@ export interface CancelInput {
   by?: string;
 }
 
-/** Argument of the Signal `cancelReason`, which goes ahead of a request to cancel whose own reason would be clear text. */
+/**
+ * Argument of the Signal `cancelReason`. The client sends it before a request to cancel, because the reason in that request would
+ * not be encrypted.
+ */
 export interface CancelReasonInput {
   reason: string;
 }
@@ -73,11 +76,11 @@ export interface CancelReasonInput {
 export interface MessageReceipt {
   version: 1;
   id: string;
-  /** `duplicate`: a message of that id has been accepted before, and this one changes nothing. */
+  /** `duplicate`: a message with that id was accepted before, and this one changes nothing. */
   status: 'queued' | 'duplicate';
-  /** Messages that wait to be taken in. */
+  /** The number of messages in the queue. */
   queued: number;
-  /** For a new message: the record had so many events when it was accepted, and has the message at that offset or later. */
+  /** For a new message: the number of recorded events when it was accepted. Its own event has this offset or a later one. */
   offset?: number;
   /** For a new message: the step whose model call reads it. 1-based. */
   beforeStep?: number;
@@ -86,7 +89,7 @@ export interface MessageReceipt {
 /** Answer of the Updates `approve`, `reject` and `respond`. */
 export interface DecisionReceipt {
   version: 1;
-  /** `repeated`: the same decision had been taken before, and this one changes nothing. */
+  /** `repeated`: the same decision was accepted before, and this one changes nothing. */
   status: 'decided' | 'repeated';
   decision: DecidedCall;
 }
@@ -94,7 +97,7 @@ export interface DecisionReceipt {
 /** Answer of the Update `revoke`. */
 export interface RevokeReceipt {
   version: 1;
-  /** False where no decision of that id held for further calls. */
+  /** False if no decision with that id applied to further calls. */
   revoked: boolean;
 }
 
@@ -103,7 +106,7 @@ export interface RaiseReceipt {
   version: 1;
   id: string;
   status: 'raised' | 'duplicate';
-  /** As they are now. */
+  /** The current limits. */
   limits: RunLimits;
 }
 

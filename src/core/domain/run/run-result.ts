@@ -6,17 +6,17 @@ import type { StopReason, TerminalStatus } from './run-status.ts';
 import type { StepResult } from '../record/step.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
 
-/** What an agent without an output schema answers: text, or parts where media is involved. */
+/** The output of an agent without an output schema: text, or a list of parts if it contains media. */
 export type DefaultOutput = string | ContentPart[];
 
-/** The fields of a RunResult as plain JSON. `steps` is left out of what closes a run, so that content is stored once. */
+/** The fields of a RunResult as plain JSON. The event that closes a run does not hold `steps`, so that content is stored once. */
 export interface RunResultFields<Output = JsonValue> {
   version: 1;
   runId: string;
   agentName: string;
-  /** The answer; the best partial answer where the run did not complete. */
+  /** The answer; the best partial answer if the run did not complete. */
   output: Output;
-  /** True: `output` was cut to fit into the closing event; the client puts the whole in its place. */
+  /** True: `output` was cut to fit into the closing event. The client replaces it by the whole output. */
   outputTruncated?: true;
   status: TerminalStatus;
   stopReason: StopReason;
@@ -24,23 +24,23 @@ export interface RunResultFields<Output = JsonValue> {
   stepsUsed: number;
   usage: AggregatedUsage;
   toolCallsTotal: number;
-  /** Calls by tool, failed and unknown ones included, in the order of first use. */
+  /** The number of calls by the name of the tool, including failed and unknown ones, in the order of first use. */
   toolCallsByName: Record<string, number>;
-  /** ISO 8601; null in a result that was made by hand. */
+  /** ISO 8601; null in a result that no run produced. */
   startTime: string | null;
   endTime: string | null;
   durationSeconds: number | null;
   error: string | null;
   /** The code of the error table, for status `error`. */
   errorCode?: string;
-  /** Why the run was cancelled, where whoever cancelled it said so. */
+  /** The reason that the caller gave for cancelling the run. */
   cancelReason?: string;
   maxIterations: number;
-  /** Events that are not in the archive, because it failed for too long. */
+  /** Events that are not in the archive, because storing them failed. */
   notArchived?: NotArchived[];
 }
 
-/** A RunResult as JSON: its fields and what is derived from them. */
+/** A RunResult as JSON: its fields and the values derived from them. */
 export interface RunResultJson<Output = JsonValue> extends RunResultFields<Output> {
   success: boolean;
   outputText: string;
@@ -48,15 +48,14 @@ export interface RunResultJson<Output = JsonValue> extends RunResultFields<Outpu
   mediaTypes: string[];
 }
 
-/** True for the fields of a RunResult, as they come back from Temporal. */
+/** True for the fields of a RunResult, as Temporal returns them. */
 export function isRunResult(value: unknown): value is RunResultFields {
   return isJsonObject(value) && typeof value['runId'] === 'string' && typeof value['status'] === 'string' && isJsonObject(value['usage']);
 }
 
 /**
- * The result of a run (seed 001), for every way a run can end. Where `status` is `completed`, and so `success` true,
- * `output` is the answer. Otherwise it is `Unfinished`: the last thought as text, or, of an agent with `finalAttempt`,
- * perhaps the answer of that attempt.
+ * The result of a run, however it ended. If `status` is `completed`, and so `success` is true, `output` is the answer. Otherwise
+ * it is of type `Unfinished`: the last thought as text, or the answer of the final attempt if the agent has `finalAttempt`.
  */
 export type RunResult<Output = DefaultOutput, Unfinished = Output | string> = CompletedRun<Output> | UnfinishedRun<Unfinished>;
 
@@ -69,7 +68,7 @@ export type UnfinishedRun<Unfinished = string> = EndedRun<Unfinished> & {
   readonly success: false;
 };
 
-/** What every result has. */
+/** The fields and methods of every result. */
 class EndedRun<Output> {
   readonly version = 1;
   readonly runId: string;
@@ -77,7 +76,7 @@ class EndedRun<Output> {
   readonly output: Output;
   readonly status: TerminalStatus;
   readonly stopReason: StopReason;
-  /** The steps, where they were asked for (`result({steps: true})`). */
+  /** The steps, if they were requested with `result({steps: true})`. */
   readonly steps: StepResult[] | undefined;
   readonly stepsUsed: number;
   readonly usage: AggregatedUsage;
@@ -123,17 +122,17 @@ class EndedRun<Output> {
     return outputText(this.output);
   }
 
-  /** The kinds of content in the output, sorted; `text` is one of them (seed 001). */
+  /** The kinds of content in the output, sorted; `text` is one of them. */
   get mediaTypes(): string[] {
     return mediaTypes(this.output);
   }
 
-  /** True where the output holds anything but text. */
+  /** True if the output contains media. */
   get hasMedia(): boolean {
     return this.mediaTypes.some((type) => type !== 'text');
   }
 
-  /** One line: `[completed] bot | 2/10 steps | 3 tool calls (searchx2, calcx1) | 150 tokens | 2.50s`. */
+  /** Summarises the result in one line: `[completed] bot | 2/10 steps | 3 tool calls (searchx2, calcx1) | 150 tokens | 2.50s`. */
   summary(): string {
     const calls = Object.entries(this.toolCallsByName).map(([name, count]) => `${name}x${count}`);
     const line = [
@@ -147,7 +146,7 @@ class EndedRun<Output> {
     return line.join(' | ');
   }
 
-  /** The multi-line form: run, agent, status, steps, tools, tokens, duration, output (120 characters), error. */
+  /** Shows the result in several lines: run, agent, status, steps, tools, tokens, duration, output (120 characters), error. */
   toString(): string {
     const calls = Object.entries(this.toolCallsByName).map(([name, count]) => `${name}x${count}`);
     const { totalTokens, promptTokens, completionTokens } = this.usage;
@@ -167,7 +166,7 @@ class EndedRun<Output> {
     return lines.join('\n');
   }
 
-  /** The JSON form, the derived fields included. */
+  /** Returns the JSON form, including the derived fields. */
   toJSON(): RunResultJson<Output> {
     return {
       version: 1,
@@ -196,22 +195,22 @@ class EndedRun<Output> {
     };
   }
 
-  /** A duration of 0 prints as n/a, as in seed 001: nothing was measured. */
-  /** What no provider reported: it is not part of the other counts. */
+  /** Shows the usage that no provider reported, which is not part of the other counts. */
   #estimated(): string {
     const { estimated } = this.usage;
     return estimated === undefined ? '' : ` + ${estimated.totalTokens} estimated`;
   }
 
+  /** Shows a duration of 0 as n/a: it was not measured. */
   #duration(): string {
     return this.durationSeconds ? `${this.durationSeconds.toFixed(2)}s` : 'n/a';
   }
 }
 
-/** Makes a result of its fields. */
+/** Makes a result from its fields. */
 export const RunResult = EndedRun as new <Output = DefaultOutput>(fields: RunResultFields<Output>) => RunResult<Output>;
 
-/** At most `length` characters, none of them split. */
+/** Returns the first `length` characters, none of them split. */
 function beginning(text: string, length: number): string {
   const characters = Array.from(text.slice(0, 2 * (length + 1)));
   return characters.length > length ? `${characters.slice(0, length).join('')}...` : text;

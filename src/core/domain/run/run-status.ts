@@ -1,4 +1,4 @@
-/** How a run can end (seed 001). */
+/** The statuses with which a run can end. `max_iterations_reached` stands for every limit. */
 export const TERMINAL_STATUSES = ['completed', 'max_iterations_reached', 'error', 'cancelled'] as const;
 
 /** The status of a run that has ended. */
@@ -7,7 +7,7 @@ export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
 /** The status of a run at any moment. */
 export type RunStatus = TerminalStatus | 'running' | 'pending_confirmation' | 'paused';
 
-/** Why a run ended: says more than the status, which is `max_iterations_reached` for every limit. */
+/** The reason why a run ended. It is more precise than the status, which is `max_iterations_reached` for every limit. */
 export type StopReason =
   | 'final_answer'
   | 'step_limit'
@@ -18,7 +18,7 @@ export type StopReason =
   | 'cancelled'
   | 'error';
 
-/** True once a run cannot go on. */
+/** True for the status of a run that has ended. */
 export function isTerminal(status: RunStatus): status is TerminalStatus {
   return (TERMINAL_STATUSES as readonly string[]).includes(status);
 }

@@ -19,39 +19,42 @@ export interface StatusView {
   usage: AggregatedUsage;
   toolCallsTotal: number;
   events: number;
-  /** The executions of the run so far. */
+  /** The number of executions of the run so far. */
   executions: number;
-  /** Messages that wait to be taken in. */
+  /** The number of messages in the queue. */
   queued: number;
   /** The names of the tools whose calls wait for a decision. */
   waitingFor: string[];
-  /** As they are now. Undefined until the agent is resolved. */
+  /** The current limits. Undefined until the agent is resolved. */
   limits?: RunLimits;
-  /** Tool calls that have started: what the limits count. */
+  /** The number of tool calls that have started: limits count these. */
   toolCallsStarted: number;
-  /** The newest error that a tool gave or a request met. */
+  /** The newest error of a tool, an activity or a request. */
   lastError?: string;
-  /** What the run waits for because no worker that took its tasks had it so far: only while there is something. */
+  /** The definitions that no worker which took the run's tasks had so far. Absent if there are none. */
   missing?: Missing[];
-  /** The events that the archive is being given: the run goes on, or ends, afterwards. */
+  /** The events that the archive is storing: the run goes on, or ends, afterwards. */
   archiving?: Archiving;
-  /** The events of the run that are not in the archive, because it failed for too long. */
+  /** The events of the run that are not in the archive, because storing them failed. */
   notArchived?: NotArchived[];
-  /** Remote calls that are going on, as the server tells: only in what the client gives, and only while there are some. */
+  /** The remote calls in progress, as reported by the server. Only the client adds them, and only if there are some. */
   running?: RunningCall[];
   /** ISO 8601. */
   startTime: string;
 }
 
-/** A call of a tool, of the model, of the archive or of a hook of the worker that is going on or waits for its next attempt. */
+/** A call of a tool, the model, the archive or a hook of the worker that is in progress or waits for its next attempt. */
 export interface RunningCall {
-  /** The name of the tool; `callModel` for the model, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded` for the hook of that name. */
+  /**
+   * The name of the tool; `callModel` for the model, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded`
+   * for the hook of that name.
+   */
   name: string;
   /** 1-based. */
   attempt: number;
-  /** What the last heartbeat told: `context.heartbeat(progress)` of a tool. */
+  /** The details of the last heartbeat: `context.heartbeat(progress)` of a tool. */
   progress?: JsonValue;
-  /** Why the attempt before failed. */
+  /** The error of the attempt before. */
   lastFailure?: string;
 }
 
@@ -64,9 +67,9 @@ export interface ApprovalsPage {
   /** Index of the first pending approval of this page. */
   from: number;
   pending: ApprovalView[];
-  /** Pending approvals in all. */
+  /** The number of all pending approvals. */
   total: number;
-  /** Decisions that hold for further calls. */
+  /** Decisions that apply to further calls. */
   remembered: RememberedDecision[];
 }
 
@@ -77,24 +80,24 @@ export interface ContextPage {
   status: RunStatus;
   currentStep: number;
   state: JsonObject;
-  /** The run's JSON data, as the updates so far have left it. Absent in what older workers answer. */
+  /** The current deps of the run. Absent in answers of older workers. */
   deps?: JsonObject;
   finalResult: JsonValue | null;
-  /** Offset of the first event that the execution which answers has recorded: those before are in the executions before. */
+  /** Offset of the first event of the execution that answers. Earlier events are in earlier executions. */
   firstOffset: number;
   /** Offset of the first event of this page. */
   from: number;
   events: Event[];
-  /** Where the first event of the page is too large for any answer, and the page therefore empty: the id of that event. */
+  /** The id of the first event of the page, if it is too large for any answer and the page is therefore empty. */
   nextId?: string;
-  /** Events in all; the next page begins at `from + events.length` while that is less. */
+  /** The number of all events; there is a next page, at `from + events.length`, while that is less. */
   total: number;
 }
 
 /** Answer of the `steps` query. */
 export interface StepsPage {
   version: 1;
-  /** Index of the first step that the execution which answers has recorded. */
+  /** Index of the first step of the execution that answers. */
   firstIndex: number;
   /** Index of the first step of this page. */
   from: number;

@@ -4,10 +4,10 @@ import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import { jsonTextPrefix } from '../../domain/content/text.ts';
 import type { RunState } from '../state/run-state.ts';
 
-/** Bytes of JSON of the arguments of one call in a list of what waits. */
+/** Bytes of JSON of the arguments of one call in a list of pending approvals. */
 const SHOWN_BYTES = 20_000;
 
-/** What waits for a decision, in the order in which it began to wait, with what a person needs to decide it. */
+/** Returns the pending approvals in the order of their requests, with all that an approver needs to decide them. */
 export function approvalViews({ approvals, window, snapshot }: Pick<RunState, 'approvals' | 'window' | 'snapshot'>): ApprovalView[] {
   return approvals.pending.map((waiting) => {
     const answer = waiting.kind === 'question' ? snapshot.tools.find(({ name }) => name === waiting.toolName)?.answer : undefined;
@@ -16,8 +16,8 @@ export function approvalViews({ approvals, window, snapshot }: Pick<RunState, 'a
 }
 
 /**
- * What is proposed, for a limit; else the arguments of the call, which is in the window for as long as it has no result.
- * One that has been started already may have been approved with others.
+ * Returns the proposal for a limit, otherwise the arguments of the call, which is in the window as long as it has no result. A call
+ * that has started may have been approved with edited arguments.
  */
 function argumentsOf(
   { approvals, window }: Pick<RunState, 'approvals' | 'window'>,

@@ -3,15 +3,15 @@ import { cutText } from '../../domain/content/cut-content.ts';
 import type { JsonObject } from '../../domain/json/json.ts';
 import { newest } from '../state/newest.ts';
 
-/** What a run waits for, and what was decided. */
+/** The pending approvals of a run, and its decisions. */
 export interface Approvals {
-  /** In the order in which they began to wait. */
+  /** The pending approvals, in the order of their requests. */
   pending: PendingApproval[];
-  /** Calls of the response at hand that were approved: with other arguments where those were edited. */
+  /** The approved calls of the current response, with their arguments if the approver edited them. */
   approved: ApprovedCall[];
   /** The newest decisions, the last one last. The record of events has all of them. */
   decided: DecidedCall[];
-  /** Decisions that hold for further calls. */
+  /** Decisions that apply to further calls. */
   remembered: RememberedDecision[];
 }
 
@@ -21,51 +21,52 @@ export interface ApprovedCall {
   arguments?: JsonObject;
 }
 
-/** Decisions that a run keeps in memory, for whoever sends one again. */
+/** The most decisions that a run keeps in memory, to recognise those that are sent again, and their bytes of JSON. */
 const DECIDED = { count: 500, bytes: 60_000 };
 const REMEMBERED = { count: 100, bytes: 20_000 };
 
-/** Bytes of JSON of a reason as it is kept in memory. */
+/** Bytes of JSON of a reason that is kept in memory. */
 const REASON_BYTES = 300;
 
+/** Returns the approvals of a run that has requested none. */
 export function noApprovals(): Approvals {
   return { pending: [], approved: [], decided: [], remembered: [] };
 }
 
-/** Where a call begins to wait: when its deadline is over, and what happens then. */
+/** Returns the deadline of a call that begins to wait `now`, and the decision that is applied then. */
 export function deadlineOf({ deadlineMs, onDeadline }: ApprovalDeadline, now: number): Pick<PendingApproval, 'deadlineAt' | 'onDeadline'> {
   return deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs, onDeadline: onDeadline ?? 'reject' };
 }
 
-/** The pending approval of a call. */
+/** Returns the pending approval of a call. */
 export function pendingOf({ pending }: Approvals, callId: string): PendingApproval | undefined {
   return pending.find((one) => one.callId === callId);
 }
 
-/** True for a call about whose outcome somebody is asked: it has been started, in this execution or in one before. */
+/** True for a call whose outcome a person is asked about. Such a call has started, in this execution or in an earlier one. */
 export function isAskedAbout(pending: readonly PendingApproval[], toolCallId: string): boolean {
   return pending.some(({ kind, callId }) => kind === 'outcome' && callId === toolCallId);
 }
 
-/** The decision that was taken about a call; the newest, where call ids repeat. */
+/** Returns the decision about a call; the newest one if call ids repeat. */
 export function decidedOf({ decided }: Approvals, callId: string): DecidedCall | undefined {
   return decided.findLast((one) => one.callId === callId);
 }
 
-/** A decision that holds for a call of the tool with arguments of that digest: the newest. */
+/** Returns the newest remembered decision that applies to a call of the tool with that digest. */
 export function rememberedFor({ remembered }: Approvals, toolName: string, digest: string): RememberedDecision | undefined {
   return remembered.findLast((one) => one.toolName === toolName && (one.digest === undefined || one.digest === digest));
 }
 
-/** A decision without its content. */
-export function summaryOf({ arguments: _, content: __, ...decision }: Decision): DecidedCall {
+/** Returns a decision without its content, and with a shortened reason. */
+export function withoutContent({ arguments: _, content: __, ...decision }: Decision): DecidedCall {
   return decision.reason === undefined ? decision : { ...decision, reason: cutText(decision.reason, REASON_BYTES) };
 }
 
-/** The call does not wait any more. Remembers the decision, where it says so. */
+/** Removes the pending approval of a decided call, and remembers the decision if it applies to further calls. */
 export function decide(approvals: Approvals, decision: Decision): void {
   const { callId, remember, type, toolName, digest } = decision;
-  const summary = summaryOf(decision);
+  const summary = withoutContent(decision);
   approvals.pending = approvals.pending.filter((one) => one.callId !== callId);
   approvals.decided = newest([...approvals.decided, summary], DECIDED);
   if (remember === undefined || type === 'respond') return;
@@ -83,7 +84,7 @@ export function decide(approvals: Approvals, decision: Decision): void {
   approvals.remembered = newest([...approvals.remembered, remembered], REMEMBERED);
 }
 
-/** Lets a decision hold for no further calls. False where none of that id did. */
+/** Removes a remembered decision. Returns false if there is none with that id. */
 export function revoke(approvals: Approvals, id: string): boolean {
   const left = approvals.remembered.filter((one) => one.id !== id);
   const isRevoked = left.length < approvals.remembered.length;

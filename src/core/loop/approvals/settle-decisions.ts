@@ -6,15 +6,15 @@ import type { Authorization, RunPorts } from '../ports.ts';
 import { recordEvent, type RunState } from '../state/run-state.ts';
 
 /**
- * Applies the decisions that have come, in their order, and the deadlines that are over, and gives what was decided.
- * Whoever decides is checked first, where the snapshot says so. Each decision is an event of the record, and so is each
- * that `authorize` refuses.
+ * Applies the received decisions in their order, then the deadlines that are over, and returns all decisions that took effect.
+ * If the snapshot says so, the worker first checks each approver. Each decision is recorded as an event, and so is each one that
+ * `authorize` refuses.
  */
 export async function settleDecisions(state: RunState, ports: RunPorts): Promise<Decision[]> {
   const settled: Decision[] = [];
   const { decisions } = ports.inbox;
   const count = decisions.length;
-  // Not waited for without need: in the sandbox every promise costs a stack trace.
+  // Awaits only if necessary, because every promise in the sandbox costs a stack trace.
   const verdicts = state.snapshot.authorize && count > 0 ? await authorize(state, ports, decisions) : [];
   for (const [index, decision] of ports.inbox.takeDecisions(count).entries()) {
     const applied = apply(state, ports, decision, verdicts[index]);
@@ -26,7 +26,7 @@ export async function settleDecisions(state: RunState, ports: RunPorts): Promise
   return settled;
 }
 
-/** A decision for further calls holds for those that wait already, too. */
+/** Applies a remembered decision to the calls that wait already. */
 function settleAlike(state: RunState, ports: RunPorts, { remember }: Decision): Decision[] {
   if (remember === undefined) return [];
   const waiting = state.approvals.pending.filter(({ kind }) => kind === 'tool');
@@ -42,7 +42,7 @@ function authorize(state: RunState, ports: RunPorts, decisions: readonly Decisio
   );
 }
 
-/** The decision as it is recorded; undefined where it decides nothing. */
+/** Applies one decision and returns it as recorded; undefined if it has no effect. */
 function apply(state: RunState, ports: RunPorts, decision: Decision, verdict: Authorization | undefined): Decision | undefined {
   if (verdict?.type === 'cancelled') return undefined;
   if (verdict?.type === 'refused') {
@@ -52,7 +52,7 @@ function apply(state: RunState, ports: RunPorts, decision: Decision, verdict: Au
     });
     return undefined;
   }
-  // Another decision may have been applied while this one was checked, or a message may have taken the call back.
+  // Another decision may have been applied during the check, or a message may have given the call up.
   if (pendingOf(state.approvals, decision.callId) === undefined) {
     const decided = decidedOf(state.approvals, decision.callId);
     const gone = { code: 'unknown_call', message: `Call "${decision.callId}" of run "${state.runId}" does not wait any more` };
@@ -90,12 +90,12 @@ function byDeadline({ callId, toolName, digest, onDeadline, key, proposal }: Pen
   };
 }
 
-/** Somebody waits for what comes of a decision only where it is checked. */
+/** Reports the outcome of a decision to its sender, who waits for it only if the worker checks approvers. */
 function answer({ snapshot }: RunState, { inbox }: RunPorts, id: string, verdict: Verdict): void {
   if (snapshot.authorize) inbox.settle(id, verdict);
 }
 
-/** The decision that an earlier one has made for such a call, recorded; undefined where none has. */
+/** Applies the remembered decision for a call and returns the new decision; undefined if there is none. */
 export function settleRemembered(
   state: RunState,
   ports: RunPorts,

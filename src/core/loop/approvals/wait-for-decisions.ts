@@ -2,35 +2,38 @@ import type { PendingApproval } from '../../domain/approvals/approval.ts';
 import type { RunPorts, WaitDeadline } from '../ports.ts';
 import { noteError, type RunState } from '../state/run-state.ts';
 
-/** Nothing but decisions and messages come to a run that waits: its history hardly grows. */
+/** The growth of the history of a waiting run, which receives only decisions and messages. */
 export const WAITING = { events: 4, bytes: 1_000 };
 
-/** Begins to wait for a decision: the run shows it, and whoever is to be told of it is told. */
+/** Adds a pending approval, and calls the worker's `notify` hook for it. */
 export function requestDecision(state: RunState, ports: RunPorts, waiting: PendingApproval): void {
   state.approvals.pending.push(waiting);
-  tell(state, ports, waiting);
+  startNotification(state, ports, waiting);
 }
 
-/** Tells again what may not have been told in the execution before: at least once. */
+/** Repeats the notifications that may not have completed in the execution before: each is delivered at least once. */
 export function notifyAgain(state: RunState, ports: RunPorts): void {
-  for (const waiting of state.approvals.pending) if (waiting.notified === undefined) tell(state, ports, waiting);
+  for (const waiting of state.approvals.pending) if (waiting.notified === undefined) startNotification(state, ports, waiting);
 }
 
-/** Not waited for: a decision may come first. What is not told when the run goes on in the next execution is told there. */
-function tell(state: RunState, ports: RunPorts, waiting: PendingApproval): void {
-  if (state.snapshot.notify) void told(state, ports, waiting);
+/**
+ * Starts a notification without waiting for it, because a decision may come first. The next execution repeats it if it has not
+ * completed by then.
+ */
+function startNotification(state: RunState, ports: RunPorts, waiting: PendingApproval): void {
+  if (state.snapshot.notify) void notify(state, ports, waiting);
 }
 
-async function told(state: RunState, ports: RunPorts, waiting: PendingApproval): Promise<void> {
+async function notify(state: RunState, ports: RunPorts, waiting: PendingApproval): Promise<void> {
   const outcome = await ports.notify(waiting);
   if (outcome.type === 'cancelled') return;
-  waiting.notified = outcome.type === 'told';
-  if (outcome.type === 'told') return;
+  waiting.notified = outcome.type === 'notified';
+  if (outcome.type === 'notified') return;
   noteError(state, `"notify" could not tell that call "${waiting.callId}" of "${waiting.toolName}" waits: ${outcome.message}`);
   ports.noted?.(state);
 }
 
-/** Makes the status follow what waits, and shows it where it has changed. */
+/** Sets the status according to the pending approvals, and informs observers. */
 export function showWaiting(state: RunState, ports: RunPorts): void {
   const status = state.approvals.pending.length > 0 ? 'pending_confirmation' : 'running';
   if (status === state.status && status === 'running') return;
@@ -38,28 +41,28 @@ export function showWaiting(state: RunState, ports: RunPorts): void {
   ports.recorded?.(state);
 }
 
-/** What has happened so far, as far as whoever waits has seen it. */
-export interface Seen {
-  /** Of the inbox, before anything was taken from it. */
+/** The requests and ended calls that the loop has handled before it waits. */
+export interface HandledSoFar {
+  /** The inbox's count of requests, before any was taken from it. */
   received: number;
-  /** Calls that have ended. */
+  /** Returns the number of calls that have ended. */
   ended: () => number;
 }
 
 /**
- * Waits until something has come from outside, `ended` has grown, the run is cancelled, or the nearest deadline is over:
- * of what waits, or of the run itself. What has come since `arrivals` were counted is not waited for once more: whoever
- * decides may have been checked meanwhile, or a predicate been asked.
+ * Waits until a request arrives, `ended` has grown, the run is cancelled, or the nearest deadline is over, of a pending approval or
+ * of the run itself. Returns at once if a request has arrived since `received` was read, for example while the worker checked an
+ * approver or evaluated a predicate.
  */
-export async function waitForChange(state: RunState, ports: RunPorts, seen: Seen): Promise<void> {
+export async function waitForChange(state: RunState, ports: RunPorts, handled: HandledSoFar): Promise<void> {
   const { received } = ports.inbox;
-  if (received > seen.received && ports.allows('late-arrivals')) return;
-  const { ended } = seen;
+  if (received > handled.received && ports.allows('late-arrivals')) return;
+  const { ended } = handled;
   const before = ended();
   await ports.until(() => ports.inbox.received > received || ended() > before, nearestDeadline(state, ports.now()));
 }
 
-/** The next deadline to come. That of the run ends a wait, unless a person is asked at limits anyway. */
+/** Returns the next deadline. The deadline of the run ends a wait only if it ends the run without asking a person. */
 export function nearestDeadline(state: RunState, now: number): WaitDeadline | undefined {
   const { limits, startedAt, approvals } = state;
   const deadlines: WaitDeadline[] = approvals.pending.flatMap(({ deadlineAt, toolName }) =>

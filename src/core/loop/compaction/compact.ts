@@ -9,25 +9,25 @@ import { recordEvent, type RunState } from '../state/run-state.ts';
 import { recordFailedCall, recordInterrupted, spend } from '../state/spending.ts';
 import { windowLimit } from './window-limit.ts';
 
-/** Compaction begins at a full window and ends at this part of it, so that many steps pass before the next. */
+/** The part of the limit to which a full window is compacted, so that many steps pass before the next compaction. */
 const GOAL = 0.5;
 
-/** Where eviction alone leaves more than this, the older part is summarised as well. */
+/** The part of the limit above which the older events are summarised, if eviction alone leaves more. */
 const ENOUGH = 0.75;
 
-/** The part of the limit that the newest events may take beside a summary, whatever they are. */
+/** The part of the limit that the newest events of any kind may take beside a summary. */
 const TAIL = 0.25;
 
-/** The part of the limit that a summary may take, and the least that is enough for one. */
+/** The part of the limit that a summary may take, and the smallest budget of a summary. */
 const SUMMARY = 0.125;
 const LEAST_SUMMARY_BYTES = 200;
 
 type Evicted = ReturnType<typeof planEviction>;
 
-/** What stands in the event of a summary beside its text. */
+/** Bytes of the event of a summary beside its text. */
 const SUMMARY_EVENT_BYTES = 100;
 
-/** True where the next request would be larger than the window may be. */
+/** True if the window is larger than its limit. */
 export function isWindowFull(state: RunState, ports: RunPorts): boolean {
   const limit = windowLimit(state);
   return limit !== undefined && state.window.bytes > limit && ports.allows('compaction');
@@ -35,7 +35,7 @@ export function isWindowFull(state: RunState, ports: RunPorts): boolean {
 
 /**
  * Brings a full window back within its bounds: evicts old tool results, then summarises the older part of the conversation.
- * Each is an event of the record. Gives the end of the run where even that is not enough.
+ * Each of the two is recorded as an event. Returns the end of the run if even that is not enough.
  */
 export async function compactWindow(state: RunState, ports: RunPorts): Promise<NextStep | undefined> {
   const limit = windowLimit(state) ?? Infinity;
@@ -54,8 +54,8 @@ function doesNotFit({ runId, snapshot, window }: RunState, limit: number): strin
 }
 
 /**
- * After the model has said that the conversation is too long: compacts it as if the window were well below what it
- * refused. Undefined where nothing could be taken out.
+ * Compacts a conversation that the provider refused as too long, to well below its current size. Undefined if nothing could be
+ * taken out.
  */
 export async function shortenConversation(state: RunState, ports: RunPorts): Promise<'shortened' | NextStep | undefined> {
   if (state.snapshot.window === undefined || !ports.allows('compaction')) return undefined;
@@ -64,7 +64,10 @@ export async function shortenConversation(state: RunState, ports: RunPorts): Pro
   return ended ?? (state.window.bytes < bytes ? 'shortened' : undefined);
 }
 
-/** What the model has not seen goes last, and only as much of it as would not fit beside a summary of all the rest. */
+/**
+ * Compacts the window. Results that the model has not seen are evicted last, and only if they do not fit beside a summary of all
+ * the rest.
+ */
 async function compact(state: RunState, ports: RunPorts, limit: number): Promise<NextStep | undefined> {
   const policy = state.snapshot.window;
   if (policy === undefined) return undefined;
@@ -73,7 +76,7 @@ async function compact(state: RunState, ports: RunPorts, limit: number): Promise
   if (policy.summarise) {
     const bounds = { mostBytes: roomBeside(state, limit), goalBytes: limit * GOAL };
     evict(state, ports, planUnseenEviction(state.window, state.seenEvents, bounds));
-    // What is summed up is not evicted first: a summary of markers would say nothing.
+    // Events to summarise are not evicted before: a summary of markers would be empty.
     const ended = bytesWithout(state.window, old()) <= limit * ENOUGH ? undefined : await summarise(state, ports, limit);
     if (ended !== undefined) return ended;
   }
@@ -85,7 +88,7 @@ async function compact(state: RunState, ports: RunPorts, limit: number): Promise
   return undefined;
 }
 
-/** Bytes of the window after an eviction. */
+/** Returns the bytes of the window after an eviction. */
 function bytesWithout(window: Window, evicted: Evicted): number {
   return extendWindow(window, { id: '', author: '', content: [], compaction: { evicted } }).bytes;
 }
@@ -94,13 +97,13 @@ function evict(state: RunState, ports: RunPorts, evicted: Evicted): void {
   if (evicted.length > 0) recordCompaction(state, ports, { content: [], compaction: { evicted } });
 }
 
-/** Bytes that are left of `limit` beside the first message and a summary. */
+/** Returns the bytes that are left of `limit` beside the first message and a summary. */
 function roomBeside({ window }: RunState, limit: number): number {
   const [head] = window.events;
   return limit - (head === undefined ? 0 : windowEventBytes(head)) - summaryBytes(limit) - SUMMARY_EVENT_BYTES;
 }
 
-/** Bytes that the text of a summary may have. */
+/** Returns the bytes that the text of a summary may have. */
 function summaryBytes(limit: number): number {
   return Math.min(BYTE_BUDGETS.summary, Math.max(LEAST_SUMMARY_BYTES, Math.floor(limit * SUMMARY)));
 }
@@ -137,7 +140,7 @@ async function summarise(state: RunState, ports: RunPorts, limit: number): Promi
   return undefined;
 }
 
-/** What was counted before a compaction does not hold any more. */
+/** Records a compaction, and drops the provider's token count of the window before it. */
 function recordCompaction(state: RunState, ports: RunPorts, event: Omit<Parameters<typeof recordEvent>[2], 'author'>): void {
   recordEvent(state, ports, { author: state.snapshot.name, ...event });
   delete state.measured;

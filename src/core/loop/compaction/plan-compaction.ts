@@ -2,27 +2,28 @@ import type { Compaction } from '../../domain/agent/compaction.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import { evictedResult, isEvicted, type Window, type WindowEvent, windowEventBytes } from '../../domain/record/window.ts';
 
-/** What is to be taken out, and down to which size. */
+/** The goal of an eviction: the size to reach, and the events that stay. */
 export interface EvictionGoal {
-  /** Bytes to come down to. */
+  /** The bytes to reach. */
   bytes: number;
-  /** The newest results that stay. */
+  /** The number of newest results that stay. */
   keepResults: number;
-  /** Events from this offset on stay as they are. */
+  /** The offset from which on events stay unchanged. */
   keepFrom: number;
 }
 
 type Evicted = NonNullable<Compaction['evicted']>;
 
-interface Place {
+/** A tool result that can be evicted, and the bytes that its eviction saves. */
+interface Evictable {
   at: [offset: number, index: number];
   saved: number;
 }
 
-/** The tool results to evict, oldest first, until the events are down to the goal or nothing is left to evict. */
+/** Selects the tool results to evict, oldest first, until the events reach the goal or nothing is left to evict. */
 export function planEviction({ events, bytes }: Pick<Window, 'events' | 'bytes'>, goal: EvictionGoal): Evicted {
-  const places = events.flatMap(evictablePlaces);
-  const evictable = places.slice(0, Math.max(0, places.length - goal.keepResults)).filter(({ at: [offset] }) => offset < goal.keepFrom);
+  const all = events.flatMap(evictableResults);
+  const evictable = all.slice(0, Math.max(0, all.length - goal.keepResults)).filter(({ at: [offset] }) => offset < goal.keepFrom);
   const evicted: Evicted = [];
   let left = bytes;
   for (const { at, saved } of evictable) {
@@ -33,8 +34,8 @@ export function planEviction({ events, bytes }: Pick<Window, 'events' | 'bytes'>
   return evicted;
 }
 
-/** The results of an event that are larger than the marker that would stand for them. */
-function evictablePlaces({ offset, content }: WindowEvent): Place[] {
+/** Returns the results of an event that are larger than the marker that would replace them. */
+function evictableResults({ offset, content }: WindowEvent): Evictable[] {
   return content.flatMap((item, index) => {
     if (item.type !== 'tool_result' || isEvicted(item)) return [];
     const saved = jsonBytes(item) - jsonBytes(evictedResult(item));
@@ -43,59 +44,60 @@ function evictablePlaces({ offset, content }: WindowEvent): Place[] {
 }
 
 /**
- * The results to evict of what the model has not seen, oldest first: where even alone with the first message and a
- * summary it would be too large (`mostBytes`), down to `goalBytes` where that can be reached. None where even `mostBytes` cannot.
+ * Selects the results to evict among the events that the model has not seen, oldest first. None if these events fit beside the
+ * first message and a summary (`mostBytes`), or if evicting all their results would not make them fit. Otherwise it evicts down to
+ * `goalBytes` if that can be reached, else down to `mostBytes`.
  */
 export function planUnseenEviction({ events }: Window, unseenFrom: number, bounds: { mostBytes: number; goalBytes: number }): Evicted {
   const unseen = unseenExchanges(exchangesOf(events.slice(1), unseenFrom));
   const bytes = sum(unseen);
   if (bytes <= bounds.mostBytes) return [];
   const newest = { events: unseen.flatMap((exchange) => exchange.events), bytes };
-  const evictable = newest.events.flatMap(evictablePlaces).reduce((total, { saved }) => total + saved, 0);
+  const evictable = newest.events.flatMap(evictableResults).reduce((total, { saved }) => total + saved, 0);
   if (bytes - evictable > bounds.mostBytes) return [];
-  // Where the goal is out of reach, the newest results are worth more than a little of the way to it.
+  // If the goal is out of reach, keeping the newest results is worth more than coming closer to it.
   const reachable = bytes - evictable <= bounds.goalBytes;
   const down = reachable ? Math.min(bounds.goalBytes, bounds.mostBytes) : bounds.mostBytes;
   return planEviction(newest, { bytes: down, keepResults: 0, keepFrom: Infinity });
 }
 
-/** What to summarise: the events between two that stay. */
+/** The events to summarise: those between two that stay. */
 export interface SummaryRange {
   head: number;
   tail: number | null;
   events: number;
 }
 
-/** What stays beside a summary. Bytes are of all that follows the summary. */
+/** The bounds of the events that stay after a summary. Bytes count all events after the summary. */
 export interface SummaryGoal {
-  /** The bytes up to which anything stays. */
+  /** The bytes up to which all events stay. */
   tailBytes: number;
-  /** The bytes up to which the newest results stay, and how many. */
+  /** The bytes up to which the newest results stay; `keepResults` is their largest number. */
   keptBytes: number;
   keepResults: number;
-  /** The bytes up to which stays what the model has not seen: the events from an offset on, with the calls that they answer. */
+  /** The bytes up to which unseen events stay: those from `unseenFrom` on, with the calls that they answer. */
   unseenBytes: number;
   unseenFrom: number;
-  /** Less than this is not worth a summary, which may be as large itself. */
+  /** The bytes up to which older events are not worth a summary, which may be as large itself. */
   leastBytes: number;
 }
 
 /**
- * The older part of the window: all between the first message and a tail. A call and its results are never parted.
- * Undefined where there is nothing to summarise.
+ * Selects the older part of the window: all events between the first message and a tail. A call is never separated from its results.
+ * Undefined if there is nothing to summarise.
  */
 export function planSummary({ events }: Window, goal: SummaryGoal): SummaryRange | undefined {
   const [head, ...others] = events;
   if (head === undefined) return undefined;
   const exchanges = exchangesOf(others, goal.unseenFrom);
-  const older = exchanges.slice(0, exchanges.length - tailOf(exchanges, goal));
+  const older = exchanges.slice(0, exchanges.length - tailLength(exchanges, goal));
   if (sum(older) <= goal.leastBytes) return undefined;
   const count = older.reduce((total, exchange) => total + exchange.events.length, 0);
   return { head: head.offset, tail: others[count]?.offset ?? null, events: count };
 }
 
-/** How many of the newest exchanges stay. */
-function tailOf(exchanges: readonly Exchange[], goal: SummaryGoal): number {
+/** Returns the number of newest exchanges that stay. */
+function tailLength(exchanges: readonly Exchange[], goal: SummaryGoal): number {
   let bytes = 0;
   let results = 0;
   let count = 0;
@@ -113,9 +115,9 @@ function tailOf(exchanges: readonly Exchange[], goal: SummaryGoal): number {
 interface Exchange {
   events: WindowEvent[];
   bytes: number;
-  /** Results that have not been evicted. */
+  /** The number of results that have not been evicted. */
   results: number;
-  /** The model has not seen all of it. */
+  /** True if the model has not seen all of it. */
   unseen: boolean;
 }
 
@@ -145,7 +147,7 @@ function joined(before: Exchange, next: Exchange): Exchange {
   };
 }
 
-/** The exchanges at the end that the model has not seen: an older one may be a summary. */
+/** Returns the exchanges at the end that the model has not seen. Only the end counts, because an older unseen event may be a summary. */
 function unseenExchanges(exchanges: readonly Exchange[]): Exchange[] {
   return exchanges.slice(exchanges.findLastIndex(({ unseen }) => !unseen) + 1);
 }

@@ -12,14 +12,14 @@ import { requestDecision, showWaiting, notifyAgain, WAITING, waitForChange } fro
 import { fitsContinueAsNew } from '../compaction/window-limit.ts';
 
 /**
- * What happens at a limit: the run ends, or a person is asked to raise it. Undefined once it is raised, by an approval
- * or by `raise`; `again` says whether there still is one.
+ * Handles a reached limit: ends the run, or asks a person to raise the limit. Returns undefined once it is raised, by an approval or
+ * by `raise`. `currentLimit` returns the limit that is reached now, if any.
  */
 export async function askAtLimit(
   state: RunState,
   ports: RunPorts,
   position: Position,
-  again: () => LimitReached | undefined,
+  currentLimit: () => LimitReached | undefined,
 ): Promise<NextStep | undefined> {
   notifyAgain(state, ports);
   for (;;) {
@@ -27,11 +27,11 @@ export async function askAtLimit(
     takeRequests(state, ports);
     const [decision] = await settleDecisions(state, ports);
     if (decision?.type === 'approve') state.limits = raised(state.limits, decision.arguments as LimitChanges);
-    const reached = again();
+    const reached = currentLimit();
     if (reached === undefined || ports.cancelRequested()) break;
     if (decision?.type === 'reject') return refused(state, ports, reached);
     if (state.limits.onLimit !== 'ask') return endAtLimit(state, reached.stopReason);
-    // Raised, and yet at another limit: what was asked before is not the question any more.
+    // The limit was raised and another one is reached: the pending approval is replaced.
     if (state.approvals.pending[0]?.reason !== reached.message) {
       state.approvals.pending = [];
       requestDecision(state, ports, limitApproval(state, ports, reached));
@@ -57,12 +57,12 @@ function limitApproval({ window, snapshot, context }: RunState, ports: RunPorts,
     kind: 'limit',
     callId,
     toolName: RAISE_LIMITS,
-    // What is proposed follows from the record so far: the number of its events says which record that is.
+    // The proposal follows from the record, which the number of its events identifies.
     digest: `${callId}/${JSON.stringify(proposal)}`,
     key: callId,
     step: context.currentStep + 1,
     requestedAt: ports.now(),
-    // Approved by the clock, whatever the agent says of its calls, a limit would raise itself again and again.
+    // Always rejected at the deadline, because a limit approved by its deadline would be raised again and again.
     ...deadlineOf({ ...snapshot.approvals, onDeadline: 'reject' }, ports.now()),
     reason: message,
     proposal,

@@ -2,7 +2,7 @@ import { dollars } from '../../domain/model/dollars.ts';
 import type { LimitChanges, LimitReached, RunLimits } from '../../domain/agent/limits.ts';
 import type { RunState } from '../state/run-state.ts';
 
-/** What the limits of a run are counted by. */
+/** The amounts that are compared with the limits of a run. */
 export interface Used {
   steps: number;
   inputTokens: number;
@@ -12,7 +12,7 @@ export interface Used {
   toolCalls: number;
 }
 
-/** What a run has used: estimates count like what was reported. */
+/** Returns the amounts that a run has used. Estimated usage counts like reported usage. */
 export function used({ context, usage, toolCallsStarted }: Pick<RunState, 'context' | 'usage' | 'toolCallsStarted'>): Used {
   const { promptTokens = 0, completionTokens = 0, totalTokens = 0, costUsd = 0 } = usage.estimated ?? {};
   return {
@@ -27,7 +27,10 @@ export function used({ context, usage, toolCallsStarted }: Pick<RunState, 'conte
 
 const TOKEN_LIMITS = { inputTokens: 'input tokens', outputTokens: 'output tokens', totalTokens: 'tokens' } as const;
 
-/** The limit that keeps the run from its next model call, if any. Asked before anything is paid for. `final`: steps do not count any more. */
+/**
+ * Returns the limit that prevents the next model call; undefined if there is none. Must be called before the call. `final`: the
+ * step limit no longer applies.
+ */
 export function limitReached(state: RunState, now: number, { final }: { final: boolean }): LimitReached | undefined {
   const { limits, snapshot } = state;
   const spent = used(state);
@@ -36,11 +39,11 @@ export function limitReached(state: RunState, now: number, { final }: { final: b
     return { stopReason: 'step_limit', message: `${spent.steps} of ${limits.maxIterations} steps are used`, proposal };
   }
   if (isOver(state, now)) return deadlineReached(state);
-  for (const [name, words] of Object.entries(TOKEN_LIMITS) as [keyof typeof TOKEN_LIMITS, string][]) {
+  for (const [name, unit] of Object.entries(TOKEN_LIMITS) as [keyof typeof TOKEN_LIMITS, string][]) {
     const limit = limits[name];
     if (limit === undefined || spent[name] < limit) continue;
     const proposal = { [name]: spent[name] + (snapshot.limits[name] ?? limit) };
-    return { stopReason: 'token_budget', message: `${spent[name]} of ${limit} ${words} are used`, proposal };
+    return { stopReason: 'token_budget', message: `${spent[name]} of ${limit} ${unit} are used`, proposal };
   }
   if (limits.costUsd !== undefined && spent.costUsd >= limits.costUsd) {
     const proposal = { costUsd: spent.costUsd + (snapshot.limits.costUsd ?? limits.costUsd) };
@@ -54,12 +57,15 @@ function isOver({ limits, startedAt }: RunState, now: number): boolean {
   return limits.deadlineMs !== undefined && now >= startedAt + limits.deadlineMs;
 }
 
-/** True once the deadline ends the run. Where a person is asked at limits, it is asked about before the next model call instead. */
+/**
+ * True once the deadline ends the run. If the agent asks a person at limits, the deadline is handled before the next model call
+ * instead.
+ */
 export function endsByDeadline(state: RunState, now: number): boolean {
   return state.limits.onLimit !== 'ask' && isOver(state, now);
 }
 
-/** The deadline of the run, as a limit that it has come to. */
+/** Returns the deadline of the run as a reached limit. */
 export function deadlineReached({ limits, snapshot }: RunState): LimitReached {
   const { deadlineMs = 0 } = limits;
   const proposal = { deadlineMs: deadlineMs + (snapshot.limits.deadlineMs ?? deadlineMs) };
@@ -67,8 +73,8 @@ export function deadlineReached({ limits, snapshot }: RunState): LimitReached {
 }
 
 /**
- * Reserves the calls of a response before any of them starts: which of them, by their place, the limits have no room
- * for, and the limit that is in their way.
+ * Reserves the calls of a response before any of them starts. Returns the indexes of the calls that are over a limit, and that
+ * limit.
  */
 export function reserveCalls(state: RunState, names: readonly (string | undefined)[]): { refused: Set<number>; reached?: LimitReached } {
   const { limits, toolCallsStarted, snapshot } = state;
@@ -98,18 +104,18 @@ export function reserveCalls(state: RunState, names: readonly (string | undefine
   return { refused, reached: { stopReason: 'tool_call_limit', message, proposal } };
 }
 
-/** Limits by name come from users, names of tools from models: only own properties count. */
+/** Returns the limit of a tool. Only own properties count, because models invent names of tools. */
 function byName({ toolCallsByName }: RunLimits, name: string): number | undefined {
   return toolCallsByName !== undefined && Object.hasOwn(toolCallsByName, name) ? toolCallsByName[name] : undefined;
 }
 
-/** The limits with changes, of which none lets a limit go down. Limits of single tools are changed one by one. */
+/** Applies changes to limits, except those that would lower one. Limits of single tools are changed one by one. */
 export function raised(limits: RunLimits, { toolCallsByName = {}, ...changes }: LimitChanges): RunLimits {
   const byTool = { ...limits.toolCallsByName, ...higher({ ...limits.toolCallsByName }, toolCallsByName) };
   return { ...limits, ...higher({ ...limits }, changes), ...(Object.keys(byTool).length === 0 ? {} : { toolCallsByName: byTool }) };
 }
 
-/** The changes that are not below what there is. */
+/** Returns the changes that do not lower a value. */
 function higher<Changes extends Record<string, number>>(now: Record<string, unknown>, changes: Changes): Changes {
   const entries = Object.entries(changes).filter(([name, value]) => !Object.hasOwn(now, name) || value >= Number(now[name]));
   return Object.fromEntries(entries) as Changes;

@@ -5,20 +5,20 @@ import { newest } from './newest.ts';
 import type { RunState } from './run-state.ts';
 
 /**
- * Ranges that a run keeps, and their bytes of JSON: they are carried on with everything else. Those that follow each
- * other are one, so that an archive that always fails leaves one.
+ * The most ranges of missing events that a run keeps, and their bytes of JSON, because they are carried over. Adjacent ranges are
+ * joined, so that an archive that always fails leaves a single one.
  */
 const KEPT = { count: 50, bytes: 3_500 };
 
 /** Bytes of JSON of the message of a range. */
 const MESSAGE_BYTES = 200;
 
-/** Events are being handed to the archive. `now` is in milliseconds since the epoch. */
+/** Notes that the archive begins to store events. `now` is in milliseconds since the epoch. */
 export function beginArchiving(state: RunState, { from, through }: EventRange, now: number): void {
   state.archiving = { from, through, since: new Date(now).toISOString() };
 }
 
-/** The archive has them; or it does not, and `failure` says why. */
+/** Notes that the archive has stored the events, or that it has not because of `failure`. */
 export function endArchiving(state: RunState, failure?: string): void {
   const { archiving, notArchived = [] } = state;
   delete state.archiving;
@@ -34,13 +34,13 @@ export function endArchiving(state: RunState, failure?: string): void {
   state.notArchived = newest(joined(notArchived, { from, through, message: cutText(failure, MESSAGE_BYTES) }), KEPT);
 }
 
-/** The part of a range before an offset: from there on the archive has everything. */
+/** Returns the part of a range before an offset from which on the archive has everything. */
 function outside(range: NotArchived, from: number): NotArchived[] {
   if (range.through <= from) return [range];
   return range.from < from ? [{ ...range, through: from }] : [];
 }
 
-/** A result with what is not in the archive, which is known only once the archive was given the rest of the run. */
+/** Adds the events that are not in the archive to a result. They are known only after the last events were stored. */
 export function withNotArchived(result: RunResultFields, state: RunState | undefined): RunResultFields {
   return state?.notArchived === undefined ? result : { ...result, notArchived: state.notArchived };
 }

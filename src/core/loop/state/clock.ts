@@ -1,4 +1,4 @@
-/** Time and ids: the ports that recording needs. In a workflow both are deterministic. */
+/** The ports for time and ids. In a workflow, both are deterministic. */
 export interface RunClock {
   /** Milliseconds since the epoch. */
   now(): number;

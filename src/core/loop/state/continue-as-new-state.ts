@@ -13,21 +13,21 @@ import type { CarriedInbox } from './inbox.ts';
 import { recordedResults, withoutRecorded } from '../acting/results-in-window.ts';
 import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
 
-/** The version of the carry that this code writes. */
+/** The version of the carried state that this code writes. */
 export const STATE_VERSION = 1;
 
 /**
- * All of a run that goes on in its next execution: the input of that execution. What it leaves behind (events before
- * `through`, steps) stays in the history of the executions before. Plain JSON, at most one payload.
+ * The state that a run carries into its next execution, as the input of that execution. Its other data (events before `through`,
+ * steps) stay in the histories of earlier executions. Plain JSON, at most one payload.
  */
 export interface ContinueAsNewState {
   version: typeof STATE_VERSION;
   runId: string;
-  /** The executions of the run before the one that reads this. */
+  /** The number of executions of the run before the one that reads this. */
   executions: number;
   snapshot: AgentSnapshot;
   deps: JsonObject;
-  /** Milliseconds since the epoch, of the run as a whole. */
+  /** The start of the whole run, in milliseconds since the epoch. */
   startedAt: number;
   position: CarriedPosition;
   window: Window;
@@ -35,7 +35,7 @@ export interface ContinueAsNewState {
   state: JsonObject;
   lastStep?: LastStep;
   thought: string;
-  /** What had arrived of an answer that was given up since the last step. */
+  /** The part that had arrived of an answer given up since the last step. */
   partial?: string;
   usage: AggregatedUsage;
   measured?: MeasuredWindow;
@@ -44,34 +44,34 @@ export interface ContinueAsNewState {
   outputRetries: number;
   seenEvents: number;
   resultIds?: string[];
-  /** Absent in what a worker wrote that had no approvals, as the two below. */
+  /** Absent if a worker of a release without approvals wrote the state; so are the two below. */
   approvals?: Approvals;
   limits?: RunLimits;
   toolCallsStarted?: [name: string, calls: number][];
-  /** Absent in what a worker wrote whose tools could not ask the model to try again. */
+  /** Absent if no tool has asked the model to try again. */
   modelRetries?: [name: string, retries: number][];
   lastError?: string;
-  /** Absent where all is in the archive, and in what a worker wrote that did not say. */
+  /** Absent if all events are in the archive, or if a worker of an older release wrote the state. */
   notArchived?: NotArchived[];
   inbox: CarriedInbox;
 }
 
-/** Where the loop goes on. The content of a response is in the window already, as its last event. */
+/** The position at which the loop goes on. The content of a response is left out, because the window contains it as an event. */
 export type CarriedPosition =
   | Extract<Position, { type: 'call_model' }>
   | (Omit<ToolsPosition, 'response'> & { response: Omit<RecordedResponse, 'content' | 'providerItems'> });
 
-/** What the loop does not know of a run, and its next execution needs. */
-export interface RunSurroundings {
+/** The part of the carried state that the loop does not know. */
+export interface ContinueAsNewOptions {
   executions: number;
   inbox: CarriedInbox;
 }
 
-/** The longest text of a step that is carried, for the case that a limit ends the run right after. Bytes of JSON. */
+/** Bytes of JSON of the longest thought that is carried. It becomes the output if a limit ends the run right after. */
 const THOUGHT_BYTES = 48_000;
 
-/** The carry of a run that stands at `position`. */
-export function toContinueAsNewState(state: RunState, position: Position, { executions, inbox }: RunSurroundings): ContinueAsNewState {
+/** Converts the state of a run at `position` to the carried state. */
+export function toContinueAsNewState(state: RunState, position: Position, { executions, inbox }: ContinueAsNewOptions): ContinueAsNewState {
   const { context, lastStep, measured, resultIds, lastError, notArchived } = state;
   return {
     version: STATE_VERSION,
@@ -84,7 +84,7 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     window: state.window,
     currentStep: context.currentStep,
     state: context.state,
-    // What the last step said, if anything, is the last thought: it is carried once.
+    // The thought of the last step, if it has one, equals `thought` and is carried once.
     ...(lastStep === undefined ? {} : { lastStep: { ...lastStep, thought: lastStep.thought === null ? null : '' } }),
     thought: cut(state.thought),
     ...(state.partial === undefined ? {} : { partial: cut(state.partial) }),
@@ -109,7 +109,7 @@ function cut(thought: string): string {
   return jsonTextPrefix(thought, THOUGHT_BYTES);
 }
 
-/** What is in the window is not carried twice: the content of the response, and of the results that were recorded ahead of others. */
+/** Leaves out the parts of a position that the window contains: the content of the response, and of results that are recorded already. */
 function carriedPosition(position: Position, window: Window): CarriedPosition {
   if (position.type === 'call_model') return position;
   const { content, providerItems: _, ...response } = position.response;
@@ -121,39 +121,39 @@ function carriedPosition(position: Position, window: Window): CarriedPosition {
   return { ...position, response, outcomes };
 }
 
-/** The state of a run as its carry says, and where the loop goes on. */
-export function fromContinueAsNewState(carry: ContinueAsNewState): { state: RunState; position: Position } {
-  const { runId, snapshot, window, lastStep, measured, resultIds, lastError, notArchived } = carry;
+/** Restores the state of a run, and the position at which its loop goes on, from the carried state. */
+export function fromContinueAsNewState(carried: ContinueAsNewState): { state: RunState; position: Position } {
+  const { runId, snapshot, window, lastStep, measured, resultIds, lastError, notArchived } = carried;
   const state: RunState = {
     runId,
     snapshot,
-    deps: carry.deps,
-    context: { executionId: runId, events: [], currentStep: carry.currentStep, state: carry.state, finalResult: null },
+    deps: carried.deps,
+    context: { executionId: runId, events: [], currentStep: carried.currentStep, state: carried.state, finalResult: null },
     firstOffset: window.through,
     carriedEventId: window.lastEventId,
     window,
     status: 'running',
-    phase: carry.position.type === 'call_model' ? 'between' : 'tools',
+    phase: carried.position.type === 'call_model' ? 'between' : 'tools',
     steps: [],
-    ...(lastStep === undefined ? {} : { lastStep: { ...lastStep, thought: lastStep.thought === null ? null : carry.thought } }),
-    thought: carry.thought,
-    ...(carry.partial === undefined ? {} : { partial: carry.partial }),
-    usage: carry.usage,
+    ...(lastStep === undefined ? {} : { lastStep: { ...lastStep, thought: lastStep.thought === null ? null : carried.thought } }),
+    thought: carried.thought,
+    ...(carried.partial === undefined ? {} : { partial: carried.partial }),
+    usage: carried.usage,
     ...(measured === undefined ? {} : { measured }),
-    toolCallsTotal: carry.toolCallsTotal,
-    toolCallsByName: new Map(carry.toolCallsByName),
-    startedAt: carry.startedAt,
-    outputRetries: carry.outputRetries,
-    seenEvents: carry.seenEvents,
+    toolCallsTotal: carried.toolCallsTotal,
+    toolCallsByName: new Map(carried.toolCallsByName),
+    startedAt: carried.startedAt,
+    outputRetries: carried.outputRetries,
+    seenEvents: carried.seenEvents,
     ...(resultIds === undefined ? {} : { resultIds }),
-    approvals: carry.approvals ?? noApprovals(),
-    limits: carry.limits ?? snapshot.limits,
-    toolCallsStarted: new Map(carry.toolCallsStarted),
-    modelRetries: new Map(carry.modelRetries),
+    approvals: carried.approvals ?? noApprovals(),
+    limits: carried.limits ?? snapshot.limits,
+    toolCallsStarted: new Map(carried.toolCallsStarted),
+    modelRetries: new Map(carried.modelRetries),
     ...(lastError === undefined ? {} : { lastError }),
     ...(notArchived === undefined ? {} : { notArchived }),
   };
-  return { state, position: positionOf(carry) };
+  return { state, position: positionOf(carried) };
 }
 
 function positionOf({ position, window }: ContinueAsNewState): Position {

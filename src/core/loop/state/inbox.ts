@@ -6,58 +6,61 @@ import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { QueuedMessage } from '../../domain/record/queued-message.ts';
 import { newest } from './newest.ts';
 
-/** Ids that are remembered in the next executions, and their bytes of JSON: a message is sent again within seconds, not after a thousand others. */
+/**
+ * The most ids of messages that the next execution remembers, and their bytes of JSON. Callers repeat a message within seconds, not
+ * after a thousand others.
+ */
 const REMEMBERED_IDS = { count: 2_000, bytes: 140_000 };
 
 /**
- * Updates that the server lets one execution accept, and the parts of them after which a run asks its callers to wait.
- * Decisions have a part of their own: they are what a run waits for, and must get through when messages do not.
+ * The number of Updates that the server lets one execution accept, and the parts of it after which a run asks its callers to wait.
+ * The part for decisions is larger, because a waiting run needs a decision even if it accepts no more messages.
  */
 const UPDATES_OF_AN_EXECUTION = 2_000;
 const BUSY_AT = { messages: 0.8, decisions: 0.95 };
 
-/** Bytes of JSON of what a refusal says, where nobody hears of it but who reads the record. */
+/** Bytes of JSON of the message of a refusal that only the record of the run shows. */
 const REFUSAL_BYTES = 500;
 
-/** What has come of a decision whose sender waits for it. */
+/** The outcome of a decision, for a sender who waits for it. */
 export type Verdict = { type: 'decided'; decision: Decision } | { type: 'refused'; code: RefusedRequest['code']; message: string };
 
-/** A decision whose outcome is waited for, by so many. */
+/** The outcome of a decision, and the number of callers who wait for it. */
 interface Awaited {
   waiting: number;
   verdict: Verdict | undefined;
 }
 
-/** What was said to a run from outside, and goes on with it. */
+/** The requests of callers that a run carries into its next execution. */
 export interface CarriedInbox {
-  /** Accepted and not yet taken in, in order. */
+  /** Accepted messages that are not yet recorded, in order. */
   messages: QueuedMessage[];
-  /** Ids of messages that were accepted, the newest last: one of them sent again is not a new one. */
+  /** Ids of accepted messages, the newest last, to recognise a message that is sent again. */
   seen: string[];
   paused: boolean;
-  /** Why the run is about to be cancelled, where that was said ahead of the request. */
+  /** The reason for a cancellation, if a caller gave it before the request to cancel. */
   cancelReason?: string;
-  /** Somebody asked by signal that the run be cancelled. */
+  /** A caller has asked for a cancellation by Signal. */
   cancelAsked?: true;
   /** Decisions that were accepted and not yet applied. */
   decisions?: Decision[];
   raises?: LimitRaise[];
-  /** What was refused, and is not yet in the record. */
+  /** Refused requests that are not yet recorded. */
   refused?: RefusedRequest[];
 }
 
-/** What is said to a run from outside. Handlers only write into it; the loop reads it between two steps, and while it waits. */
+/** The requests of callers to a run. Handlers only write into it; the loop reads it between two steps, and while it waits. */
 export class Inbox {
-  /** Updates that this execution has accepted. */
+  /** The number of Updates that this execution has accepted. */
   updates = 0;
-  /** Everything that has come to this execution. */
+  /** The number of requests that this execution has received. */
   received = 0;
   paused: boolean;
-  /** Why the run is about to be cancelled, where that was said ahead of the request. */
+  /** The reason for a cancellation, if a caller gave it before the request to cancel. */
   cancelReason: string | undefined;
-  /** Somebody asked by signal that the run be cancelled. */
+  /** True once a caller has asked for a cancellation by Signal. */
   cancelAsked: boolean;
-  /** The run takes nothing more: its end is decided. */
+  /** True once the end of the run is decided: it accepts no more requests. */
   closed = false;
   #messages: QueuedMessage[];
   #decisions: Decision[];
@@ -77,27 +80,30 @@ export class Inbox {
     this.cancelAsked = carried.cancelAsked === true;
   }
 
-  /** Messages that wait to be taken in. */
+  /** The number of messages that are not yet recorded. */
   get queued(): number {
     return this.#messages.length;
   }
 
-  /** Decisions that wait to be applied. */
+  /** The decisions that are not yet applied. */
   get decisions(): readonly Decision[] {
     return this.#decisions;
   }
 
-  /** True where a message waits that is to be read before anything else is begun. */
+  /** True if a message must be read before any further call begins. */
   get isSteered(): boolean {
     return this.#messages.some(({ mode }) => mode !== undefined);
   }
 
-  /** True where a message waits that the model call in flight is to be given up for. */
+  /** True if the running model call must be given up for a message. */
   get isInterrupted(): boolean {
     return this.#messages.some(({ mode }) => mode === 'interrupt');
   }
 
-  /** So many Updates that more of them could use up what the server allows, and block the run for good. */
+  /**
+   * True if this execution has accepted so many Updates that more of them could reach the limit of the server and block the run for
+   * good.
+   */
   isBusy(about: keyof typeof BUSY_AT): boolean {
     return this.updates >= UPDATES_OF_AN_EXECUTION * BUSY_AT[about];
   }
@@ -108,19 +114,19 @@ export class Inbox {
     this.received += 1;
   }
 
-  /** True for the id of a message or of a raise that was accepted before. */
+  /** True for the id of a message or of a raise of limits that was accepted before. */
   has(id: string): boolean {
     return this.#seen.has(id);
   }
 
-  /** True where the queue has room for the message. */
+  /** True if the queue has room for the message. */
   hasRoomFor(message: Pick<QueuedMessage, 'content'>): boolean {
     if (this.#messages.length >= MAX_QUEUED_MESSAGES) return false;
     const bytes = this.#messages.reduce((sum, { content }) => sum + jsonBytes(content), jsonBytes(message.content));
     return bytes <= BYTE_BUDGETS.queue;
   }
 
-  /** Queues a message. False for one that was accepted before. */
+  /** Queues a message. Returns false for one that was accepted before. */
   add(message: QueuedMessage): boolean {
     if (this.#seen.has(message.id)) return false;
     this.#seen.add(message.id);
@@ -128,14 +134,14 @@ export class Inbox {
     return true;
   }
 
-  /** All queued messages, in the order of acceptance. The queue is empty then. */
+  /** Removes and returns all queued messages, in the order of acceptance. */
   take(): QueuedMessage[] {
     const messages = this.#messages;
     this.#messages = [];
     return messages;
   }
 
-  /** True where there is room for a decision or for raised limits, beside those that wait to be applied. */
+  /** True if there is room for one more decision or raise beside those that are not yet applied. */
   hasRoomForRequest(request: unknown): boolean {
     return jsonBytes([...this.#decisions, ...this.#raises, ...this.#refused, request]) <= BYTE_BUDGETS.requests;
   }
@@ -144,12 +150,12 @@ export class Inbox {
     this.#decisions.push(decision);
   }
 
-  /** The oldest decisions. Until they are taken, whoever sends one of them again hears that it is here already. */
+  /** Removes and returns the oldest decisions. Before that, one that is sent again is recognised here. */
   takeDecisions(count = this.#decisions.length): Decision[] {
     return this.#decisions.splice(0, count);
   }
 
-  /** Queues raised limits. False for an id that was accepted before. */
+  /** Queues a raise of limits. Returns false for an id that was accepted before. */
   raise(raise: LimitRaise): boolean {
     if (this.#seen.has(raise.id)) return false;
     this.#seen.add(raise.id);
@@ -163,7 +169,10 @@ export class Inbox {
     return raises;
   }
 
-  /** Keeps what could not be told to its sender. As many as messages, and short: a caller that signals nonsense must not fill the run. */
+  /**
+   * Keeps a refusal for the record, because the sender of a Signal gets no answer. Number and length are bounded, so that invalid
+   * Signals cannot fill the run.
+   */
   refuse(request: RefusedRequest): void {
     const brief = { ...request, message: cutText(request.message, REFUSAL_BYTES) };
     if (this.#refused.length < MAX_QUEUED_MESSAGES && this.hasRoomForRequest(brief)) this.#refused.push(brief);
@@ -175,14 +184,14 @@ export class Inbox {
     return refused;
   }
 
-  /** Somebody waits for what comes of a decision, until `forgetVerdict`. */
+  /** Notes that a caller waits for the outcome of a decision, until `forgetVerdict`. */
   awaitVerdict(id: string): void {
     const awaited = this.#awaited.get(id);
     if (awaited === undefined) this.#awaited.set(id, { waiting: 1, verdict: undefined });
     else awaited.waiting += 1;
   }
 
-  /** Says what has come of a decision, to those who wait for it. The record has it for everybody else. */
+  /** Stores the outcome of a decision for the callers who wait for it. */
   settle(id: string, verdict: Verdict): void {
     const awaited = this.#awaited.get(id);
     if (awaited !== undefined) awaited.verdict = verdict;
@@ -192,7 +201,7 @@ export class Inbox {
     return this.#awaited.get(id)?.verdict;
   }
 
-  /** One who has waited knows. What nobody waits for any more is forgotten: it holds arguments and answers. */
+  /** Notes that a caller no longer waits. Without further ones, the outcome is dropped, because it holds arguments and answers. */
   forgetVerdict(id: string): void {
     const awaited = this.#awaited.get(id);
     if (awaited === undefined) return;
@@ -200,11 +209,12 @@ export class Inbox {
     if (awaited.waiting === 0) this.#awaited.delete(id);
   }
 
-  /** Decisions whose outcome somebody waits for. */
+  /** The number of decisions whose outcome a caller waits for. */
   get awaitedVerdicts(): number {
     return this.#awaited.size;
   }
 
+  /** Returns the requests that the next execution needs. */
   carried(): CarriedInbox {
     const { paused, cancelReason } = this;
     return {

@@ -1,12 +1,12 @@
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 
-/** How many of a list are kept, and their bytes of JSON. */
+/** The most items of a list that are kept, and their bytes of JSON. */
 export interface Bounds {
   count: number;
   bytes: number;
 }
 
-/** As many of the newest as are kept: the newest are last. */
+/** Returns the newest items, which are last, within the bounds. */
 export function newest<Item>(items: readonly Item[], most: Bounds): Item[] {
   let bytes = 0;
   let count = 0;

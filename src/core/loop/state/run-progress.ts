@@ -4,14 +4,14 @@ import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
 import { used } from '../limits/limits.ts';
 import type { RunState } from './run-state.ts';
 
-/** How far a run has come, and what it waits for. */
+/** The progress of a run, and the tools that it waits for. */
 export interface RunProgress {
   currentStep: number;
   maxIterations: number;
   usage: AggregatedUsage;
   toolCallsTotal: number;
   toolCallsStarted: number;
-  /** The number of events of its record. */
+  /** The number of recorded events. */
   events: number;
   /** The names of the tools whose calls wait for a decision. */
   waitingFor: string[];
@@ -22,7 +22,7 @@ export interface RunProgress {
   notArchived?: NotArchived[];
 }
 
-/** The progress of a run in that state; of one that has not begun, without a state. */
+/** Returns the progress of a run in that state; without a state, of a run that has not begun. */
 export function progressOf(state: RunState | undefined): RunProgress {
   if (state === undefined) {
     return { currentStep: 0, maxIterations: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsStarted: 0, events: 0, waitingFor: [] };

@@ -18,72 +18,72 @@ import type { RunClock } from './clock.ts';
 export interface RunState {
   runId: string;
   snapshot: AgentSnapshot;
-  /** The run's JSON data, as the updates so far have left it. */
+  /** The current deps of the run. */
   deps: JsonObject;
-  /** Its `events` are those of this execution; those before are in the executions before. */
+  /** The context of the run. Its `events` are those of this execution only. */
   context: ExecutionContext;
   /** Offset of the first event of `context`: 0 until the run continues as new. */
   firstOffset: number;
-  /** The id of the event before that one, where the run has continued as new. */
+  /** The id of the event before that one. Absent until the run continues as new. */
   carriedEventId?: string;
-  /** What the model sees, whatever execution recorded it. */
+  /** The part of the conversation that the model sees, including events of earlier executions. */
   window: Window;
   status: RunStatus;
-  /** Where the run is in its step. */
+  /** The phase of the current step. */
   phase: Phase;
   /** The steps recorded in this execution. */
   steps: StepResult[];
-  /** The last step, whatever execution recorded it. */
+  /** The last step, of this execution or an earlier one. */
   lastStep?: LastStep;
-  /** The last text that the model said in a step, or an empty text. */
+  /** The last text of the model in a step, or an empty text. */
   thought: string;
-  /** What had arrived of an answer that was given up since the last step. */
+  /** The part that had arrived of an answer given up since the last step. */
   partial?: string;
   usage: AggregatedUsage;
-  /** What the last response cost, and the bytes of the window with it: what a window costs is estimated from that. */
+  /** The provider's token count for the window of the last response. The tokens of later windows are estimated from it. */
   measured?: MeasuredWindow;
   toolCallsTotal: number;
-  /** In the order of first use. A map, because models invent names such as `__proto__`. */
+  /** Calls by the name of the tool, in the order of first use. It is a map, because models invent names such as `__proto__`. */
   toolCallsByName: Map<string, number>;
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** Structured answers that did not fit so far. */
+  /** The number of structured answers so far that did not fit. */
   outputRetries: number;
-  /** How many events the model has seen. */
+  /** The number of events that the model has seen. */
   seenEvents: number;
   approvals: Approvals;
-  /** As they are now: those of the snapshot until somebody raises them. */
+  /** The current limits: those of the snapshot until a caller raises them. */
   limits: RunLimits;
-  /** Tool calls that have started, by the name of the tool: what the limits count. */
+  /** The number of tool calls that have started, by the name of the tool: limits count these. */
   toolCallsStarted: Map<string, number>;
-  /** How often in a row calls of a tool have asked the model to try again, by the name of the tool. */
+  /** The number of consecutive times that calls of a tool have asked the model to try again, by the name of the tool. */
   modelRetries: Map<string, number>;
-  /** The newest error that a tool gave, or that something met. */
+  /** The newest error of a tool, an activity or a request. */
   lastError?: string;
-  /** The events that the archive is being given. Only while the loop does not run: before this execution ends. */
+  /** The events that the archive is storing. Present only after the loop, before this execution ends. */
   archiving?: Archiving;
   /** The events of the run that are not in the archive, the oldest first: the newest ranges, up to 50. */
   notArchived?: NotArchived[];
-  /** Ids of the results in the last event, where activities produced all of them. */
+  /** Ids of the results in the last event, if activities produced all of them. */
   resultIds?: string[];
 }
 
-/** A model call is in flight, or the calls of its response are at hand, or the next step has not begun. */
+/** The phase of a step: `model` during a model call, `tools` during the calls of its response, `between` before the next step. */
 export type Phase = 'between' | 'model' | 'tools';
 
-/** What an ending needs of the last step. */
+/** The part of the last step that an ending needs. */
 export interface LastStep {
   thought: string | null;
   final: boolean;
 }
 
-/** What the provider counted for a window of some size. */
+/** The provider's token count for a window of some bytes. */
 export interface MeasuredWindow {
   tokens: number;
   bytes: number;
 }
 
-/** What a run begins with. */
+/** The values with which a run begins. */
 export interface RunBeginning {
   runId: string;
   snapshot: AgentSnapshot;
@@ -93,7 +93,7 @@ export interface RunBeginning {
   startedAt: number;
 }
 
-/** The state of a run that has its agent and its first message. */
+/** Returns the state of a run with its agent and its first message. */
 export function newRunState({ runId, snapshot, input, deps = {}, startedAt }: RunBeginning, clock: RunClock): RunState {
   const state: RunState = {
     runId,
@@ -121,7 +121,7 @@ export function newRunState({ runId, snapshot, input, deps = {}, startedAt }: Ru
   return state;
 }
 
-/** Appends an event made in the loop. Its id comes from the workflow, so that a reset run cannot repeat it with other content. */
+/** Appends an event. If it has no id yet, it gets one from the workflow, so that a reset run cannot repeat the id with other content. */
 export function recordEvent(state: RunState, clock: RunClock, event: Pick<Event, 'author' | 'content'> & Partial<Event>): void {
   const { executionId } = state.context;
   const stamp = { id: event.id ?? clock.uuid(), now: clock.now() };
@@ -141,13 +141,13 @@ export function recordStep(state: RunState, step: Omit<StepResult, 'step'>): voi
   incrementStep(state.context);
 }
 
-/** Names that a run counts by themselves, and their bytes of JSON. Models invent names, and all of them are carried on. */
+/** The most names of tools that a run counts separately, and their bytes of JSON. Models invent names, and all of them are carried over. */
 const COUNTED_NAMES = { count: 300, bytes: 40_000 };
 
-/** What calls by further names are counted under. */
+/** The name under which calls by further names are counted. */
 const OTHER_NAMES = '(other)';
 
-/** Counts a tool call, whatever comes of it. */
+/** Counts a tool call, successful or not. */
 export function countToolCall(state: RunState, { toolName }: ToolCallRecord): void {
   const { toolCallsByName } = state;
   const name = toolCallsByName.has(toolName) || hasRoomFor(toolName, toolCallsByName) ? toolName : OTHER_NAMES;
@@ -159,10 +159,10 @@ function hasRoomFor(name: string, counted: ReadonlyMap<string, number>): boolean
   return counted.size < COUNTED_NAMES.count && jsonBytes([...counted.keys(), name]) <= COUNTED_NAMES.bytes;
 }
 
-/** Bytes of JSON of the newest error: the record has the whole of it. */
+/** Bytes of JSON of the newest error in the state. The record has the whole error. */
 const LAST_ERROR_BYTES = 2_000;
 
-/** Keeps an error for whoever looks at the run. */
+/** Stores an error as the newest one, which views of the run show. */
 export function noteError(state: RunState, message: string): void {
   state.lastError = cutText(message, LAST_ERROR_BYTES);
 }

@@ -8,21 +8,24 @@ import type { RunClock } from './clock.ts';
 import { recordEvent, type RunState } from './run-state.ts';
 import { estimatedPromptTokens, estimatedTokens } from '../compaction/window-limit.ts';
 
-/** What the event of a model call says of its cost. */
+/** The fields of the event of a model call that hold its cost. */
 export type Spending = Pick<Event, 'usage' | 'estimated' | 'failedAttempts'>;
 
-/** A model call that has come to an end. */
+/** A model call that has ended. */
 export interface SpentCall {
   /** `provider/model`. */
   model: string;
-  /** As the provider reported it. */
+  /** The usage that the provider reported, or null. */
   usage: UsageStats | null;
-  /** What it answered, as much as arrived. */
+  /** The answer, or the part of it that arrived. */
   answer: unknown;
   failedAttempts?: Spent | undefined;
 }
 
-/** Counts what a model call cost, failed attempts included, and gives it for its event. What no provider reported is estimated. */
+/**
+ * Adds the cost of a model call and its failed attempts to the usage of the run, and returns it for the event. Usage that the
+ * provider did not report is estimated.
+ */
 export function spend(state: RunState, { model, usage, answer, failedAttempts }: SpentCall): Spending {
   const estimated = usage === null ? priced(state, model, estimateOf(state, answer)) : undefined;
   const reported = usage === null ? null : priced(state, model, usage);
@@ -34,7 +37,7 @@ export function spend(state: RunState, { model, usage, answer, failedAttempts }:
   };
 }
 
-/** Counts what attempts cost that failed. */
+/** Adds the cost of failed attempts. */
 function spendAttempts(state: RunState, model: string, spent: Spent | undefined): Pick<Event, 'failedAttempts'> {
   if (spent === undefined) return {};
   const reported = spent.reported === undefined ? undefined : priced(state, model, spent.reported);
@@ -43,7 +46,7 @@ function spendAttempts(state: RunState, model: string, spent: Spent | undefined)
   return { failedAttempts: { ...(reported === undefined ? {} : { reported }), ...(estimated === undefined ? {} : { estimated }) } };
 }
 
-/** Records what a call to a model cost that failed in the end, where that is known. */
+/** Records the cost of a model call that failed in the end, if it is known. */
 export function recordFailedCall(
   state: RunState,
   clock: RunClock,
@@ -55,7 +58,7 @@ export function recordFailedCall(
   recordEvent(state, clock, { author: state.snapshot.name, content: [], ...attempts, failed: { code } });
 }
 
-/** Keeps what had arrived of an answer that was given up. It counts as usage, not as a step. */
+/** Records the part that had arrived of an answer that was given up. It counts as usage, not as a step. */
 export function recordInterrupted(
   state: RunState,
   clock: RunClock,
@@ -66,7 +69,7 @@ export function recordInterrupted(
   recordEvent(state, clock, { id, author: state.snapshot.name, content, ...spending, interrupted: true });
 }
 
-/** The request was at least the conversation, and the answer at least what arrived of it. */
+/** Estimates the usage of a call: the request was at least the conversation, and the answer at least the part that arrived. */
 function estimateOf(state: RunState, answer: unknown): EstimatedUsage {
   const promptTokens = estimatedPromptTokens(state);
   const completionTokens = estimatedTokens(jsonBytes(answer));

@@ -1,7 +1,7 @@
 import type { ContentItem } from '../../domain/content/content.ts';
 import { outputText } from '../../domain/content/output-text.ts';
 
-/** The text of a model response, or null where it has none: an empty text is none (seed 001). */
+/** Returns the text of a model response, or null if it has none or an empty one. */
 export function thoughtOf(content: ContentItem[]): string | null {
   const texts = content.filter((item) => item.type === 'message').map((message) => outputText(message.content));
   return texts.join('\n') || null;

@@ -6,24 +6,24 @@ import type { Inbox } from '../loop/state/inbox.ts';
 import type { RunResultFields } from '../domain/run/run-result.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 
-/** A run as it answers questions about itself. */
-export interface AskedRun {
+/** The part of a run that answers queries. */
+export interface QueriedRun {
   readonly runId: string;
   readonly agentName: string;
-  /** As the execution began with them: those of `state` are newer. */
+  /** The deps at the start of the execution: those in `state` are newer. */
   readonly deps: JsonObject;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
-  /** The executions of the run, this one included. */
+  /** The number of executions of the run, including this one. */
   readonly executions: number;
   readonly inbox: Inbox;
-  /** Decisions whose author is being checked, by their id. */
+  /** Decisions whose approver is being checked, by their id. */
   readonly authorizing: ReadonlyMap<string, Decision>;
-  /** What activities wait for because workers lack it. Absent where no other worker is waited for. */
+  /** The definitions that activities wait for because workers lack them. Absent if no activity waits for another worker. */
   readonly missing?: readonly Missing[];
   /** Undefined until the agent is resolved, like the state. */
   readonly snapshot?: AgentSnapshot;
   readonly state?: RunState;
-  /** Once it has ended, and somebody is told of that. */
+  /** Present once the run has ended and has a `notifyEnded` hook. */
   readonly result?: RunResultFields;
 }

@@ -1,6 +1,6 @@
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { givenProblem } from '../../../src/core/domain/json/given-value.ts';
+import { inboundProblem } from '../../../src/core/domain/json/inbound-value.ts';
 import { readOrMark, unreadable } from '../../../src/core/domain/json/unreadable.ts';
 
 /** So many lists in each other: built without recursion. */
@@ -21,7 +21,7 @@ function payload(encoding: string | undefined, text: string): Payload {
 describe('a payload', () => {
   test('that can be read gives its value, and no problem', () => {
     expect(read(payload('json/plain', '{"a":[1]}'))).toEqual({ a: [1] });
-    expect(givenProblem(read(payload('binary/null', '')))).toBeUndefined();
+    expect(inboundProblem(read(payload('binary/null', '')))).toBeUndefined();
   });
 
   test.each([
@@ -33,25 +33,25 @@ describe('a payload', () => {
     [payload('unreadable: it was changed', ''), 'it was changed'],
   ])('that cannot be read gives a value that says why, in the same words on every release of Node: %#', (one, why) => {
     expect(read(one)).toEqual(unreadable(why));
-    expect(givenProblem(read(one))).toBe(`it cannot be read: ${why}`);
+    expect(inboundProblem(read(one))).toBe(`it cannot be read: ${why}`);
   });
 
   test('cannot make a refusal long, neither by the name of its encoding nor by what it claims', () => {
-    expect(givenProblem(read(payload('x'.repeat(1_000_000), '')))).toHaveLength(
+    expect(inboundProblem(read(payload('x'.repeat(1_000_000), '')))).toHaveLength(
       `it cannot be read: the encoding "" of the payload is unknown`.length + 100,
     );
-    expect(givenProblem(unreadable('y'.repeat(1_000_000)))).toHaveLength('it cannot be read: '.length + 1_000);
+    expect(inboundProblem(unreadable('y'.repeat(1_000_000)))).toHaveLength('it cannot be read: '.length + 1_000);
   });
 });
 
 describe('a value from outside', () => {
   test('may be nested so deep that nothing overflows, and no deeper', () => {
-    expect(givenProblem(nested(128))).toBeUndefined();
-    expect(givenProblem(nested(129))).toContain('nested deeper than 64 levels');
-    expect(givenProblem(nested(500_000))).toContain('nested deeper than 64 levels');
+    expect(inboundProblem(nested(128))).toBeUndefined();
+    expect(inboundProblem(nested(129))).toContain('nested deeper than 64 levels');
+    expect(inboundProblem(nested(500_000))).toContain('nested deeper than 64 levels');
   });
 
   test('that claims to be unreadable is refused whatever reason it gives', () => {
-    expect(givenProblem({ 'longhaul:unreadable': nested(500_000) })).toBe('it cannot be read: no reason is given');
+    expect(inboundProblem({ 'longhaul:unreadable': nested(500_000) })).toBe('it cannot be read: no reason is given');
   });
 });

@@ -2,11 +2,11 @@ import { isToolCall } from '../domain/content/content.ts';
 import type { ContinueAsNewState } from '../loop/state/continue-as-new-state.ts';
 
 /**
- * Says what in a carry does not go together, though each part by itself has its shape; undefined where all of it does. Every
- * carry that a run writes passes: these are what its loop builds on.
+ * Describes a contradiction between parts of a carried state that each fit the schema; undefined if there is none. The loop relies
+ * on the absence of such contradictions, and no run writes one.
  */
-export function inconsistency(carry: ContinueAsNewState): string | undefined {
-  return windowProblem(carry) ?? countProblem(carry) ?? positionProblem(carry) ?? snapshotProblem(carry) ?? repeatedRequest(carry);
+export function inconsistency(state: ContinueAsNewState): string | undefined {
+  return windowProblem(state) ?? countProblem(state) ?? positionProblem(state) ?? snapshotProblem(state) ?? repeatedRequest(state);
 }
 
 function windowProblem({ window: { events, through } }: ContinueAsNewState): string | undefined {
@@ -40,7 +40,10 @@ function positionProblem({ position, window }: ContinueAsNewState): string | und
   return `position.outcomes: ${position.outcomes.length} outcomes of ${calls} calls`;
 }
 
-/** Temporal refuses waits that get shorter, again and again. */
+/**
+ * Checks the names and the backoffs of the tools. Temporal would refuse an activity whose waits become shorter, and retry the task
+ * for ever.
+ */
 function snapshotProblem({ snapshot: { tools } }: ContinueAsNewState): string | undefined {
   const twice = repeated(tools.map(({ name }) => name));
   if (twice !== undefined) return `snapshot.tools: two tools have the name "${twice}"`;
@@ -56,7 +59,7 @@ function repeatedRequest({ approvals, inbox }: ContinueAsNewState): string | und
   return twice === undefined ? undefined : `two requests, messages or calls that wait have the id "${twice}"`;
 }
 
-/** The first value that is there twice. */
+/** Returns the first value that occurs twice. */
 function repeated(values: readonly (string | number)[]): string | number | undefined {
   const seen = new Set<string | number>();
   return values.find((value) => seen.size === seen.add(value).size);

@@ -1,5 +1,5 @@
-import { Inbox } from './state/inbox.ts';
-import type { RunPorts } from './ports.ts';
+import { Inbox } from '../../../src/core/loop/state/inbox.ts';
+import type { RunPorts } from '../../../src/core/loop/ports.ts';
 
 /** The ports of a run that nobody talks to and whose history has no bounds: for runs without a workflow around them. */
 export function quietPorts(): Pick<
@@ -11,7 +11,7 @@ export function quietPorts(): Pick<
     askTerms: () => Promise.resolve(undefined),
     summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
     authorize: () => Promise.resolve({ type: 'refused', reason: 'nobody here may decide' }),
-    notify: () => Promise.resolve({ type: 'told' }),
+    notify: () => Promise.resolve({ type: 'notified' }),
     cancelRequested: () => false,
     inbox: new Inbox(),
     until: () => Promise.reject(new Error('a run that waits for somebody needs ports of its own')),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { callSummary, modelSummary, verifySummary } from '../../src/core/activity-requests/summaries.ts';
+import { callSummary, modelSummary, verifySummary } from '../../../src/core/activity-requests/activity-summaries.ts';
 
 test('a model call says which step it is, which model, and how much is new', () => {
   const call = { step: 2, through: 5, lastEventId: 'e', newEvents: 3, final: false };

@@ -1,7 +1,7 @@
-import { RunResult, type DefaultOutput, type RunResultFields } from './run-result.ts';
-import { noUsage } from '../model/usage.ts';
+import { RunResult, type DefaultOutput, type RunResultFields } from '../../../src/core/domain/run/run-result.ts';
+import { noUsage } from '../../../src/core/domain/model/usage.ts';
 
-/** A result with the defaults of seed 001 for all that is not given: completed, without output, steps, usage or times. */
+/** Makes a result with defaults for all fields that are not given: completed, without output, steps, usage or times. */
 export function newRunResult(
   fields: Pick<RunResultFields<DefaultOutput>, 'runId' | 'agentName'> & Partial<RunResultFields<DefaultOutput>>,
 ): RunResult {
