@@ -18,10 +18,9 @@ interface BrokenChange extends Mutation {
 const CHANGES: readonly BrokenChange[] = [
   {
     what: 'starts the tools of one answer in another order',
-    file: 'src/core/loop/acting/execute-calls.ts',
-    find: 'await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(state, ports, one)))',
-    replace:
-      '(await Promise.all([...prepared.entries()].toReversed().map(([place, one]) => batch.outcomes[place] ?? execute(state, ports, one)))).toReversed()',
+    file: 'src/core/loop/acting/tool-scheduler.ts',
+    find: 'of prepared.entries()) {\n      if (outcomes[index] !== null || this.#inFlight.has(index)) continue;',
+    replace: 'of [...prepared.entries()].toReversed()) {\n      if (outcomes[index] !== null || this.#inFlight.has(index)) continue;',
     history: 'completed-with-parallel-tools',
     caught: { step: 1, expected: 'activity "search"', actual: 'activity "broken"' },
   },
@@ -134,7 +133,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'believes a predicate that was asked before the deps changed',
-    file: 'src/core/loop/acting/ask-again.ts',
+    file: 'src/core/loop/acting/reevaluate-predicate.ts',
     find: 'outcomes.some(hasChangedDeps)',
     replace: '!outcomes.some(hasChangedDeps)',
     history: 'asked-again-after-an-update',

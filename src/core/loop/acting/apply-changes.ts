@@ -13,7 +13,7 @@ import type { RunState } from '../state/run-state.ts';
 type Result = ToolOutcome & { type: 'result' };
 
 /**
- * Applies what a call changes of the run, once: its state, its deps, and how often its tool has asked the model to try
+ * Tool phase: applies the changes that a call makes to the run, once: its state, its deps, and how often its tool has asked the model to try
  * again. Calls that overlap may each keep within the bounds and break them together: the one that breaks them becomes
  * an error result, and changes nothing.
  */

@@ -1,41 +1,79 @@
+import type { ToolOutcome } from '../ports.ts';
+
 /**
  * Bytes that calls may have in flight at a time, arguments and results together. A task of the workflow takes 4 MB
  * of commands, its state on the server 8 MB of inputs, and as many results may come back at once.
  */
-export const MAX_BYTES_IN_FLIGHT = 3_000_000;
+const MAX_BYTES_IN_FLIGHT = 3_000_000;
 
-/** The calls of a response that are going on. */
+interface RunningCall {
+  bytes: number;
+  outcome: Promise<ToolOutcome>;
+  /** Resolves when the call has ended. Absent until calls are watched one by one. */
+  ended?: Promise<void>;
+}
+
+/** Tool phase: the calls of a response that are running, by index, and the bytes that they may bring. */
 export class InFlight {
-  readonly #running = new Set<Promise<void>>();
+  /** The number of calls that have ended. */
+  ended = 0;
+  readonly #running = new Map<number, RunningCall>();
+  readonly #onEnd: (index: number, outcome: ToolOutcome) => void;
   #bytes = 0;
 
-  /** The calls that are going on. */
+  /** `onEnd` receives the outcome of each call. */
+  constructor(onEnd: (index: number, outcome: ToolOutcome) => void) {
+    this.#onEnd = onEnd;
+  }
+
+  /** The number of calls that are running. */
   get count(): number {
     return this.#running.size;
   }
 
-  /** True where a call of that size may start beside those that are going on. One alone always may. */
+  has(index: number): boolean {
+    return this.#running.has(index);
+  }
+
+  /** True if a call of that size may start beside those that are running. One alone always may. */
   hasRoomFor(bytes: number): boolean {
     return this.#running.size === 0 || this.#bytes + bytes <= MAX_BYTES_IN_FLIGHT;
   }
 
-  /** Holds the bytes of a call until it has ended; `ended` is told how. The call must not reject. */
-  add<Outcome>(bytes: number, call: Promise<Outcome>, ended: (outcome: Outcome) => void): void {
+  /** Holds the bytes of a call until it has ended. The call must not reject. */
+  add(index: number, bytes: number, outcome: Promise<ToolOutcome>): void {
     this.#bytes += bytes;
-    const running = call.then((outcome) => {
-      this.#bytes -= bytes;
-      this.#running.delete(running);
-      return ended(outcome);
-    });
-    this.#running.add(running);
+    this.#running.set(index, { bytes, outcome });
   }
 
-  /** Until one of them has ended. */
+  /** Makes each running call report its own end. Only on demand: in the sandbox every promise costs a stack trace. */
+  watch(): Promise<void>[] {
+    return [...this.#running].map(([index, call]) => (call.ended ??= call.outcome.then((outcome) => this.#end(index, outcome))));
+  }
+
+  /** Waits until one of the calls has ended. */
   async one(): Promise<void> {
-    await Promise.race(this.#running);
+    await Promise.race(this.watch());
   }
 
+  /** Waits until all calls have ended. */
   async all(): Promise<void> {
-    await Promise.all(this.#running);
+    const running = [...this.#running];
+    const calls = running.map(([, { outcome }]) => outcome);
+    // One alone is not worth the promises of an array.
+    const outcomes = calls.length === 1 ? [await calls[0]] : await Promise.all(calls);
+    for (const [at, [index]] of running.entries()) {
+      const outcome = outcomes[at];
+      if (outcome !== undefined) this.#end(index, outcome);
+    }
+  }
+
+  #end(index: number, outcome: ToolOutcome): void {
+    const call = this.#running.get(index);
+    if (call === undefined) return;
+    this.#running.delete(index);
+    this.#bytes -= call.bytes;
+    this.ended += 1;
+    this.#onEnd(index, outcome);
   }
 }

@@ -3,15 +3,15 @@ import type { RecordedUpdate } from '../../domain/record/context-update.ts';
 import type { ToolCallRecord } from '../../domain/record/step.ts';
 import { resultText } from '../../domain/content/tool-text.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
-import { type Acting, interrupted } from './prepare-call.ts';
+import type { Acting } from './prepare-call.ts';
 import { noteError, recordEvent, recordStep, countToolCall, type RunState } from '../state/run-state.ts';
-import { running, unknown } from './start-tool.ts';
+import { interrupted, running, unknown } from './call-results.ts';
 import { thoughtOf } from '../state/thought.ts';
 
 type Outcomes = readonly (ToolOutcome | null)[];
 
 /**
- * Records the results that are not in the record yet as one event, in the model's order. While other calls of the
+ * Tool phase: records the results that are not in the record yet as one event, in the model's order. While other calls of the
  * response wait for a decision, that is a part of them; marks each with the time, for the step.
  */
 export function recordResults({ state, calls }: Acting, ports: RunPorts, outcomes: (ToolOutcome | null)[]): void {

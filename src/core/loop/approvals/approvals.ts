@@ -1,7 +1,7 @@
 import type { ApprovalDeadline, DecidedCall, Decision, PendingApproval, RememberedDecision } from '../../domain/approvals/approval.ts';
 import { cutText } from '../../domain/content/cut-content.ts';
 import type { JsonObject } from '../../domain/json/json.ts';
-import { newest } from '../state/newest.ts';
+import { newest } from '../../domain/json/newest.ts';
 
 /** What a run waits for, and what was decided. */
 export interface Approvals {

@@ -4,7 +4,7 @@ import { cutText } from '../../domain/content/cut-content.ts';
 import type { LimitRaise } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { QueuedMessage } from '../../domain/record/queued-message.ts';
-import { newest } from './newest.ts';
+import { newest } from '../../domain/json/newest.ts';
 
 /** Ids that are remembered in the next executions, and their bytes of JSON: a message is sent again within seconds, not after a thousand others. */
 const REMEMBERED_IDS = { count: 2_000, bytes: 140_000 };
