@@ -1,3 +1,5 @@
+// Model phase: a response without tool calls.
+
 import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { endFailed, endAtLimit } from './endings.ts';
@@ -17,7 +19,7 @@ export function answer(state: RunState, ports: RunPorts, response: RecordedRespo
   const { output } = state.snapshot;
   if (output === undefined) return finish(state, ports, { output: textOutput(response, text), final });
 
-  // A structured answer through `final_answer` ends the run only by that call: plain text does not (seed 000).
+  // A structured answer through `final_answer` ends the run only by that call: plain text does not.
   if (output.mode === 'final_answer') return final ? endAtLimit(state) : { type: 'call_model', final: false };
 
   const verdict = response.output ?? { type: 'problem', problem: 'the answer was not checked' };

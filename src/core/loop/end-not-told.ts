@@ -1,3 +1,5 @@
+// Closing: a failure to tell of the end.
+
 import { noteError, type RunState } from './state/run-state.ts';
 
 /** The worker could not tell for good that the run has ended: whoever looks at the run sees why. */

@@ -1,3 +1,5 @@
+// Closing: the ways in which a run ends.
+
 import type { ErrorCode } from '../domain/errors/error.ts';
 import type { LimitReached } from '../domain/agent/limits.ts';
 import type { NextStep } from './next-step.ts';
@@ -21,7 +23,7 @@ export function endFailed(state: RunState, code: ErrorCode, message: string): Fi
   return { type: 'finish', ending: { status: 'error', stopReason: 'error', output: state.thought, error: { code, message } } };
 }
 
-/** A limit ends the run; the output is the thought of the last step, if any (seed 001). A final attempt that fails leaves the best partial answer. */
+/** A limit ends the run; the output is the thought of the last step, if any. A final attempt that fails leaves the best partial answer. */
 export function endAtLimit(state: RunState, stopReason: LimitReached['stopReason'] = 'step_limit'): Finish {
   const { lastStep } = state;
   const output = lastStep?.final ? state.thought : (lastStep?.thought ?? '');

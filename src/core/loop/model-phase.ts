@@ -1,3 +1,5 @@
+// Model phase: its steps in order.
+
 import { isToolCall } from '../domain/content/content.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { answer } from './answer.ts';
@@ -17,7 +19,7 @@ import { continueBeforeModelCall } from './limits/continuing.ts';
 type CallPosition = Extract<Position, { type: 'call_model' }>;
 type Failure = Extract<ModelCallOutcome, { type: 'failed' }>;
 
-/** The thinking phase: checks the limits before paying, calls the model, records one event, and one step where no tools follow. */
+/** Checks the limits before paying, calls the model, records one event, and one step where no tools follow. */
 export async function runModelPhase(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
   // Somebody was asked about a limit in the execution before: what else has come is looked at after the answer.
   if (state.approvals.pending.length > 0) return stopAtLimit(state, ports, position);

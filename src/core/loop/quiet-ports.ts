@@ -1,3 +1,5 @@
+// Shared state: ports for runs without a workflow.
+
 import { Inbox } from './state/inbox.ts';
 import type { RunPorts } from './ports.ts';
 

@@ -1,3 +1,5 @@
+// Shared state: pending and past decisions.
+
 import type { ApprovalDeadline, DecidedCall, Decision, PendingApproval, RememberedDecision } from '../../domain/approvals/approval.ts';
 import { cutText } from '../../domain/content/cut-content.ts';
 import type { JsonObject } from '../../domain/json/json.ts';

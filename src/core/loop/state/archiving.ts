@@ -1,3 +1,5 @@
+// Shared state: events that the archive has or lacks.
+
 import { cutText } from '../../domain/content/cut-content.ts';
 import type { EventRange, NotArchived } from '../../domain/record/not-archived.ts';
 import type { RunResultFields } from '../../domain/run/run-result.ts';

@@ -1,3 +1,5 @@
+// Shared state: time and ids.
+
 /** Time and ids: the ports that recording needs. In a workflow both are deterministic. */
 export interface RunClock {
   /** Milliseconds since the epoch. */

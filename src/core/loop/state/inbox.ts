@@ -1,3 +1,5 @@
+// Shared state: requests from outside.
+
 import type { Decision, RefusedRequest } from '../../domain/approvals/approval.ts';
 import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../domain/json/byte-budget.ts';
 import { cutText } from '../../domain/content/cut-content.ts';

@@ -1,3 +1,5 @@
+// Tool phase: the rule by which no further call starts.
+
 import { isAskedAbout } from '../approvals/approvals.ts';
 import { endsByDeadline } from '../limits/limits.ts';
 import type { RunPorts } from '../ports.ts';
@@ -8,7 +10,7 @@ import { noWorker } from './no-worker.ts';
 import type { ToolBatch } from './tool-batch.ts';
 
 /**
- * Tool phase: true if no further call of the batch may start. The run is cancelled or over its deadline, a message
+ * True if no further call of the batch may start. The run is cancelled or over its deadline, a message
  * steers it elsewhere, or a call that no worker could make ends it.
  */
 export function isStopped(state: RunState, ports: RunPorts, { outcomes }: ToolBatch, hasDecisions: boolean): boolean {

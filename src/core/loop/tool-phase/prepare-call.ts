@@ -1,3 +1,5 @@
+// Tool phase: calls before they are scheduled.
+
 import type { ApprovalRequirement } from '../../domain/approvals/approval.ts';
 import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
@@ -8,7 +10,7 @@ import type { ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 import { interrupted, result } from './call-results.ts';
 
-/** Tool phase: the response that asks for calls, and the run that executes them. */
+/** The response that asks for calls, and the run that executes them. */
 export interface Acting {
   state: RunState;
   response: RecordedResponse;

@@ -1,10 +1,12 @@
+// Tool phase: predicates of approval after the deps have changed.
+
 import type { RunPorts, ToolOutcome } from '../ports.ts';
 import type { PreparedCall } from './prepare-call.ts';
 import type { ToolBatch } from './tool-batch.ts';
 
 type ExecutableCall = PreparedCall & { type: 'execute' };
 
-/** Tool phase: true for a call whose predicate was asked before calls ahead of it changed the deps. */
+/** True for a call whose predicate was asked before calls ahead of it changed the deps. */
 export function isToReevaluate(one: PreparedCall | undefined, { outcomes }: ToolBatch): one is ExecutableCall {
   if (one?.type !== 'execute' || one.requirement !== undefined || one.askedAgain) return false;
   return one.invocation.tool.approval?.when === 'predicate' && outcomes.some(hasChangedDeps);

@@ -1,3 +1,5 @@
+// Tool phase: calls that are running.
+
 import type { ToolOutcome } from '../ports.ts';
 
 /**
@@ -13,7 +15,7 @@ interface RunningCall {
   ended?: Promise<void>;
 }
 
-/** Tool phase: the calls of a response that are running, by index, and the bytes that they may bring. */
+/** The calls of a response that are running, by index, and the bytes that they may bring. */
 export class InFlight {
   /** The number of calls that have ended. */
   ended = 0;

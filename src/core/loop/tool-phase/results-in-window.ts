@@ -1,8 +1,10 @@
+// Tool phase: results that are in the window already.
+
 import type { ToolResult } from '../../domain/content/content.ts';
 import type { Window } from '../../domain/record/window.ts';
 import type { ToolOutcome } from '../ports.ts';
 
-/** Tool phase: the results of calls of a response that are in the window already, by the id of the call. */
+/** The results of calls of a response that are in the window already, by the id of the call. */
 export function recordedResults({ events }: Pick<Window, 'events'>, responseId: string): Map<string, ToolResult> {
   const index = events.findIndex(({ id }) => id === responseId);
   const after = index < 0 ? [] : events.slice(index + 1);

@@ -1,3 +1,5 @@
+// Tool phase: the one scheduler of calls.
+
 import { notifyAgain, showWaiting, waitForChange } from '../approvals/wait-for-decisions.ts';
 import { bytesInFlight, continueBeforeTool } from '../limits/continuing.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
@@ -16,7 +18,7 @@ import { needsDecisions, runsInSequence, type ToolBatch } from './tool-batch.ts'
 type HeldBack = 'history' | 'bytes' | undefined;
 
 /**
- * Tool phase: schedules the calls of one response, in sequence or together. Each turn takes the decisions that have
+ * Schedules the calls of one response, in sequence or together. Each turn takes the decisions that have
  * come, gives up what must not start any more, starts what may, and waits. In every batch:
  *
  * - after a cancellation, a message that steers, the deadline of the run, or a call that no worker could make, no

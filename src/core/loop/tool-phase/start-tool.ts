@@ -1,8 +1,10 @@
+// Tool phase: the start of one call.
+
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 import { unknown } from './call-results.ts';
 
-/** Tool phase: starts a call. From here on it counts against the limits, however it ends. */
+/** Starts a call. From here on it counts against the limits, however it ends. */
 export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
   const { name } = invocation.call;
   state.toolCallsStarted.set(name, (state.toolCallsStarted.get(name) ?? 0) + 1);

@@ -1,9 +1,11 @@
+// Tool phase: calls that no worker could make.
+
 import type { NextStep } from '../next-step.ts';
 import { endFailed } from '../endings.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 
-/** Tool phase: the reason to end the run if no worker could make a call; undefined if there is no such call. */
+/** The reason to end the run if no worker could make a call; undefined if there is no such call. */
 export function noWorker(ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): (ToolOutcome & { type: 'result' })['noWorker'] {
   const found = outcomes.find((outcome) => outcome?.type === 'result' && outcome.noWorker !== undefined);
   return found?.type === 'result' && ports.allows('another-worker') ? found.noWorker : undefined;

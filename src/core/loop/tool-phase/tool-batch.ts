@@ -1,9 +1,11 @@
+// Tool phase: the calls of one response.
+
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import type { ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 import type { PreparedCall } from './prepare-call.ts';
 
-/** Tool phase: the calls of one response, and their outcomes so far by index; null for a call that has none yet. */
+/** The calls of one response, and their outcomes so far by index; null for a call that has none yet. */
 export interface ToolBatch {
   response: RecordedResponse;
   prepared: PreparedCall[];

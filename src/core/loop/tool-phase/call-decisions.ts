@@ -1,3 +1,5 @@
+// Tool phase: calls that need a decision.
+
 import type { Decision } from '../../domain/approvals/approval.ts';
 import { deadlineOf, isAskedAbout, pendingOf } from '../approvals/approvals.ts';
 import { settleDecisions, settleRemembered } from '../approvals/settle-decisions.ts';
@@ -9,7 +11,7 @@ import { result, unknown } from './call-results.ts';
 import type { Acting, PreparedCall } from './prepare-call.ts';
 import type { ToolBatch } from './tool-batch.ts';
 
-/** Tool phase: each call that needs a decision begins to wait, unless an earlier decision holds for it. */
+/** Each call that needs a decision begins to wait, unless an earlier decision holds for it. */
 export function askForDecisions(acting: Acting, ports: RunPorts, batch: ToolBatch): void {
   const { state } = acting;
   const { approvals, snapshot } = state;

@@ -1,3 +1,5 @@
+// Tool phase: results in the record.
+
 import type { ToolCall, ToolResult } from '../../domain/content/content.ts';
 import type { RecordedUpdate } from '../../domain/record/context-update.ts';
 import type { ToolCallRecord } from '../../domain/record/step.ts';
@@ -11,7 +13,7 @@ import { thoughtOf } from '../state/thought.ts';
 type Outcomes = readonly (ToolOutcome | null)[];
 
 /**
- * Tool phase: records the results that are not in the record yet as one event, in the model's order. While other calls of the
+ * Records the results that are not in the record yet as one event, in the model's order. While other calls of the
  * response wait for a decision, that is a part of them; marks each with the time, for the step.
  */
 export function recordResults({ state, calls }: Acting, ports: RunPorts, outcomes: (ToolOutcome | null)[]): void {

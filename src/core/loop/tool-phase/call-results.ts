@@ -1,10 +1,12 @@
+// Tool phase: results that no tool gave.
+
 import { INTERRUPTED_CALL, RUNNING_CALL, unknownOutcome } from '../../domain/content/tool-text.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
 import type { ToolOutcome } from '../ports.ts';
 
 type Result = ToolOutcome & { type: 'result' };
 
-/** Tool phase: a result that no tool gave. */
+/** A result that no tool gave. */
 export function result(status: 'success' | 'error', ...content: JsonValue[]): Result {
   return { type: 'result', status, content, durationMs: 0 };
 }

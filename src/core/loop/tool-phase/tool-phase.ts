@@ -1,3 +1,5 @@
+// Tool phase: its steps in order.
+
 import { isToolCall } from '../../domain/content/content.ts';
 import { finish, mayRetryOutput } from '../answer.ts';
 import { isAskedAbout } from '../approvals/approvals.ts';
@@ -18,7 +20,7 @@ import { ToolScheduler } from './tool-scheduler.ts';
 const OVER_LIMIT = 'Tool call was not executed: the limit of tool calls of this run is reached.';
 
 /**
- * Tool phase: reserves room for the calls within the limits, prepares them in order, executes them, and records the
+ * Reserves room for the calls within the limits, prepares them in order, executes them, and records the
  * results in the order of the model, and the step. If the history is full in the middle of it, the run goes on in the
  * next execution with the calls that have no outcome yet.
  */
