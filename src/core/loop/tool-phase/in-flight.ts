@@ -58,12 +58,15 @@ export class InFlight {
     await Promise.race(this.watch());
   }
 
-  /** Waits until all calls have ended. */
-  async all(): Promise<void> {
+  /** Waits until all calls have ended. Not async, and a single call is put into no array: in the sandbox every promise costs a stack trace. */
+  all(): Promise<void> {
+    const [only] = this.#running.size === 1 ? this.watch() : [];
+    return only ?? this.#allTogether();
+  }
+
+  async #allTogether(): Promise<void> {
     const running = [...this.#running];
-    const calls = running.map(([, { outcome }]) => outcome);
-    // One alone is not worth the promises of an array.
-    const outcomes = calls.length === 1 ? [await calls[0]] : await Promise.all(calls);
+    const outcomes = await Promise.all(running.map(([, { outcome }]) => outcome));
     for (const [at, [index]] of running.entries()) {
       const outcome = outcomes[at];
       if (outcome !== undefined) this.#end(index, outcome);
