@@ -94,7 +94,7 @@ const CHANGES: readonly BrokenChange[] = [
   {
     what: 'tells nobody that something waits',
     file: 'src/core/activity-requests/activity-ports.ts',
-    find: 'notify: (waiting) => perform(notifyCall(run, waiting))',
+    find: 'notify: (waiting) => perform(notifyRequest(run, waiting))',
     replace: 'notify: () => Promise.resolve(true)',
     history: 'checked-and-told',
     caught: { step: 1, expected: 'activity "notifyWaiting"', actual: 'a change of search attributes' },
