@@ -18,10 +18,9 @@ interface BrokenChange extends Mutation {
 const CHANGES: readonly BrokenChange[] = [
   {
     what: 'starts the tools of one answer in another order',
-    file: 'src/core/loop/acting/execute-calls.ts',
-    find: 'await Promise.all(prepared.map((one, place) => batch.outcomes[place] ?? execute(state, ports, one)))',
-    replace:
-      '(await Promise.all([...prepared.entries()].toReversed().map(([place, one]) => batch.outcomes[place] ?? execute(state, ports, one)))).toReversed()',
+    file: 'src/core/loop/tool-phase/tool-scheduler.ts',
+    find: 'of prepared.entries()) {\n      if (outcomes[index] !== null || this.#inFlight.has(index)) continue;',
+    replace: 'of [...prepared.entries()].toReversed()) {\n      if (outcomes[index] !== null || this.#inFlight.has(index)) continue;',
     history: 'completed-with-parallel-tools',
     caught: { step: 1, expected: 'activity "search"', actual: 'activity "broken"' },
   },
@@ -95,7 +94,7 @@ const CHANGES: readonly BrokenChange[] = [
   {
     what: 'tells nobody that something waits',
     file: 'src/core/activity-requests/activity-ports.ts',
-    find: 'notify: (waiting) => perform(notifyCall(run, waiting))',
+    find: 'notify: (waiting) => perform(notifyRequest(run, waiting))',
     replace: 'notify: () => Promise.resolve(true)',
     history: 'checked-and-told',
     caught: { step: 1, expected: 'activity "notifyWaiting"', actual: 'a change of search attributes' },
@@ -118,7 +117,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not look up what became of a call',
-    file: 'src/core/loop/acting/start-tool.ts',
+    file: 'src/core/loop/tool-phase/start-tool.ts',
     find: 'tool.verify && !ports.cancelRequested()',
     replace: 'tool.verify === undefined && tool.verify',
     history: 'answers-lost',
@@ -126,7 +125,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'asks nobody what became of a call',
-    file: 'src/core/loop/acting/ask-about-outcomes.ts',
+    file: 'src/core/loop/tool-phase/ask-about-outcomes.ts',
     find: "state.snapshot.onUnknownOutcome !== 'ask'",
     replace: "state.snapshot.onUnknownOutcome === 'ask'",
     history: 'asked-what-became-of-a-call',
@@ -134,7 +133,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'believes a predicate that was asked before the deps changed',
-    file: 'src/core/loop/acting/ask-again.ts',
+    file: 'src/core/loop/tool-phase/reevaluate-predicate.ts',
     find: 'outcomes.some(hasChangedDeps)',
     replace: '!outcomes.some(hasChangedDeps)',
     history: 'asked-again-after-an-update',

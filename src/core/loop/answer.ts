@@ -1,3 +1,5 @@
+// Model phase: a response without tool calls.
+
 import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { endFailed, endAtLimit } from './endings.ts';

@@ -1,3 +1,5 @@
+// Closing: the result of a run.
+
 import type { RunResultFields } from '../domain/run/run-result.ts';
 import { noUsage } from '../domain/model/usage.ts';
 import type { RunClock } from './state/clock.ts';

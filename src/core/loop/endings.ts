@@ -1,3 +1,5 @@
+// Closing: the ways in which a run ends.
+
 import type { ErrorCode } from '../domain/errors/error.ts';
 import type { LimitReached } from '../domain/agent/limits.ts';
 import type { NextStep } from './next-step.ts';

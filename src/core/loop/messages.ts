@@ -1,3 +1,5 @@
+// Shared state: takes messages and requests from the inbox into the record.
+
 import { raised } from './limits/limits.ts';
 import type { RunPorts } from './ports.ts';
 import { noteError, recordEvent, type RunState } from './state/run-state.ts';

@@ -1,3 +1,5 @@
+// Model phase: its steps in order.
+
 import { isToolCall } from '../domain/content/content.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { answer } from './answer.ts';

@@ -1,3 +1,5 @@
+// Shared state: the position of the loop between two phases.
+
 import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import type { StopReason, TerminalStatus } from '../domain/run/run-status.ts';

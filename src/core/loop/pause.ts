@@ -1,3 +1,5 @@
+// Model phase: the wait of a paused run before it.
+
 import { compactWindow, isWindowFull } from './compaction/compact.ts';
 import { endsByDeadline, limitReached } from './limits/limits.ts';
 import { takeRequests } from './messages.ts';

@@ -1,3 +1,5 @@
+// Shared state: the effects of all phases.
+
 import type { ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { SpilledContent, ToolCall } from '../domain/content/content.ts';
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals/approval.ts';

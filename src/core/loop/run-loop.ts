@@ -1,10 +1,12 @@
+// The loop: model phase and tool phase in turn, then closing.
+
 import type { RunResultFields } from '../domain/run/run-result.ts';
 import { runModelPhase } from './model-phase.ts';
 import { closeRun } from './close-run.ts';
 import { takeMessages } from './messages.ts';
 import type { NextStep, Position } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
-import { runToolPhase } from './acting/tool-phase.ts';
+import { runToolPhase } from './tool-phase/tool-phase.ts';
 import type { RunState } from './state/run-state.ts';
 
 /** The end of the loop in one execution: the run is over, or goes on from a position in the next. */

@@ -18,13 +18,16 @@ function switching(points: boolean[]): Switches {
 /** Many runs of many steps, on a machine that may have other things to do. */
 const MANY_RUNS_MS = 120_000;
 
+/** A run that waits for ever, or runs that take too long together, are reported with the run that did, instead of as a test without an end. */
+const BOUNDED: fc.Parameters<unknown> = { timeout: 15_000, interruptAfterTimeLimit: 90_000, markInterruptAsFailure: true };
+
 /** Plays each of many generated runs as a whole and with switches. */
 async function holds(property: (split: ChainedRun, whole: ChainedRun) => void): Promise<void> {
   await fc.assert(
     fc.asyncProperty(plannedRun, somewhere, async (plan, points) =>
       property(await chainedRun(plan, switching(points)), await chainedRun(plan, NEVER)),
     ),
-    { numRuns: 200 },
+    { ...BOUNDED, numRuns: 200 },
   );
 }
 
@@ -105,7 +108,7 @@ it(
         if (world.pauses > 0) seen.add('paused');
         seen.add(result.stopReason === 'deadline' || result.stopReason === 'cost_budget' ? 'token_budget' : result.stopReason);
       }),
-      { numRuns: 300 },
+      { ...BOUNDED, numRuns: 300 },
     );
     expect([...seen].toSorted()).toEqual([
       'approve by deadline',

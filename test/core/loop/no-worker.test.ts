@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { INTERRUPTED_CALL, noWorkerHas } from '../../../src/core/domain/content/tool-text.ts';
+import { noWorkerHas } from '../../../src/core/domain/content/tool-text.ts';
 import type { ToolOutcome } from '../../../src/core/loop/ports.ts';
 import { call, called, type FakeScript, resultsOf, returned, runFake, said } from './fake-ports.ts';
 import { testSnapshot, testTool } from './snapshot.ts';
@@ -13,16 +13,12 @@ const GONE: ToolOutcome = {
 };
 
 /** A response with a call that no worker can make, and one that any can. */
-function script(changes: Partial<FakeScript> & { parallel?: boolean; approval?: boolean } = {}): FakeScript {
-  const { parallel = true, approval = false, ...rest } = changes;
-  const look = testTool('look', approval ? { approval: { when: 'always' } } : {});
-  const response = called(call('c1', 'gone'), call('c2', 'look'));
-  if (approval && response.type === 'response') response.response.approvals = { c2: { digest: 'd2' } };
+function script(changes: Partial<FakeScript> = {}): FakeScript {
   return {
-    snapshot: testSnapshot({ tools: [testTool('gone'), look], parallel }),
-    model: [response, said('done')],
+    snapshot: testSnapshot({ tools: [testTool('gone'), testTool('look')] }),
+    model: [called(call('c1', 'gone'), call('c2', 'look')), said('done')],
     tools: { gone: () => GONE, look: () => returned('seen') },
-    ...rest,
+    ...changes,
   };
 }
 
@@ -36,19 +32,6 @@ describe('a call that no worker could make in time', () => {
     });
     expect(run.steps[0]?.toolCalls.map(({ result }) => result)).toEqual([noWorkerHas('gone'), 'seen']);
     expect(run.modelCalls).toHaveLength(1);
-  });
-
-  it('keeps the calls after it from being started, where they run one after the other', async () => {
-    const run = await runFake(script({ parallel: false }));
-    expect(run.result).toMatchObject({ status: 'error', errorCode: 'unknown_tool' });
-    expect(run.invocations.map(({ tool }) => tool.name)).toEqual(['gone']);
-    expect(resultsOf(run, 1)).toEqual([noWorkerHas('gone'), INTERRUPTED_CALL]);
-  });
-
-  it('lets nobody be waited for who would decide about another call', async () => {
-    const run = await runFake(script({ approval: true }));
-    expect(run.result).toMatchObject({ status: 'error', errorCode: 'unknown_tool' });
-    expect(run.invocations.map(({ tool }) => tool.name)).toEqual(['gone']);
   });
 
   it('is a result that the model reads in a run that began before there was anything else', async () => {

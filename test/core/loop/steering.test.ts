@@ -30,21 +30,6 @@ describe('a message that steers the run', () => {
     expect(story(run).slice(3)).toEqual(['user: stop', 'assistant: as you like']);
   });
 
-  it('while a call runs lets it end, and keeps the next from starting', async () => {
-    const run = await runFake({
-      snapshot: testSnapshot({ tools, parallel: false }),
-      model: [called(call('c1', 't'), call('c2', 't')), said('as you like')],
-      tools: {
-        t: (_, one) => {
-          sends('stop', 'steer')(one);
-          return returned('ran');
-        },
-      },
-    });
-    expect(resultsOf(run, 1)).toEqual(['ran', INTERRUPTED_CALL]);
-    expect(run.result).toMatchObject({ status: 'completed', stepsUsed: 2 });
-  });
-
   it('takes no call back that has started', async () => {
     const run = await runFake({
       snapshot,

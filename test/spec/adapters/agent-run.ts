@@ -21,7 +21,7 @@ export const agentRun: Operation = {
 async function runAgentCase(input: JsonObject, expect: JsonValue): Promise<JsonObject> {
   const { replies, input: question, max_steps, output_type, confirmations } = input;
   const confirmed = new Confirmations(confirmations);
-  const maxIterations = number(max_steps, 10);
+  const steps = number(max_steps, 10);
   let events = 0;
   const agent = defineAgent({
     name: 'a',
@@ -32,13 +32,13 @@ async function runAgentCase(input: JsonObject, expect: JsonValue): Promise<JsonO
     parallel: false,
     ...(output_type === undefined || output_type === null
       ? {}
-      : { output: toZod(output_type), outputMode: 'final_answer' as const, outputRetries: maxIterations }),
+      : { output: toZod(output_type), outputMode: 'final_answer' as const, outputRetries: steps }),
   });
   const played = await runWithKit({
     agent,
     script: list(replies).map(toReply),
     input: text(question, 'Q'),
-    maxIterations,
+    steps,
     decide: confirmed.decide,
     // A tool of the product does not see the record. It holds what the model was sent, and the response.
     answering: (conversationLength) => (events = conversationLength + 1),

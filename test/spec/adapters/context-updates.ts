@@ -134,7 +134,7 @@ async function depsAfter(
   look: (content: JsonValue[]) => void = () => undefined,
 ): Promise<JsonObject> {
   const agent = defineAgent({ name: 'a', model: 'scripted/model', instructions: [], tools: [tool], parallel: false });
-  const played = await runWithKit({ agent, script, input: 'Q', deps, maxIterations: script.length });
+  const played = await runWithKit({ agent, script, input: 'Q', deps, steps: script.length });
   for (const { content } of played.events) for (const item of content) if (item.type === 'tool_result') look(item.content);
   return played.deps;
 }

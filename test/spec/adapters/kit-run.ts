@@ -22,7 +22,8 @@ export interface KitRun {
   script: readonly ScriptEntry[];
   input: string;
   runId?: string;
-  maxIterations: number;
+  /** The limit of steps. */
+  steps: number;
   deps?: JsonObject;
   decide?: Decide;
   meanwhile?: readonly Occurrence[];
@@ -41,7 +42,7 @@ export interface PlayedRun extends TestedRecord {
 }
 
 /** Runs an agent with `testAgent`. */
-export async function runWithKit({ agent, script, answering, timeout = '9s', ...options }: KitRun): Promise<PlayedRun> {
+export async function runWithKit({ agent, script, answering, steps, timeout = '9s', ...options }: KitRun): Promise<PlayedRun> {
   const scripted = scriptedModel(script, { repeatLast: true });
   const answers: ModelResponse[] = [];
   const model: ModelClient = {
@@ -53,7 +54,7 @@ export async function runWithKit({ agent, script, answering, timeout = '9s', ...
       return answer;
     },
   };
-  const tested = await testAgent<AnyAgent>(agent, { ...options, model, timeout }).catch((error: unknown) => {
+  const tested = await testAgent<AnyAgent>(agent, { ...options, limits: { steps }, model, timeout }).catch((error: unknown) => {
     if (isUndecidedRun(error)) return { ...error.record, result: undefined };
     throw error;
   });

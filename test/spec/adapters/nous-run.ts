@@ -37,7 +37,7 @@ async function runNousLoop(input: JsonObject): Promise<JsonObject> {
     script: list(model).map(toAnswer),
     input: 'Q',
     deps: object(deps ?? {}),
-    maxIterations: number(max_iterations, 10),
+    steps: number(max_iterations, 10),
     decide: () => decision,
     meanwhile: cancel_before_iteration === undefined ? [] : [cancelRun(text(cancel_reason), { step: number(cancel_before_iteration, 1) })],
   });

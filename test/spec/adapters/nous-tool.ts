@@ -41,7 +41,7 @@ async function executeNousTool({ tool, behaviour, args }: JsonObject): Promise<J
   });
   const agent = defineAgent({ name: 'a', model: 'scripted/model', instructions: [], tools: [checked] });
   const script = [callTool(called, args ?? {}), say('done')];
-  const { events } = await atTheirTime(() => runWithKit({ agent, script, input: 'Q', maxIterations: 2, timeout: '1d' }));
+  const { events } = await atTheirTime(() => runWithKit({ agent, script, input: 'Q', steps: 2, timeout: '1d' }));
   const result = events.flatMap(({ content }) => content).find((item) => item.type === 'tool_result');
   if (result === undefined) throw new Error('The run has no result of the call');
   return { ...toTheirOutcome(result, seen.length), ctx_retry: seen };

@@ -70,7 +70,7 @@ async function runReactCase({ model, tools, max_iterations }: JsonObject, expect
     runId: randomUUID(),
     script: list(model).map(toAnswer),
     input: 'Q',
-    maxIterations: number(max_iterations, 10),
+    steps: number(max_iterations, 10),
   });
   const expectedCalls = isJsonObject(expect) ? list(expect['calls']) : [];
   return {

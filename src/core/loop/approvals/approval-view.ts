@@ -1,3 +1,5 @@
+// Shared state: pending decisions as a person sees them.
+
 import type { ApprovalView, PendingApproval } from '../../domain/approvals/approval.ts';
 import type { JsonObject } from '../../domain/json/json.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';

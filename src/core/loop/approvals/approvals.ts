@@ -1,7 +1,9 @@
+// Shared state: pending and past decisions.
+
 import type { ApprovalDeadline, DecidedCall, Decision, PendingApproval, RememberedDecision } from '../../domain/approvals/approval.ts';
 import { cutText } from '../../domain/content/cut-content.ts';
 import type { JsonObject } from '../../domain/json/json.ts';
-import { newest } from '../state/newest.ts';
+import { newest } from '../../domain/json/newest.ts';
 
 /** The pending approvals of a run, and its decisions. */
 export interface Approvals {

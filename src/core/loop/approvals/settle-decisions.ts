@@ -1,3 +1,5 @@
+// Shared state: applies decisions, for calls (tool phase) and for limits (both phases).
+
 import { alreadyDecided } from '../../domain/approvals/already-decided.ts';
 import { type Decision, decider, type PendingApproval, type RefusedRequest } from '../../domain/approvals/approval.ts';
 import { decide, decidedOf, pendingOf, rememberedFor } from './approvals.ts';

@@ -1,3 +1,5 @@
+// Shared state: waits for decisions, for calls (tool phase) and for limits (both phases).
+
 import type { PendingApproval } from '../../domain/approvals/approval.ts';
 import type { RunPorts, WaitDeadline } from '../ports.ts';
 import { noteError, type RunState } from '../state/run-state.ts';

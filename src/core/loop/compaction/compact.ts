@@ -1,3 +1,5 @@
+// Model phase: shortens the window before a model call.
+
 import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
 import type { ContentItem } from '../../domain/content/content.ts';
 import { extendWindow, type Window, windowEventBytes } from '../../domain/record/window.ts';

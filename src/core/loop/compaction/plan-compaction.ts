@@ -1,3 +1,5 @@
+// Model phase: the events that a compaction takes out.
+
 import type { Compaction } from '../../domain/agent/compaction.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import { evictedResult, isEvicted, type Window, type WindowEvent, windowEventBytes } from '../../domain/record/window.ts';

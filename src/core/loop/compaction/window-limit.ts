@@ -1,3 +1,5 @@
+// Shared state: the size that a window may have.
+
 import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
 import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../domain/json/payload-limit.ts';

@@ -1,3 +1,5 @@
+// Shared state: asks a person at a limit, before a model call and before tool calls.
+
 import { RAISE_LIMITS, type PendingApproval } from '../../domain/approvals/approval.ts';
 import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
 import { deadlineOf } from '../approvals/approvals.ts';

@@ -1,7 +1,9 @@
+// Shared state: room in the history, before a model call and before a tool call.
+
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { NextStep, Position, ToolsPosition } from '../next-step.ts';
 import type { Growth, RunPorts, ToolInvocation } from '../ports.ts';
-import { withoutRecorded } from '../acting/results-in-window.ts';
+import { withoutRecorded } from '../tool-phase/results-in-window.ts';
 import type { RunState } from '../state/run-state.ts';
 import { fitsContinueAsNew } from '../compaction/window-limit.ts';
 

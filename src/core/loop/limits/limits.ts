@@ -1,3 +1,5 @@
+// Shared state: the limits of a run, for both phases.
+
 import { dollars } from '../../domain/model/dollars.ts';
 import type { LimitChanges, LimitReached, RunLimits } from '../../domain/agent/limits.ts';
 import type { RunState } from '../state/run-state.ts';

@@ -1,7 +1,9 @@
+// Shared state: events that the archive has or lacks.
+
 import { cutText } from '../../domain/content/cut-content.ts';
 import type { EventRange, NotArchived } from '../../domain/record/not-archived.ts';
 import type { RunResultFields } from '../../domain/run/run-result.ts';
-import { newest } from './newest.ts';
+import { newest } from '../../domain/json/newest.ts';
 import type { RunState } from './run-state.ts';
 
 /**

@@ -1,3 +1,5 @@
+// Shared state: what is carried into the next execution.
+
 import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
 import type { JsonObject } from '../../domain/json/json.ts';
 import type { RunLimits } from '../../domain/agent/limits.ts';
@@ -10,7 +12,7 @@ import type { Window } from '../../domain/record/window.ts';
 import { type Approvals, noApprovals } from '../approvals/approvals.ts';
 import type { Position, ToolsPosition } from '../next-step.ts';
 import type { CarriedInbox } from './inbox.ts';
-import { recordedResults, withoutRecorded } from '../acting/results-in-window.ts';
+import { recordedResults, withoutRecorded } from '../tool-phase/results-in-window.ts';
 import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
 
 /** The version of the carried state that this code writes. */

@@ -1,10 +1,12 @@
+// Shared state: requests from outside.
+
 import type { Decision, RefusedRequest } from '../../domain/approvals/approval.ts';
 import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../domain/json/byte-budget.ts';
 import { cutText } from '../../domain/content/cut-content.ts';
 import type { LimitRaise } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { QueuedMessage } from '../../domain/record/queued-message.ts';
-import { newest } from './newest.ts';
+import { newest } from '../../domain/json/newest.ts';
 
 /**
  * The most ids of messages that the next execution remembers, and their bytes of JSON. Callers repeat a message within seconds, not

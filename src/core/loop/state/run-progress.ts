@@ -1,3 +1,5 @@
+// Shared state: the progress of a run.
+
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts';
 import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';

@@ -1,3 +1,5 @@
+// Shared state: the run, and its record.
+
 import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
 import type { ContentPart } from '../../domain/content/content.ts';
 import { cutText } from '../../domain/content/cut-content.ts';

@@ -1,3 +1,5 @@
+// Model phase: the cost of model calls.
+
 import type { ErrorCode } from '../../domain/errors/error.ts';
 import type { Event } from '../../domain/record/event.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';

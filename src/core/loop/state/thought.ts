@@ -1,3 +1,5 @@
+// Shared state: the text of a response.
+
 import type { ContentItem } from '../../domain/content/content.ts';
 import { outputText } from '../../domain/content/output-text.ts';
 

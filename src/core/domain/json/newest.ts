@@ -1,4 +1,4 @@
-import { jsonBytes } from '../../domain/json/payload-limit.ts';
+import { jsonBytes } from './payload-limit.ts';
 
 /** The most items of a list that are kept, and their bytes of JSON. */
 export interface Bounds {

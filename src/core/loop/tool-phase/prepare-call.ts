@@ -1,13 +1,16 @@
+// Tool phase: calls before they are scheduled.
+
 import type { ApprovalRequirement } from '../../domain/approvals/approval.ts';
 import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
-import { FINAL_ANSWER, INTERRUPTED_CALL, unknownTool } from '../../domain/content/tool-text.ts';
+import { FINAL_ANSWER, unknownTool } from '../../domain/content/tool-text.ts';
 import { pendingOf } from '../approvals/approvals.ts';
 import type { ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
+import { interrupted, result } from './call-results.ts';
 
-/** One acting phase: the answer that asks for calls, and where it stands. */
+/** The response that asks for calls, and the run that executes them. */
 export interface Acting {
   state: RunState;
   response: RecordedResponse;
@@ -18,10 +21,10 @@ export interface Acting {
   final: boolean;
 }
 
-/** What `prepare` makes of a call: something to execute, on the terms of a decision where it needs one, or a result that needs no execution. */
+/** A call as it is to be executed, with the requirement of a decision if it needs one; or a result that needs no execution. */
 export type PreparedCall =
   /** `askedAgain`: its predicate has been asked a second time, with the deps as they are now. */
-  | { type: 'execute'; invocation: ToolInvocation; terms?: ApprovalRequirement; askedAgain?: true }
+  | { type: 'execute'; invocation: ToolInvocation; requirement?: ApprovalRequirement; askedAgain?: true }
   | { type: 'immediate'; outcome: ToolOutcome };
 
 /** A model's mistake is not an exception: it becomes a result that the model reads. */
@@ -35,15 +38,15 @@ export function prepareCall({ state, response, offset, final }: Acting, call: To
   if (tool === undefined) return { type: 'immediate', outcome: result('error', unknownTool(call.name)) };
   const step = state.context.currentStep + 1;
   const invocation = { step, call, tool, offset, index: response.content.indexOf(call), eventId: response.id };
-  const terms = termsOf(state, response, invocation);
-  return { type: 'execute', invocation, ...(terms === undefined ? {} : { terms }) };
+  const requirement = requirementOf(state, response, invocation);
+  return { type: 'execute', invocation, ...(requirement === undefined ? {} : { requirement }) };
 }
 
 /**
- * A tool that always asks is asked about even where nobody recorded the terms. So is a call whose predicate was asked
- * again in the execution before, and that waits since then, or has been approved: it is not asked once more.
+ * A call of a tool that always needs a decision needs one even if the response recorded no requirement. So does a call
+ * whose predicate was asked again in the execution before, and that has waited since then, or has been approved.
  */
-function termsOf(
+function requirementOf(
   { approvals }: RunState,
   response: RecordedResponse,
   { call: { toolCallId }, eventId, index, tool }: ToolInvocation,
@@ -71,14 +74,4 @@ export function finalOutput(response: RecordedResponse, call: ToolCall): JsonVal
   const first = response.content.filter(isToolCall).find((one) => one.name === FINAL_ANSWER && problemOf(response, one) === undefined);
   // The verdict is on the first answer that fits.
   return call === first && response.output?.type === 'parsed' ? response.output.value : (call.arguments['output'] ?? null);
-}
-
-/** A call that never started. */
-export function interrupted(): ToolOutcome & { type: 'result' } {
-  return { ...result('error', INTERRUPTED_CALL), durationMs: null };
-}
-
-/** A result that no tool gave. */
-export function result(status: 'success' | 'error', ...content: JsonValue[]): ToolOutcome & { type: 'result' } {
-  return { type: 'result', status, content, durationMs: 0 };
 }

@@ -1,3 +1,5 @@
+// Tool phase: changes that calls make to the run.
+
 import { applyOperations, type UpdatedDeps } from '../../domain/record/context-update.ts';
 import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
 import { setState } from '../../domain/record/execution-context.ts';
@@ -13,7 +15,7 @@ import type { RunState } from '../state/run-state.ts';
 type Result = ToolOutcome & { type: 'result' };
 
 /**
- * Applies what a call changes of the run, once: its state, its deps, and how often its tool has asked the model to try
+ * Applies the changes that a call makes to the run, once: its state, its deps, and how often its tool has asked the model to try
  * again. Calls that overlap may each keep within the bounds and break them together: the one that breaks them becomes
  * an error result, and changes nothing.
  */

@@ -1,3 +1,5 @@
+// Tool phase: results that are in the window already.
+
 import type { ToolResult } from '../../domain/content/content.ts';
 import type { Window } from '../../domain/record/window.ts';
 import type { ToolOutcome } from '../ports.ts';

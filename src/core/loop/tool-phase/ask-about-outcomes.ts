@@ -1,19 +1,21 @@
+// Tool phase: calls whose outcome is unknown.
+
 import { deadlineOf } from '../approvals/approvals.ts';
 import type { RunPorts } from '../ports.ts';
 import type { Acting } from './prepare-call.ts';
-import type { DecidedBatch } from './started-calls.ts';
+import type { ToolBatch } from './tool-batch.ts';
 import { requestDecision } from '../approvals/wait-for-decisions.ts';
 
-/** Why somebody is asked. */
+/** The reason that the person reads. */
 const REASON = 'The call was started and its answer was lost. Find out whether it took effect, and respond with what it gave, or reject.';
 
-/** Asks a person what became of calls of which nobody knows, where the agent says so: they wait instead of having an unknown outcome. */
-export function askAboutOutcomes({ state }: Acting, ports: RunPorts, { prepared, outcomes }: DecidedBatch): void {
+/** Asks a person about the calls whose outcome is unknown, if the agent says so. They wait instead of having an unknown outcome. */
+export function askAboutOutcomes({ state }: Acting, ports: RunPorts, { prepared, outcomes }: ToolBatch): void {
   if (state.snapshot.onUnknownOutcome !== 'ask' || ports.cancelRequested()) return;
-  for (const [place, one] of prepared.entries()) {
-    const outcome = outcomes[place];
+  for (const [position, one] of prepared.entries()) {
+    const outcome = outcomes[position];
     if (one.type !== 'execute' || outcome?.type !== 'result' || !outcome.isUnknown || outcome.applied) continue;
-    outcomes[place] = null;
+    outcomes[position] = null;
     const { call, tool, eventId, index, step } = one.invocation;
     const now = ports.now();
     requestDecision(state, ports, {
@@ -24,7 +26,7 @@ export function askAboutOutcomes({ state }: Acting, ports: RunPorts, { prepared,
       key: `${eventId}/${index}/outcome`,
       step,
       requestedAt: now,
-      // The clock knows as little as anybody else.
+      // A deadline cannot say that the call took effect.
       ...deadlineOf({ ...state.snapshot.approvals, onDeadline: 'reject' }, now),
       reason: REASON,
     });

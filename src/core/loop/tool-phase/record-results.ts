@@ -1,11 +1,13 @@
+// Tool phase: results in the record.
+
 import type { ToolCall, ToolResult } from '../../domain/content/content.ts';
 import type { RecordedUpdate } from '../../domain/record/context-update.ts';
 import type { ToolCallRecord } from '../../domain/record/step.ts';
 import { resultText } from '../../domain/content/tool-text.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
-import { type Acting, interrupted } from './prepare-call.ts';
+import type { Acting } from './prepare-call.ts';
 import { noteError, recordEvent, recordStep, countToolCall, type RunState } from '../state/run-state.ts';
-import { running, unknown } from './start-tool.ts';
+import { interrupted, running, unknown } from './call-results.ts';
 import { thoughtOf } from '../state/thought.ts';
 
 type Outcomes = readonly (ToolOutcome | null)[];

@@ -1,37 +1,50 @@
-import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
+// Tool phase: its steps in order.
+
+import { isToolCall } from '../../domain/content/content.ts';
 import { finish, mayRetryOutput } from '../answer.ts';
 import { isAskedAbout } from '../approvals/approvals.ts';
 import { askAtLimit } from '../limits/ask-at-limit.ts';
 import { endCancelled, endFailed, endAtLimit } from '../endings.ts';
-import { executeCalls } from './execute-calls.ts';
 import { reserveCalls } from '../limits/limits.ts';
 import type { NextStep, ToolsPosition } from '../next-step.ts';
 import { endedByNoWorker } from './no-worker.ts';
 import type { RunPorts } from '../ports.ts';
-import { type Acting, finalOutput, isFinalAnswer, prepareCall, type PreparedCall, problemOf, result } from './prepare-call.ts';
+import { result } from './call-results.ts';
+import { type Acting, finalOutput, isFinalAnswer, prepareCall, type PreparedCall, problemOf } from './prepare-call.ts';
 import { recordResults, recordToolStep } from './record-results.ts';
 import type { RunState } from '../state/run-state.ts';
 import { settleDecisions } from '../approvals/settle-decisions.ts';
+import { ToolScheduler } from './tool-scheduler.ts';
 
-/** What a call is answered with that the limits have no room for. */
+/** The result of a call that the limits have no room for. */
 const OVER_LIMIT = 'Tool call was not executed: the limit of tool calls of this run is reached.';
 
 /**
- * The acting phase: prepare every call in order, let those wait that need a decision, execute concurrently unless the
- * agent or a tool says otherwise, record all results in the model's order, and the step. A history that is full in the
- * middle of it makes the run go on with the calls that have not started in the next execution.
+ * Reserves room for the calls within the limits, prepares them in order, executes them, and records the
+ * results in the order of the model, and the step. If the history is full in the middle of it, the run goes on in the
+ * next execution with the calls that have no outcome yet.
  */
 export async function runToolPhase(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<NextStep> {
   state.phase = 'tools';
   const acting = actingOn(state, position);
-  const instead = await reserve(acting, ports, position);
-  if (instead !== undefined) return instead;
-  const { prepared, isOverLimit } = prepare(acting, position);
-  const outcomes = await executeCalls(acting, ports, prepared, position);
+  const { response, outcomes: before, final } = position;
+  const names = final ? [] : namesToStart(acting, position);
+  let reservation = reserveCalls(state, names);
+  // If a person is asked at limits, no call starts before there is room for all of them, or the person has refused.
+  if (reservation.reached !== undefined && state.limits.onLimit === 'ask' && !position.limitRefused) {
+    const next = await askAtLimit(state, ports, position, () => (reservation = reserveCalls(state, names)).reached);
+    // After a refusal the calls that fit are executed, and then the limit ends the run.
+    if (next !== undefined) return next.type === 'finish' ? { ...position, limitRefused: true } : next;
+  }
+  const { refused } = reservation;
+  const isOverLimit = refused.size > 0 || position.overLimit === true;
+  const prepared = prepare(acting, refused);
+  const batch = { response, prepared, outcomes: prepared.map((_, index) => before[index] ?? null) };
+  const outcomes = await new ToolScheduler(acting, ports, batch).execute();
   if (outcomes.includes(null)) {
     return { type: 'continue', position: { ...position, outcomes, ...(isOverLimit ? { overLimit: true as const } : {}) } };
   }
-  // What came too late is refused, and its sender told so.
+  // Decisions that came too late are refused, and their senders are told.
   if (ports.inbox.decisions.length > 0) await settleDecisions(state, ports);
   recordResults(acting, ports, outcomes);
   recordToolStep(acting, outcomes);
@@ -48,33 +61,15 @@ function actingOn(state: RunState, { response, final }: ToolsPosition): Acting {
   return { state, response, calls: response.content.filter(isToolCall), offset, final };
 }
 
-/** Where a person is asked at limits, nothing starts before there is room for all calls, or a no. */
-async function reserve({ state, response, calls, final }: Acting, ports: RunPorts, position: ToolsPosition): Promise<NextStep | undefined> {
-  if (final || state.limits.onLimit !== 'ask' || position.limitRefused) return undefined;
-  const reached = (): ReturnType<typeof reserveCalls>['reached'] =>
-    reserveCalls(state, namesToStart(state, response, calls, position)).reached;
-  if (reached() === undefined) return undefined;
-  const next = await askAtLimit(state, ports, position, reached);
-  // A no: the calls that fit are executed, and then the limit ends the run.
-  return next?.type === 'finish' ? { ...position, limitRefused: true } : next;
+/** Prepares the calls; one that the limits refuse has its result already. */
+function prepare(acting: Acting, refused: ReadonlySet<number>): PreparedCall[] {
+  return acting.calls.map((call, index) =>
+    refused.has(index) ? { type: 'immediate', outcome: { ...result('error', OVER_LIMIT), durationMs: null } } : prepareCall(acting, call),
+  );
 }
 
-/** The calls, without those over the limits. */
-function prepare(acting: Acting, position: ToolsPosition): { prepared: PreparedCall[]; isOverLimit: boolean } {
-  const { state, response, calls, final } = acting;
-  const prepared = calls.map((call) => prepareCall(acting, call));
-  const { refused } = final ? { refused: new Set<number>() } : reserveCalls(state, namesToStart(state, response, calls, position));
-  for (const index of refused) prepared[index] = { type: 'immediate', outcome: { ...result('error', OVER_LIMIT), durationMs: null } };
-  return { prepared, isOverLimit: refused.size > 0 || position.overLimit === true };
-}
-
-/** The names of the calls that would start, by place; undefined for those that need no room: one about whose outcome somebody is asked has started. */
-function namesToStart(
-  state: RunState,
-  response: Acting['response'],
-  calls: ToolCall[],
-  { outcomes }: ToolsPosition,
-): (string | undefined)[] {
+/** Returns the name of each call that would start, by index. A call about whose outcome a person is asked has started already. */
+function namesToStart({ state, response, calls }: Acting, { outcomes }: ToolsPosition): (string | undefined)[] {
   const { tools } = state.snapshot;
   const { pending } = state.approvals;
   return calls.map((call, index) => {

@@ -1,0 +1,85 @@
+// Tool phase: calls that need a decision.
+
+import type { Decision } from '../../domain/approvals/approval.ts';
+import { deadlineOf, isAskedAbout, pendingOf } from '../approvals/approvals.ts';
+import { settleDecisions, settleRemembered } from '../approvals/settle-decisions.ts';
+import { requestDecision } from '../approvals/wait-for-decisions.ts';
+import { takeRequests } from '../messages.ts';
+import type { RunPorts, ToolInvocation } from '../ports.ts';
+import type { RunState } from '../state/run-state.ts';
+import { result, unknown } from './call-results.ts';
+import type { Acting, PreparedCall } from './prepare-call.ts';
+import type { ToolBatch } from './tool-batch.ts';
+
+/** Each call that needs a decision begins to wait, unless an earlier decision holds for it. */
+export function askForDecisions(acting: Acting, ports: RunPorts, batch: ToolBatch): void {
+  const { state } = acting;
+  const { approvals, snapshot } = state;
+  for (const [position, one] of batch.prepared.entries()) {
+    if (one.type !== 'execute' || one.requirement === undefined || batch.outcomes[position] !== null) continue;
+    const { call, tool, eventId, index, step } = one.invocation;
+    const callId = call.toolCallId;
+    if (pendingOf(approvals, callId) !== undefined || approvals.approved.some((approved) => approved.callId === callId)) continue;
+    const { digest, reason, ...deadline } = one.requirement;
+    const remembered = settleRemembered(state, ports, { callId, toolName: tool.name, digest });
+    if (remembered !== undefined) {
+      applyDecision(acting, batch, remembered, false);
+      continue;
+    }
+    const now = ports.now();
+    requestDecision(state, ports, {
+      kind: tool.answer === undefined ? 'tool' : 'question',
+      callId,
+      toolName: tool.name,
+      digest,
+      key: `${eventId}/${index}`,
+      step,
+      requestedAt: now,
+      ...deadlineOf({ ...snapshot.approvals, ...tool.approval, ...deadline }, now),
+      ...(reason === undefined ? {} : { reason }),
+    });
+  }
+}
+
+/** Carries out the decisions that have come. First of all: an approver whose decision was accepted must see it carried out. */
+export async function takeDecisions(acting: Acting, ports: RunPorts, batch: ToolBatch): Promise<void> {
+  const { state } = acting;
+  takeRequests(state, ports);
+  const { pending } = state.approvals;
+  for (const decision of await settleDecisions(state, ports)) {
+    applyDecision(acting, batch, decision, isAskedAbout(pending, decision.callId));
+  }
+}
+
+/** Returns the call if it may start: it needs no decision, or has been approved, possibly with other arguments. */
+export function startable(
+  { approvals }: RunState,
+  { invocation, requirement }: PreparedCall & { type: 'execute' },
+): ToolInvocation | undefined {
+  const { call } = invocation;
+  if (isAskedAbout(approvals.pending, call.toolCallId)) return undefined;
+  if (requirement === undefined) return invocation;
+  const approved = approvals.approved.find(({ callId }) => callId === call.toolCallId);
+  if (approved === undefined) return undefined;
+  return approved.arguments === undefined ? invocation : { ...invocation, call: { ...call, arguments: approved.arguments }, edited: true };
+}
+
+/** Applies a decision to its call; or to the outcome of the call, if that was unknown. */
+function applyDecision(
+  { state, calls }: Acting,
+  { outcomes }: ToolBatch,
+  { type, callId, toolName, arguments: edited, reason, content }: Decision,
+  isAboutOutcome: boolean,
+): void {
+  const index = calls.findIndex(({ toolCallId }) => toolCallId === callId);
+  if (type === 'approve') state.approvals.approved.push({ callId, ...(edited === undefined ? {} : { arguments: edited }) });
+  if (type === 'reject')
+    outcomes[index] = isAboutOutcome ? unknown(toolName, reason) : { ...result('error', denial(reason)), durationMs: null };
+  if (type === 'respond') outcomes[index] = { ...result('success', ...(content === undefined ? [] : [content])), durationMs: null };
+}
+
+/** Returns the text that the model reads of a call that was rejected. */
+function denial(reason: string | undefined): string {
+  const denied = 'User denied the tool execution.';
+  return reason === undefined ? denied : `${denied} Reason: ${reason}`;
+}

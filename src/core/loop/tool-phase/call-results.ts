@@ -1,0 +1,28 @@
+// Tool phase: results that no tool gave.
+
+import { INTERRUPTED_CALL, RUNNING_CALL, unknownOutcome } from '../../domain/content/tool-text.ts';
+import type { JsonValue } from '../../domain/json/json.ts';
+import type { ToolOutcome } from '../ports.ts';
+
+type Result = ToolOutcome & { type: 'result' };
+
+/** A result that no tool gave. */
+export function result(status: 'success' | 'error', ...content: JsonValue[]): Result {
+  return { type: 'result', status, content, durationMs: 0 };
+}
+
+/** The result of a call that never started. */
+export function interrupted(): Result {
+  return { ...result('error', INTERRUPTED_CALL), durationMs: null };
+}
+
+/** The result of a call that was running when the run was cancelled. */
+export function running(): Result {
+  return { ...result('error', RUNNING_CALL), durationMs: null };
+}
+
+/** The result of a call that may have taken effect, or not. */
+export function unknown(toolName: string, reason?: string): Result {
+  const text = unknownOutcome(toolName);
+  return { ...result('error', reason === undefined ? text : `${text} ${reason}`), durationMs: null };
+}

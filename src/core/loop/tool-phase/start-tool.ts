@@ -1,0 +1,22 @@
+// Tool phase: the start of one call.
+
+import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
+import type { RunState } from '../state/run-state.ts';
+import { unknown } from './call-results.ts';
+
+/** Starts a call. From here on it counts against the limits, however it ends. */
+export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
+  const { name } = invocation.call;
+  state.toolCallsStarted.set(name, (state.toolCallsStarted.get(name) ?? 0) + 1);
+  return invocation.tool.effect === 'once' ? startOnce(ports, invocation) : ports.runTool(invocation);
+}
+
+/** A call whose effect happens once is never started again: if its answer is lost, the tool is asked, or its outcome is unknown. */
+async function startOnce(ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
+  const { tool } = invocation;
+  const started = await ports.runTool(invocation);
+  if (started.type !== 'lost') return started;
+  const found = tool.verify && !ports.cancelRequested() ? await ports.verify(invocation, started.reason) : started;
+  if (found.type === 'result') return found;
+  return found.type === 'cancelled' ? { type: 'cancelled', isUnknown: true } : { ...unknown(tool.name), isUnknown: true };
+}

@@ -1,0 +1,177 @@
+// Tool phase: the one scheduler of calls.
+
+import { notifyAgain, showWaiting, waitForChange } from '../approvals/wait-for-decisions.ts';
+import { bytesInFlight, continueBeforeTool } from '../limits/continuing.ts';
+import type { RunPorts, ToolOutcome } from '../ports.ts';
+import { applyChanges } from './apply-changes.ts';
+import { askAboutOutcomes } from './ask-about-outcomes.ts';
+import { askForDecisions, startable, takeDecisions } from './call-decisions.ts';
+import { InFlight } from './in-flight.ts';
+import type { Acting } from './prepare-call.ts';
+import { recordResults } from './record-results.ts';
+import { isToReevaluate, reevaluatePredicate } from './reevaluate-predicate.ts';
+import { startTool } from './start-tool.ts';
+import { giveUp, isStopped } from './stop-batch.ts';
+import { needsDecisions, runsInSequence, type ToolBatch } from './tool-batch.ts';
+
+/** The reason why a call that may start has not: the history of this execution is full, or too many bytes are in flight. */
+type HeldBack = 'history' | 'bytes' | undefined;
+
+/**
+ * Schedules the calls of one response, in sequence or together. Each turn takes the decisions that have
+ * come, gives up what must not start any more, starts what may, and waits. In every batch:
+ *
+ * - after a cancellation, a message that steers, the deadline of the run, or a call that no worker could make, no
+ *   further call starts: those that have not started are interrupted, and those that are running are waited for;
+ * - if the history of this execution is full, calls that have not started are left to the next one, with null as
+ *   their outcome, and so are calls that wait for a decision;
+ * - changes of calls in sequence are applied before the next one starts, those of calls that overlap in call order.
+ */
+export class ToolScheduler {
+  readonly #acting: Acting;
+  readonly #ports: RunPorts;
+  readonly #batch: ToolBatch;
+  readonly #inSequence: boolean;
+  readonly #inFlight: InFlight;
+  #hasDecisions = false;
+
+  constructor(acting: Acting, ports: RunPorts, batch: ToolBatch) {
+    this.#acting = acting;
+    this.#ports = ports;
+    this.#batch = batch;
+    this.#inSequence = runsInSequence(acting.state, batch);
+    this.#inFlight = new InFlight((index, outcome) => {
+      batch.outcomes[index] = outcome;
+    });
+  }
+
+  /** Returns the outcome of each call by index; null for those that are left to the next execution. */
+  async execute(): Promise<(ToolOutcome | null)[]> {
+    const ports = this.#ports;
+    const batch = this.#batch;
+    const { state } = this.#acting;
+    if (!ports.cancelRequested() && needsDecisions(state, batch)) this.#beginDecisions();
+    for (;;) {
+      const { received } = ports.inbox;
+      if (this.#hasDecisions) await takeDecisions(this.#acting, ports, batch);
+      if (!this.#isStopped()) {
+        if (this.#hasDecisions) askAboutOutcomes(this.#acting, ports, batch);
+        // Waited for only on demand: in the sandbox every promise costs a stack trace.
+        if (this.#hasPredicateToAsk() && (await this.#askPredicates())) continue;
+      }
+      // Asked once more: a message may have come while a predicate was asked.
+      if (this.#isStopped()) giveUp(state, ports, batch, this.#inFlight);
+      const heldBack = this.#start();
+      if (this.#hasDecisions) showWaiting(state, ports);
+      if (this.#inFlight.count === 0) {
+        if (heldBack !== undefined) return batch.outcomes;
+        this.#applyChanges();
+        if (!batch.outcomes.includes(null)) return batch.outcomes;
+        // Only decisions are waited for: approvers see the results so far.
+        recordResults(this.#acting, ports, batch.outcomes);
+        ports.recorded?.(state);
+        if (continueBeforeTool(state, ports, batch)) return batch.outcomes;
+      }
+      await this.#wait(heldBack, received);
+    }
+  }
+
+  /** A cancellation is for calls that need no execution, too. Anything else matters only if a call is still to start. */
+  #isStopped(): boolean {
+    const { prepared, outcomes } = this.#batch;
+    const isWaiting = prepared.some((one, index) => one.type === 'execute' && outcomes[index] === null && !this.#inFlight.has(index));
+    return this.#ports.cancelRequested() || (isWaiting && isStopped(this.#acting.state, this.#ports, this.#batch, this.#hasDecisions));
+  }
+
+  /** Starts the calls that may start, in the order of the model. Returns the reason if one of them was held back. */
+  #start(): HeldBack {
+    const { state } = this.#acting;
+    const { prepared, outcomes } = this.#batch;
+    let isFull: boolean | undefined;
+    for (const [index, one] of prepared.entries()) {
+      if (outcomes[index] !== null || this.#inFlight.has(index)) continue;
+      if (this.#inSequence && this.#inFlight.count > 0) return undefined;
+      if (one.type === 'immediate') {
+        outcomes[index] = one.outcome;
+        continue;
+      }
+      const invocation = startable(state, one);
+      if (invocation === undefined) continue;
+      // Asked for each call: a tool in this process may send a message as soon as it has started.
+      if (isStopped(state, this.#ports, this.#batch, this.#hasDecisions)) {
+        giveUp(state, this.#ports, this.#batch, this.#inFlight);
+        return undefined;
+      }
+      // Asked once for all: the history does not grow before the calls are waited for.
+      isFull ??= continueBeforeTool(state, this.#ports, this.#batch);
+      if (isFull) continue;
+      const bytes = this.#inSequence ? 0 : bytesInFlight(invocation);
+      if (!this.#hasRoomFor(bytes)) return 'bytes';
+      this.#inFlight.add(index, bytes, startTool(state, this.#ports, invocation));
+    }
+    return isFull ? 'history' : undefined;
+  }
+
+  /** Without decisions, runs that began before the bytes in flight were bounded go on as they began. */
+  #hasRoomFor(bytes: number): boolean {
+    return this.#inFlight.hasRoomFor(bytes) || (!this.#hasDecisions && !this.#ports.allows('bounded-fan-out'));
+  }
+
+  #wait(heldBack: HeldBack, received: number): Promise<void> {
+    const calls = this.#inFlight;
+    if (!this.#hasDecisions) return heldBack === 'bytes' ? calls.one() : calls.all();
+    // A cancellation ends every wait at once: calls that are running are told of it, and only they are waited for.
+    if (this.#ports.cancelRequested()) return calls.one();
+    void calls.watch();
+    return waitForChange(this.#acting.state, this.#ports, { received, ended: () => calls.ended });
+  }
+
+  #beginDecisions(): void {
+    this.#hasDecisions = true;
+    notifyAgain(this.#acting.state, this.#ports);
+    askForDecisions(this.#acting, this.#ports, this.#batch);
+  }
+
+  /** Applies the changes of the calls that have ended, in call order, never in completion order. */
+  #applyChanges(): void {
+    const { prepared, outcomes } = this.#batch;
+    for (const [index, one] of prepared.entries()) {
+      const outcome = outcomes[index];
+      if (outcome) outcomes[index] = applyChanges(this.#acting.state, one, outcome);
+    }
+  }
+
+  /** In a sequence the next call sees what the calls before it changed, and so does its predicate. */
+  #hasPredicateToAsk(): boolean {
+    if (!this.#inSequence || this.#inFlight.count > 0) return false;
+    this.#applyChanges();
+    return (
+      isToReevaluate(this.#batch.prepared[this.#next()], this.#batch) && !continueBeforeTool(this.#acting.state, this.#ports, this.#batch)
+    );
+  }
+
+  /** Asks the predicate of the next call, and of those after it as long as they need a decision. True if the batch did not have decisions before. */
+  async #askPredicates(): Promise<boolean> {
+    for (;;) {
+      const index = this.#next();
+      const one = this.#batch.prepared[index];
+      if (!isToReevaluate(one, this.#batch)) return false;
+      const asked = await reevaluatePredicate(this.#ports, one);
+      this.#batch.prepared[index] = asked;
+      if (asked.requirement === undefined) return false;
+      if (!this.#hasDecisions) {
+        this.#beginDecisions();
+        return true;
+      }
+      askForDecisions(this.#acting, this.#ports, this.#batch);
+    }
+  }
+
+  /** The index of the first call that may start; -1 if none may. */
+  #next(): number {
+    const { prepared, outcomes } = this.#batch;
+    return prepared.findIndex(
+      (one, index) => outcomes[index] === null && one.type === 'execute' && startable(this.#acting.state, one) !== undefined,
+    );
+  }
+}

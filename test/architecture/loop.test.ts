@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { longestChain } from './import-depth.ts';
+import { parseTree, readTree } from './source-tree.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const LOOP = 'src/core/loop/';
+const tree = readTree(root, [LOOP.slice(0, -1)]);
+
+describe('the loop of a run', () => {
+  test('is read from the top in at most seven levels of imports', () => {
+    const tooDeep = longestChain(tree, LOOP, `${LOOP}run-loop.ts`).slice(7);
+    expect(tooDeep).toEqual([]);
+  });
+
+  test('has files that say in their first line which phase they belong to', () => {
+    const PHASES = /^\/\/ (Model phase|Tool phase|Closing|Shared state|The loop): .+\.$/;
+    const silent = [...tree.keys()].filter((path) => !PHASES.test(readFileSync(`${root}${path}`, 'utf8').split('\n', 1)[0] ?? ''));
+    expect(silent).toEqual([]);
+    expect(tree.size).toBeGreaterThan(20);
+  });
+});
+
+test('the longest chain of imports leaves out types, and files of other folders', () => {
+  const chained = parseTree({
+    'loop/a.ts':
+      "import { b } from './b.ts'; import { d } from './d.ts'; import type { E } from './e.ts'; import { o } from '../other/o.ts';",
+    'loop/b.ts': "import { c } from './c.ts';",
+    'loop/c.ts': "import { d } from './d.ts';",
+    'loop/d.ts': "import type { E } from './e.ts';",
+    'loop/e.ts': "import { b } from './f.ts';",
+    'other/o.ts': "import { b } from '../loop/b.ts';",
+  });
+  expect(longestChain(chained, 'loop/', 'loop/a.ts')).toEqual(['loop/a.ts', 'loop/b.ts', 'loop/c.ts', 'loop/d.ts']);
+});
