@@ -4,13 +4,13 @@ import { DevServerError } from './dev-server-error.ts';
 import { SERVER_IP } from './start-flags.ts';
 
 /**
- * Ports that nobody listens on, one for each wish: a number is checked, `undefined` gets any. Throws a `DevServerError`
- * for a number that is taken: a server of ours would fail there, and the one that has the port would be taken for it.
+ * Returns free ports, one for each wish: a number is checked, `undefined` gets any. Throws a `DevServerError` for a
+ * number that is taken: the server would fail there, and the program that uses the port would be taken for it.
  */
 export async function freePorts(wishes: readonly (number | undefined)[]): Promise<number[]> {
   const held: Server[] = [];
   try {
-    // All are held until the last is chosen, so that no port is chosen twice.
+    // All ports are held until the last one is chosen, so that no port is chosen twice.
     for (const wish of wishes) held.push(await hold(wish));
     return held.map(portOf);
   } finally {
@@ -18,7 +18,7 @@ export async function freePorts(wishes: readonly (number | undefined)[]): Promis
   }
 }
 
-/** The port that a listening server got. */
+/** Returns the port that a listening server received. */
 export function portOf(server: Server): number {
   const address = server.address();
   if (address === null || typeof address === 'string')
@@ -31,7 +31,7 @@ async function hold(port: number | undefined): Promise<Server> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) =>
       reject(
-        new DevServerError(`Port "${port ?? 0}" cannot be used: ${errorMessage(error)}. Choose another, or end what uses it.`, {
+        new DevServerError(`Port "${port ?? 0}" cannot be used: ${errorMessage(error)}. Choose another, or end the program that uses it.`, {
           cause: error,
         }),
       ),
