@@ -26,7 +26,7 @@ import type { LocalActivity } from './recorded-markers.ts';
  */
 export interface RecordedActivity<Input, Output> {
   input: Input;
-  /** The task that asked for it. */
+  /** The task that requested it. */
   scheduledIn: number;
   output?: Output;
   /** The failure of its last attempt. */

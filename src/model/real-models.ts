@@ -42,7 +42,7 @@ export function requireRealModelsAllowed(model: string, host: string): void {
   if (except === undefined || except.some((one) => one === host || one === host.replace(/:\d+$/, ''))) return;
   throw new ModelCallError(
     'model_forbidden',
-    `Model "${model}" at "${host}" was not asked: requests to real models are forbidden here (forbidRealModels(), or ${FORBIDDEN_VARIABLE}). Give the run a scripted model, or list the host in "except"`,
+    `Model "${model}" at "${host}" was not called: requests to real models are forbidden here (forbidRealModels(), or ${FORBIDDEN_VARIABLE}). Give the run a scripted model, or list the host in "except"`,
   );
 }
 

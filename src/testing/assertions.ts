@@ -27,7 +27,7 @@ export function assertTimeline(run: { events: readonly Event[] }, expected: read
 export function assertRequest({ requests }: { requests: readonly ModelRequest[] }, number: number, says: string | RegExp): void {
   const request = requests[number - 1];
   if (request === undefined)
-    throw new assert.AssertionError({ message: `The model was asked ${requests.length} times, and has no request ${number}` });
+    throw new assert.AssertionError({ message: `There is no request ${number}: the model received ${requests.length}` });
   const text = requestText(request);
   const matches = typeof says === 'string' ? text.includes(says) : says.test(text);
   if (!matches)

@@ -44,7 +44,7 @@ describe('an assertion', () => {
     assertRequest(run, 2, 'look: seen here');
     assertRequest(run, 1, /^user: Where\?$/m);
     expect(() => assertRequest(run, 1, 'seen')).toThrow(/Request 1 does not say seen\. It says:\n.*user: Where\?/s);
-    expect(() => assertRequest(run, 3, 'seen')).toThrow('The model was asked 2 times, and has no request 3');
+    expect(() => assertRequest(run, 3, 'seen')).toThrow('There is no request 3: the model received 2');
   });
 
   test('on two runs holds whatever their ids and times are, and shows what differs', async () => {

@@ -21,7 +21,7 @@ export interface ReplayReport {
 
 /** The point at which the replay of a run ended, and the reason. */
 interface ReplayProblem {
-  /** 1-based. `executionId` is its Temporal run id, if known. */
+  /** The number of the execution, 1-based. `executionId` is its Temporal run id, if known. */
   execution: number;
   executionId?: string;
   /** The step of the run; null before the first call of that execution. */

@@ -13,7 +13,7 @@ export type Retry =
 
 /** A failed attempt. */
 export interface FailedAttempt extends SentFailure {
-  /** 1-based. */
+  /** The number of the attempt, 1-based. */
   attempt: number;
   /** The remaining time of the activity, in milliseconds. */
   leftMs: number;

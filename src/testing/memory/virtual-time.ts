@@ -36,7 +36,7 @@ export class VirtualTime {
     this.#idleness = idleness;
   }
 
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   now(): number {
     return Date.now() + this.#ahead;
   }
