@@ -1,7 +1,7 @@
 // Tests of the shop (../tools/shop.ts) and of the refund desk (../approvals/refunds.ts), for any test runner.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertStory, callTool, durableTest, forbidRealModels, killWorker, say, scriptedModel, testAgent } from 'longhaul/testing';
+import { assertTimeline, callTool, durableTest, forbidRealModels, killWorker, say, scriptedModel, testAgent } from 'longhaul/testing';
 import { desk } from '../approvals/refunds.ts';
 import { clerk, type Shop } from '../tools/shop.ts';
 
@@ -13,7 +13,7 @@ const order = { input: 'A pump, please', deps: { userId: 'eve', cart: [] }, secr
 
 test('what a customer wants is put into the cart, and paid', async () => {
   const run = await testAgent(clerk, { ...order, model: buying(), resources: { shop: newShop() } });
-  assertStory(run, [
+  assertTimeline(run, [
     'user: A pump, please',
     'shop_clerk calls add_to_cart {"article":"pump"}',
     'add_to_cart: {"articles":1}',

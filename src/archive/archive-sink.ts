@@ -1,32 +1,35 @@
 import type { RunRecord } from '../core/domain/record/run-record.ts';
 import type { StoredRun } from '../payload-store/payload-store.ts';
 
-/** What one execution of a run has recorded, handed over when the run leaves it behind. */
+/** The record of one execution of a run, which the run sends to the archive when the execution ends. */
 export interface ArchiveBatch {
   run: StoredRun;
   /** Offset of the first event. */
   from: number;
   /** The offset after the last event. */
   through: number;
-  /** All events of that range, and the steps between them, in order. Plain JSON, in clear text. */
+  /** All events of that range, and the steps between them, in order, as plain JSON in clear text. */
   records: readonly RunRecord[];
 }
 
 /**
- * Where a worker writes what runs leave behind, so that nothing of a run depends on how long the server keeps
- * histories. Any store that implements this plugs in.
+ * An archive that a worker writes the records of runs to, so that they outlast the server's retention of histories.
+ * Any store can implement it.
  */
 export interface ArchiveSink {
   /**
-   * Keeps a batch for good before it resolves. It may be called again with the same batch, or with a longer one that
-   * begins with the same event, where the run was cancelled meanwhile, or with another one that begins with it, where the
-   * run was retried: what was kept before is replaced, and nothing is there twice. Rejects where the batch could not be kept, and is then called again; so it is
-   * where it has not answered in time, and the call before may still go on then. The run waits for it, up to
-   * `archiveTimeoutMs` of the worker, and then goes on without what could not be kept.
+   * Stores a batch durably before it resolves. Rejects if the batch could not be stored. It is called again after a
+   * rejection or a timeout, while the earlier call may still be running; with a longer batch that begins with the
+   * same event if the run was cancelled meanwhile; and with another such batch if the run was retried. Each replaces
+   * what was stored from that event on, so nothing is stored twice. The run waits for it, up to the worker's
+   * `archiveTimeoutMs`, and then continues without a batch that could not be stored.
    */
   append(batch: ArchiveBatch): Promise<void>;
-  /** All that was kept of a run, in order, each event and each step once. Nothing for a run that it does not know. */
+  /**
+   * Reads everything that was stored for a run, in order, each event and each step once. Yields nothing for an
+   * unknown run.
+   */
   read(run: StoredRun): AsyncIterable<RunRecord>;
-  /** Forgets a run. Forgetting a run that it does not know is no error. */
+  /** Deletes a run. An unknown run is not an error. */
   deleteRun(run: StoredRun): Promise<void>;
 }

@@ -7,20 +7,20 @@ import type { RunRecord } from '../core/domain/record/run-record.ts';
 import { runFolder, writeWhole } from '../payload-store/run-folder.ts';
 import type { ArchiveBatch, ArchiveSink } from './archive-sink.ts';
 
-/** Where a file archive keeps its files. */
+/** The options of a file archive. */
 export interface FileArchiveOptions {
-  /** Made when something is archived. Every worker writes to the same one. */
+  /** The folder of the archive, created when needed. Every worker writes to the same one. */
   directory: string;
 }
 
-/** Digits of the offset in a file name: the order of the names is the order of the files. */
+/** The number of digits of the offset in a file name, so that the order of the names is the order of the events. */
 const OFFSET_DIGITS = 12;
 const FILE_NAME = /^\d+\.jsonl$/;
 
 /**
- * An archive in the file system: a folder for each run, and in it a file of JSON Lines for each execution, named by
- * the offset of its first event, so that all files of a run in the order of their names are its record. A file appears
- * as a whole or not at all. Throws a UsageError without a directory.
+ * Creates an archive in the file system: a folder for each run, and in it a file of JSON Lines for each execution,
+ * named by the offset of its first event. All files of a run in the order of their names form its record. A file
+ * appears completely or not at all. Throws a UsageError without a directory.
  */
 export function fileArchive(options: FileArchiveOptions): ArchiveSink {
   if (typeof options.directory !== 'string' || options.directory === '') {
@@ -44,7 +44,7 @@ async function append(root: string, { run, from, records }: ArchiveBatch): Promi
   );
 }
 
-/** Files overlap where a run was reset: what a file before has is not read again. */
+/** Reads the files of a run. They overlap if the run was reset: records that an earlier file contained are skipped. */
 async function* read(folder: string): AsyncGenerator<RunRecord> {
   let offset = 0;
   let index = 0;

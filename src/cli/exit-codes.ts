@@ -1,27 +1,30 @@
 import { errorCode, type ErrorCode } from '../core/domain/errors/error.ts';
 import type { TerminalStatus } from '../core/domain/run/run-status.ts';
 
-/** How a command ends: the one table that `--help`, `docs/cli.md` and the code share. */
+/** The exit codes: one table for `--help`, `docs/cli.md` and the code. */
 export const EXIT_CODES = {
   ok: { code: 0, meaning: 'done; for a command that waits, the run has completed' },
-  unexpected: { code: 1, meaning: 'unexpected error: a defect, or something no other code stands for' },
-  usage: { code: 2, meaning: 'usage error: arguments, input or the agents module are not right' },
+  unexpected: { code: 1, meaning: 'unexpected error: a defect, or an error without an exit code of its own' },
+  usage: { code: 2, meaning: 'usage error: arguments, input or the agents module are not valid' },
   run_error: { code: 3, meaning: 'the run ended with status "error", was terminated or timed out' },
   run_cancelled: { code: 4, meaning: 'the run ended with status "cancelled"' },
   run_limit: { code: 5, meaning: 'the run ended with status "max_iterations_reached"' },
   not_found: { code: 6, meaning: 'the namespace has no such run, or the server no such namespace' },
   unreachable: { code: 7, meaning: 'no Temporal server answers, or none could be provided' },
   wait_timeout: { code: 8, meaning: 'the wait timed out; the run goes on' },
-  diverged: { code: 9, meaning: 'replay: the code does not go on with a run as its history says' },
+  diverged: { code: 9, meaning: 'replay: the code does not do what the history of a run records' },
   incomplete: { code: 10, meaning: 'export: parts of the run are missing' },
-  refused: { code: 11, meaning: 'the run refuses: the call is decided or does not wait, the run has ended, or that person may not' },
+  refused: {
+    code: 11,
+    meaning: 'the run refuses the request: the call is not pending, the run has ended, or the caller is not authorized',
+  },
   interrupted: { code: 130, meaning: 'Ctrl-C while waiting; the run goes on' },
 } as const;
 
-/** One way for a command to end. */
+/** The name of an exit code. */
 export type ExitName = keyof typeof EXIT_CODES;
 
-/** The exit code of a command that waited for a run. */
+/** Returns the exit code of a command that waited for a run. */
 export function exitCodeOfRun(status: TerminalStatus): number {
   switch (status) {
     case 'completed':
@@ -35,7 +38,7 @@ export function exitCodeOfRun(status: TerminalStatus): number {
   }
 }
 
-/** What stands for an error of the table of `ERROR_CODES`; what is missing here is unexpected. */
+/** The exit code for each error code. An error code that is missing here is unexpected. */
 const EXITS: Partial<Record<ErrorCode, ExitName>> = {
   invalid_input: 'usage',
   unknown_agent: 'usage',
@@ -61,7 +64,7 @@ const EXITS: Partial<Record<ErrorCode, ExitName>> = {
   run_ended: 'refused',
 };
 
-/** How a command ends that failed with this error. */
+/** Returns the exit code of a command that failed with this error. */
 export function exitOfError(error: unknown): ExitName {
   const code = errorCode(error);
   if (code !== undefined) return EXITS[code] ?? 'unexpected';
@@ -75,7 +78,7 @@ export function exitOfError(error: unknown): ExitName {
   }
 }
 
-/** The table as text, for `--help`. */
+/** Returns the table as text, for `--help`. */
 export function exitCodesText(): string {
   const lines = Object.values(EXIT_CODES).map(({ code, meaning }) => `  ${String(code).padEnd(4)} ${meaning}`);
   return ['Exit codes:', ...lines].join('\n');

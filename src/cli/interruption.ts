@@ -1,10 +1,12 @@
-/** What can end a command early, and the exit code that says so: 128 and the number of the signal, as shells count. */
+/**
+ * The causes that end a command early, and the exit code of each: 128 plus the number of the signal, as shells count.
+ */
 const EXITS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, 'output closed': 0 } as const;
 
-/** Why a command was ended early. */
+/** The cause that ended a command early. */
 export type InterruptionCause = keyof typeof EXITS;
 
-/** The reason of the terminal's signal. It is never reported: whoever caused it knows. */
+/** The reason of the terminal's signal. It is never reported, because the user caused it. */
 export class Interruption extends Error {
   override readonly name = 'Interruption';
   readonly by: InterruptionCause;
@@ -14,13 +16,15 @@ export class Interruption extends Error {
     this.by = by;
   }
 
-  /** The exit code for a command that did not come to its end. */
+  /** The exit code of an interrupted command. */
   get exitCode(): number {
     return EXITS[this.by];
   }
 }
 
-/** Waits for the work, or rejects with the reason of the signal as soon as that is aborted, whatever the work does then. */
+/**
+ * Waits for the work, or rejects with the reason of the signal as soon as it is aborted, even if the work continues.
+ */
 export async function untilInterrupted<Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value> {
   let abort = (): void => undefined;
   const interrupted = new Promise<never>((_, reject) => {

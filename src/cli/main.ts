@@ -7,9 +7,9 @@ if (problem !== undefined) {
   process.stderr.write(`longhaul: ${problem}\n`);
   process.exit(1);
 }
-// Not before: what it loads may need what an older Node lacks.
+// Imported only now, because it loads modules that an older Node does not have.
 const { runCli } = await import('./run-cli.ts');
 const exitCode = await runCli(process.argv.slice(2), processTerminal());
-// Connections may still be closing; what was written must be out before the process ends.
+// Connections may still be closing, so the process is ended here, once all output is written.
 await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
 process.exit(exitCode);

@@ -1,6 +1,9 @@
 import { userInfo } from 'node:os';
 
-/** The name of the person at the command line; undefined where the system has none for this process (a container under a bare number). */
+/**
+ * Returns the name of the operating system's user, or undefined if this process has none (a container with a numeric
+ * user id).
+ */
 export function osUser(): string | undefined {
   try {
     return userInfo().username || undefined;

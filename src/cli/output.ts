@@ -2,16 +2,16 @@ import { styleText } from 'node:util';
 import { ANYWHERE } from '../core/hints/shell-command.ts';
 import type { OutputStream, Terminal } from './terminal.ts';
 
-/** How a piece of text looks on a terminal that shows colours. */
+/** A style of text on a terminal that shows colours. */
 export type Look = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-/** What a command says: results on stdout, remarks on stderr. */
+/** The output of a command: results on stdout, remarks on stderr. */
 export class Output {
-  /** One JSON value on stdout (JSON Lines for lists), for machines. */
+  /** True for machine-readable output: one JSON value on stdout, or JSON Lines for lists. */
   readonly json: boolean;
-  /** Stdout shows colours. */
+  /** True if stdout shows colours. */
   readonly colour: boolean;
-  /** How commands to copy call this program. */
+  /** The name of this program in commands to copy. */
   readonly program: string;
   readonly #stdout: OutputStream;
   readonly #stderr: OutputStream;
@@ -24,28 +24,28 @@ export class Output {
     this.colour = !json && showsColour(terminal);
   }
 
-  /** A line of the result, for people. */
+  /** Prints a line of the result, for people. */
   print(line: string): void {
     this.#stdout.write(`${line}\n`);
   }
 
-  /** A line of the result, for machines. */
+  /** Prints a line of the result, for machines. */
   printJson(value: unknown): void {
     this.#stdout.write(`${JSON.stringify(value)}\n`);
   }
 
-  /** A remark that is no part of the result. */
+  /** Prints a remark that is not part of the result. */
   note(line: string): void {
     this.#stderr.write(`${line}\n`);
   }
 
-  /** The text as it looks on this terminal. */
+  /** Returns the text in a style, if the terminal shows colours. */
   look(look: Look, text: string): string {
     return this.colour ? styleText(look, text, { validateStream: false }) : text;
   }
 }
 
-/** True on a terminal, unless the user does not want colours (NO_COLOR) or it cannot show any. */
+/** True on a terminal, unless the user has turned colours off (NO_COLOR) or the terminal cannot show them. */
 export function showsColour({ stdout, env }: Pick<Terminal, 'stdout' | 'env'>): boolean {
   return stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
 }

@@ -4,7 +4,7 @@ import type { Terminal } from './terminal.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const satisfies readonly InterruptionCause[];
 
-/** The terminal of this process. A second signal ends the process at once, whatever it is doing. */
+/** Returns the terminal of this process. A second signal ends the process immediately. */
 export function processTerminal(): Terminal {
   const controller = new AbortController();
   const interrupt = (by: InterruptionCause): void => {
@@ -16,7 +16,7 @@ export function processTerminal(): Terminal {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error;
-      // Writing goes on failing until the command has ended: that is no second interruption.
+      // Writing keeps failing until the command has ended; later failures are not a second interruption.
       if (!controller.signal.aborted) interrupt('output closed');
     });
   }

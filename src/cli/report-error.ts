@@ -6,10 +6,10 @@ import { printable } from '../core/domain/content/printable.ts';
 import { type ServerProblem, serverProblem } from './server-problem.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Says on stderr what went wrong, and returns the exit code. Only a defect comes with a stack. */
+/** Prints the error on stderr and returns the exit code. Only a defect is printed with its stack. */
 export function reportError(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
   if (error instanceof Interruption) return error.exitCode;
-  // Commander has written its own line already; help that was asked for is not an error.
+  // Commander has already printed its own line, and a request for help is not an error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok.code : EXIT_CODES.usage.code;
   const { exit, line } = explained(error);
   stderr.write(`longhaul: ${printable(line)}\n`);

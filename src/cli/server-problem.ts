@@ -1,18 +1,18 @@
 import { errorMessage } from '../core/domain/errors/error.ts';
 import type { ExitName } from './exit-codes.ts';
 
-/** How a command ends, and the line that says why. */
+/** The exit code of a command, and the line that explains it. */
 export interface ServerProblem {
   exit: ExitName;
   line: string;
 }
 
-/** The codes of gRPC that a command can meet once it is connected. */
+/** The gRPC status codes that a command can receive once it is connected. */
 const NOT_FOUND = 5;
 const REFUSALS: readonly number[] = [7, 16];
 const AWAY: readonly number[] = [4, 14];
 
-/** What the server, or the way to it, has to say for an error; undefined where it is neither. */
+/** Returns the problem if the error comes from the server or the connection to it; otherwise undefined. */
 export function serverProblem(error: unknown): ServerProblem | undefined {
   for (let cause = error; typeof cause === 'object' && cause !== null; cause = 'cause' in cause ? cause.cause : undefined) {
     if ('name' in cause && cause.name === 'NamespaceNotFoundError') return noNamespace(errorMessage(cause));
@@ -21,7 +21,7 @@ export function serverProblem(error: unknown): ServerProblem | undefined {
   return undefined;
 }
 
-/** An error of gRPC: recognised by its shape, because loading gRPC costs more than most commands. */
+/** True for an error of gRPC, recognised by its shape because loading gRPC takes longer than most commands. */
 function isStatus(error: object): error is { code: number; details: string } {
   return 'code' in error && typeof error.code === 'number' && 'details' in error && typeof error.details === 'string';
 }
@@ -38,6 +38,6 @@ function fromStatus({ code, details }: { code: number; details: string }): Serve
 function noNamespace(details: string): ServerProblem {
   return {
     exit: 'not_found',
-    line: `The Temporal server does not know it: ${details.replace(/\.$/, '')}. Check --namespace, or TEMPORAL_NAMESPACE`,
+    line: `The Temporal server cannot find it: ${details.replace(/\.$/, '')}. Check --namespace, or TEMPORAL_NAMESPACE`,
   };
 }

@@ -1,19 +1,19 @@
-/** Where a command writes: the part of a stream that is needed. */
+/** The part of an output stream that a command uses. */
 export interface OutputStream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
-  /** Of a terminal. */
+  /** The width of a terminal; undefined for other streams. */
   readonly columns?: number;
 }
 
-/** Everything of the process that a command touches, so that tests can stand in for it. */
+/** Everything that a command uses of its process, so that tests can replace it. */
 export interface Terminal {
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: AsyncIterable<Uint8Array | string>;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  /** How commands to copy call this program. Default `npx longhaul`. */
+  /** The name of this program in commands to copy. Default `npx longhaul`. */
   readonly program?: string;
-  /** Aborted with an `Interruption`: at Ctrl-C, at SIGTERM, and when nobody reads stdout any more. */
+  /** Aborted with an `Interruption` on Ctrl-C, on SIGTERM, and when the reader of stdout has closed it. */
   readonly signal: AbortSignal;
 }

@@ -1,6 +1,6 @@
 /**
- * How payloads are encoded on their way to the server. Whatever is left out is still read: a process without options
- * decodes what is compressed, and says which key it lacks for what is encrypted.
+ * The encoding of payloads before they are sent to the server. Decoding does not depend on these options: a process
+ * without them decompresses payloads, and names the key that it lacks for encrypted ones.
  */
 export interface CodecOptions {
   /** `true` compresses payloads of 32 kB and more. Default: off. */
@@ -9,19 +9,19 @@ export interface CodecOptions {
   encryption?: 'environment' | EncryptionOptions;
 }
 
-/** Which payloads are compressed. */
+/** The payloads to compress. */
 export interface CompressionOptions {
-  /** Bytes of data from which on a payload is compressed, where that makes it smaller; 0 stands for all. */
+  /** The smallest number of bytes that is compressed, if compression makes it smaller; 0 for all payloads. */
   threshold: number;
 }
 
-/** Keys by their id: each has 32 bytes. A function may ask a key store; it is asked once for each id. */
+/** Keys of 32 bytes each, by id. A function may read a key store; it is called once for each id. */
 export type EncryptionKeys = Readonly<Record<string, Uint8Array>> | ((keyId: string) => EncryptionKey | Promise<EncryptionKey>);
 
-/** The 32 bytes of a key, or undefined where there is none of that id. */
+/** The 32 bytes of a key, or undefined if there is no key with that id. */
 export type EncryptionKey = Uint8Array | undefined;
 
-/** What payloads are encrypted with, and what they are read with. */
+/** The keys for encrypting and decrypting payloads. */
 export interface EncryptionOptions {
   /** The key that new payloads are encrypted with. The id is stored with each payload in clear text. */
   activeKeyId: string;

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node
 import { errorMessage } from '../core/domain/errors/error.ts';
 import { transformBody } from './payload-json.ts';
 
-/** What answers depend on. */
+/** The options that answers depend on. */
 export interface AnswerOptions {
   codecs: readonly PayloadCodec[];
   token: string | undefined;
@@ -19,11 +19,11 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
-/** What the Temporal UI sends along. */
+/** The request headers of the Temporal UI. */
 const REQUEST_HEADERS = 'Content-Type, X-Namespace, Authorization, Authorization-Extras';
 const PREFLIGHT_SECONDS = 600;
 
-/** Answers requests to a codec server. Bodies and tokens are in no message. */
+/** Returns a listener that answers requests to a codec server. Its messages never contain bodies or tokens. */
 export function answerer(options: AnswerOptions): RequestListener {
   return (request, response) => {
     const headers = { 'cache-control': 'no-store', vary: 'origin', ...originHeaders(request.headers, options) };
@@ -41,10 +41,10 @@ async function answer(request: IncomingMessage, options: AnswerOptions): Promise
     return { status: 403, body: `Pages of the origin "${origin}" may not call this codec server: start it with --allow-origin ${origin}` };
   }
   const direction = directionOf(request.url ?? '');
-  if (direction === undefined) return { status: 404, body: 'There is only POST …/encode and POST …/decode' };
+  if (direction === undefined) return { status: 404, body: 'This server answers only POST …/encode and POST …/decode' };
   if (request.method === 'OPTIONS') return { status: 204, body: '' };
   if (request.method !== 'POST')
-    return { status: 405, body: `${request.method} is not answered: send POST`, headers: { allow: 'POST, OPTIONS' } };
+    return { status: 405, body: `The method ${request.method} is not allowed: send POST`, headers: { allow: 'POST, OPTIONS' } };
   if (options.token !== undefined && !isAuthorized(request.headers, options.token)) {
     return { status: 401, body: 'Send the header "Authorization: Bearer <token>"', headers: { 'www-authenticate': 'Bearer' } };
   }
@@ -52,15 +52,18 @@ async function answer(request: IncomingMessage, options: AnswerOptions): Promise
   if (body === undefined)
     return { status: 413, body: `The body has more than ${options.maxBodyBytes} bytes`, headers: { connection: 'close' } };
   const codecs = direction === 'encode' ? options.codecs : options.codecs.toReversed();
-  const transformed = await transformBody(body, async (given) => {
-    let payloads = given;
+  const transformed = await transformBody(body, async (received) => {
+    let payloads = received;
     for (const codec of codecs) payloads = await codec[direction](payloads);
     return payloads;
   });
   return { status: 200, body: transformed, headers: { 'content-type': 'application/json' } };
 }
 
-/** The last part of the path decides, so that an endpoint may have any path before it, such as the namespace. */
+/**
+ * Returns the direction, which only the last part of the path decides, so that an endpoint may have any path before
+ * it, such as the namespace.
+ */
 function directionOf(url: string): 'encode' | 'decode' | undefined {
   const last = url.split('?')[0]?.split('/').at(-1);
   return last === 'encode' || last === 'decode' ? last : undefined;
@@ -74,12 +77,15 @@ function originHeaders({ origin, ...headers }: IncomingHttpHeaders, { allowsOrig
     'access-control-allow-methods': 'POST',
     'access-control-allow-headers': REQUEST_HEADERS,
     'access-control-max-age': String(PREFLIGHT_SECONDS),
-    // Asked for by browsers where a page of the internet calls this machine.
+    // Browsers require this if a page of the internet calls this machine.
     ...(headers['access-control-request-private-network'] === 'true' ? { 'access-control-allow-private-network': 'true' } : {}),
   };
 }
 
-/** Digests have one length and tell nothing of where they differ. */
+/**
+ * True for the right token. Digests are compared because they have one length and do not reveal which part of a token
+ * is wrong.
+ */
 function isAuthorized({ authorization = '' }: IncomingHttpHeaders, token: string): boolean {
   return timingSafeEqual(sha256(authorization), sha256(`Bearer ${token}`));
 }
@@ -88,7 +94,7 @@ function sha256(text: string): Uint8Array {
   return createHash('sha256').update(text).digest();
 }
 
-/** The body, or undefined as soon as it is known to be longer than allowed. */
+/** Returns the body, or undefined as soon as it exceeds the limit. */
 async function readBody(request: IncomingMessage, maxBytes: number): Promise<string | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return undefined;
   const chunks: Buffer[] = [];

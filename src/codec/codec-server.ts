@@ -4,24 +4,30 @@ import type { CodecOptions } from './codec-options.ts';
 import { answerer } from './codec-request.ts';
 import { createCodecs } from './with-codec.ts';
 
-/** What a codec server serves, and to whom. */
+/** The options of a codec server. */
 export interface CodecServerOptions {
   codec: CodecOptions;
-  /** The address to listen on. Default 127.0.0.1: this machine alone. */
+  /** The address to listen on. Default 127.0.0.1, which only this machine reaches. */
   host?: string;
-  /** Default: a free one. */
+  /** The port to listen on. Default: a free one. */
   port?: number | undefined;
-  /** What callers must send as `Authorization: Bearer <token>`. Needed for every other address than this machine's. */
+  /**
+   * The token that callers must send as `Authorization: Bearer <token>`. Required for any address that other machines
+   * reach.
+   */
   token?: string | undefined;
-  /** Whether pages of that origin, such as `http://localhost:8233`, may call. Default: none. */
+  /** Returns true if pages of that origin, such as `http://localhost:8233`, may call. Default: none may. */
   allowsOrigin?: (origin: string) => boolean;
-  /** Bytes that the body of a request may have. Default 64 MiB. */
+  /** The maximum size of a request body in bytes. Default 64 MiB. */
   maxBodyBytes?: number;
-  /** Told why a request was refused: the Temporal CLI does not say it. Never holds content or a token. */
+  /**
+   * Receives the reason of each refused request, which the Temporal CLI does not show. It never contains content or a
+   * token.
+   */
   onRefusal?: (line: string) => void;
 }
 
-/** A codec server that listens. */
+/** A running codec server. */
 export interface CodecServer {
   /** The endpoint to give to the Temporal UI and CLI. */
   url: string;
@@ -33,9 +39,9 @@ const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
- * Starts an HTTP server that encodes and decodes payloads for the Temporal UI and CLI: `POST …/encode` and
- * `POST …/decode`. Throws a UsageError for a codec that cannot be used, for an address that others reach without a
- * token, and for one that cannot be listened on.
+ * Starts an HTTP server that encodes and decodes payloads for the Temporal UI and CLI: `POST …/encode` and `POST
+ * …/decode`. Throws a UsageError for invalid codec options, for an address that other machines reach without a token,
+ * and for a port that cannot be used.
  */
 export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
   const { host = '127.0.0.1', token, allowsOrigin = () => false, maxBodyBytes = MAX_BODY_BYTES, onRefusal = () => undefined } = options;

@@ -1,44 +1,53 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { promisify } from 'node:util';
-// By its default export: an older Node, which lacks the names, links it and then says which Node is needed.
+// The default import also links on an older Node that lacks these functions, so that the check of Node's version can
+// report it.
 import zlib from 'node:zlib';
 import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import type { CodecOptions } from './codec-options.ts';
-import { codedWhere, isEncodedAs, packPayload, unpackPayload } from './payload-bytes.ts';
+import { transformMatching, isEncodedAs, packPayload, unpackPayload } from './payload-bytes.ts';
 
-/** How a compressed payload names itself. */
+/** The encoding of a compressed payload. */
 export const ZSTD_ENCODING = 'binary/zstd';
 
-/** Bytes of data from which on payloads are compressed by default: below it the stock Temporal UI stays readable. */
+/**
+ * The smallest number of bytes that is compressed by default: smaller payloads stay readable in the stock Temporal
+ * UI.
+ */
 export const DEFAULT_THRESHOLD = 32_000;
 
-/** Bytes from which on the thread pool is asked: below it, the way there takes longer than the work. */
+/**
+ * The smallest number of bytes for which the thread pool is used: for fewer, passing them to it takes longer than the
+ * work.
+ */
 const POOL_BYTES = 64_000;
 
-/** Bytes that one payload may grow to: a small one made to grow without bounds must not take the process down. */
+/**
+ * The maximum size of a decompressed payload, so that a small malicious one cannot exhaust the memory of the process.
+ */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const METADATA = { encoding: Buffer.from(ZSTD_ENCODING) };
 const compressInPool = promisify(zlib.zstdCompress);
 const decompressInPool = promisify(zlib.zstdDecompress);
 
-/** Compresses payloads from a threshold on, where that makes them smaller, and passes all others as they are. */
+/** Compresses payloads of a minimum size if that makes them smaller, and leaves all others unchanged. */
 export class CompressionCodec implements PayloadCodec {
   readonly #threshold: number;
 
-  /** Throws a UsageError for a threshold that is no number of bytes. */
+  /** Throws a UsageError for a threshold that is not a number of bytes. */
   constructor(compression: CodecOptions['compression']) {
     this.#threshold = thresholdOf(compression);
   }
 
   async encode(payloads: Payload[]): Promise<Payload[]> {
     const isLarge = ({ data }: Payload): boolean => (data?.length ?? 0) >= this.#threshold;
-    return codedWhere(payloads, isLarge, compressed);
+    return transformMatching(payloads, isLarge, compressed);
   }
 
   /** Throws `decompression_failed`. */
   async decode(payloads: Payload[]): Promise<Payload[]> {
-    return codedWhere(payloads, (payload) => isEncodedAs(payload, ZSTD_ENCODING), restored);
+    return transformMatching(payloads, (payload) => isEncodedAs(payload, ZSTD_ENCODING), restored);
   }
 }
 

@@ -2,12 +2,12 @@ import type { Payload, PayloadCodec } from '@temporalio/common';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { LonghaulError } from '../core/domain/errors/error.ts';
 import { KEY_ID_PATTERN, type Keyring, keyMissing } from './keyring.ts';
-import { codedWhere, isEncodedAs, metadataText, packPayload, unpackPayload } from './payload-bytes.ts';
+import { transformMatching, isEncodedAs, metadataText, packPayload, unpackPayload } from './payload-bytes.ts';
 
-/** How an encrypted payload names itself. */
+/** The encoding of an encrypted payload. */
 export const ENCRYPTED_ENCODING = 'binary/aes-256-gcm';
 
-/** The metadata that names the key. */
+/** The metadata field that names the key. */
 export const KEY_ID = 'encryption-key-id';
 
 const CIPHER = 'aes-256-gcm';
@@ -15,25 +15,28 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts every payload with its metadata: the data becomes the initialisation vector, the ciphertext and the tag.
- * What stays outside, the encoding and the key's id, is authenticated. Payloads that are not encrypted pass at
- * decoding; without keys they pass at encoding too.
+ * Encrypts every payload with its metadata: the new data consists of the initialisation vector, the ciphertext and
+ * the tag. The encoding and the key's id stay in clear text and are authenticated. Decoding leaves payloads that are
+ * not encrypted unchanged; without keys, encoding leaves all payloads unchanged.
  */
 export class EncryptionCodec implements PayloadCodec {
   readonly #keyring: Keyring | undefined;
-  /** The ids of keys with which something has been decrypted here. */
+  /** Ids of keys that have decrypted something in this process. */
   readonly #proven = new Set<string>();
 
   constructor(keyring: Keyring | undefined) {
     this.#keyring = keyring;
   }
 
-  /** Rejects with `encryption_key_missing` where the active key cannot be had. After this resolved, nothing is asked for it again. */
+  /**
+   * Rejects with `encryption_key_missing` if the active key is not available. Once this has resolved, the key is not
+   * requested again.
+   */
   async requireActiveKey(): Promise<void> {
     await this.#keyring?.key(this.#keyring.activeKeyId);
   }
 
-  /** Throws `encryption_key_missing` where the active key cannot be had. */
+  /** Throws `encryption_key_missing` if the active key is not available. */
   async encode(payloads: Payload[]): Promise<Payload[]> {
     const keyring = this.#keyring;
     if (keyring === undefined) return payloads;
@@ -43,7 +46,7 @@ export class EncryptionCodec implements PayloadCodec {
   /** Throws `encryption_key_missing` and `decryption_failed` with the key's id. */
   async decode(payloads: Payload[]): Promise<Payload[]> {
     const isEncrypted = (payload: Payload): boolean => isEncodedAs(payload, ENCRYPTED_ENCODING);
-    return codedWhere(payloads, isEncrypted, async (payload) => {
+    return transformMatching(payloads, isEncrypted, async (payload) => {
       const plain = await decrypted(payload, this.#keyring);
       this.#proven.add(keyIdOf(payload));
       return plain;
@@ -51,8 +54,8 @@ export class EncryptionCodec implements PayloadCodec {
   }
 
   /**
-   * True for a payload that does not decrypt if that may be the fault of this process: the key of its id has decrypted
-   * nothing here so far, and may have other bytes than it should.
+   * True if this process may be the reason why a payload does not decrypt: the key with its id has decrypted nothing
+   * here so far, and may have the wrong bytes.
    */
   mayLackKey(payload: Payload): boolean {
     const keyId = keyIdOf(payload);
@@ -70,7 +73,7 @@ async function encrypted(payload: Payload, keyring: Keyring): Promise<Payload> {
 
 async function decrypted({ metadata, data }: Payload, keyring: Keyring | undefined): Promise<Payload> {
   const keyId = metadataText(metadata?.[KEY_ID]) ?? '';
-  // No process can have a key of such an id: there is nothing to wait for.
+  // No process can have a key with such an id, so waiting for another worker is useless.
   if (!KEY_ID_PATTERN.test(keyId))
     throw new LonghaulError('decryption_failed', 'An encrypted payload does not name the key that it was encrypted with: send it again');
   if (keyring === undefined) throw keyMissing(keyId, 'this process has no encryption keys');
@@ -81,7 +84,7 @@ async function decrypted({ metadata, data }: Payload, keyring: Keyring | undefin
       .setAAD(authenticated(keyId))
       .setAuthTag(bytes.subarray(-TAG_BYTES));
     const plain = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
-    // Throws where anything was changed, so nothing is read before it.
+    // Throws if anything was changed, so the plaintext is not used before this.
     decipher.final();
     return unpackPayload(plain);
   } catch (cause) {
@@ -98,7 +101,7 @@ function keyIdOf({ metadata }: Payload): string {
   return metadataText(metadata?.[KEY_ID]) ?? '';
 }
 
-/** What is outside the ciphertext and must not be changed unseen. */
+/** Returns the data outside the ciphertext that is authenticated. */
 function authenticated(keyId: string): Uint8Array {
   return Buffer.from(`${ENCRYPTED_ENCODING}\n${keyId}`);
 }

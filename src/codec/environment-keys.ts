@@ -1,13 +1,16 @@
 import { UsageError } from '../core/domain/errors/error.ts';
 import type { EncryptionOptions } from './codec-options.ts';
 
-/** The variable that holds the keys: `id:base64,id2:base64`, of which the first is the active one. */
+/** The environment variable with the keys: `id:base64,id2:base64`. The first one is the active key. */
 export const KEYS_VARIABLE = 'LONGHAUL_ENCRYPTION_KEYS';
 
 const KEY_BYTES = 32;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
-/** The keys of an environment; undefined where it names none. Throws a UsageError, without any part of a key, where they cannot be read. */
+/**
+ * Returns the keys of an environment; undefined if it has none. Throws a UsageError, without any part of a key, if
+ * they cannot be read.
+ */
 export function environmentKeys(env: NodeJS.ProcessEnv): EncryptionOptions | undefined {
   const text = env[KEYS_VARIABLE]?.trim();
   if (text === undefined || text === '') return undefined;
@@ -20,7 +23,7 @@ export function environmentKeys(env: NodeJS.ProcessEnv): EncryptionOptions | und
 
 function keyEntry(entry: string, position: number): [string, Uint8Array] {
   const colon = entry.indexOf(':');
-  // An entry without a colon may be the key itself: it is not repeated.
+  // An entry without a colon may be the key itself, so the message does not repeat it.
   if (colon < 1) throw new UsageError(`Entry ${position} of ${KEYS_VARIABLE} has no key id: write id:base64, separated by commas`);
   const keyId = entry.slice(0, colon);
   const encoded = entry.slice(colon + 1);

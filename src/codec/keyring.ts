@@ -4,16 +4,19 @@ import type { EncryptionKey, EncryptionOptions } from './codec-options.ts';
 
 const KEY_BYTES = 32;
 
-/** The id is stored with every payload: the summaries of the Temporal UI have little room. */
+/**
+ * The format of a key id. It is short because it is stored with every payload, even of the short summaries in the
+ * Temporal UI.
+ */
 export const KEY_ID_PATTERN = /^[\x21-\x7e]{1,64}$/;
 
-/** The keys of a process: one to encrypt with, and those that older payloads need. */
+/** The keys of a process: the active one for encryption, and those of older payloads. */
 export class Keyring {
   readonly activeKeyId: string;
   readonly #load: (keyId: string) => Promise<EncryptionKey>;
   readonly #known = new Map<string, Promise<KeyObject>>();
 
-  /** Throws a UsageError for keys in hand that cannot be used. What a function gives is checked when it is needed. */
+  /** Throws a UsageError for invalid keys. Keys from a function are checked when they are used. */
   constructor({ activeKeyId, keys }: EncryptionOptions) {
     if (!KEY_ID_PATTERN.test(activeKeyId))
       throw new UsageError(`codec.encryption.activeKeyId is "${activeKeyId}": give an id of 1 to 64 ASCII characters without spaces`);
@@ -28,7 +31,7 @@ export class Keyring {
     this.#load = (keyId) => Promise.resolve(byId.get(keyId));
   }
 
-  /** The key of that id. Throws `encryption_key_missing` with the id where there is none. */
+  /** Returns the key with that id. Throws `encryption_key_missing`, with the id, if there is none. */
   async key(keyId: string): Promise<KeyObject> {
     const known = this.#known.get(keyId);
     if (known !== undefined) return known;
@@ -37,7 +40,7 @@ export class Keyring {
     try {
       return await loading;
     } catch (error) {
-      // What is missing may be there the next time.
+      // A key that is missing now may exist the next time.
       this.#known.delete(keyId);
       throw error;
     }
@@ -56,7 +59,7 @@ export class Keyring {
   }
 }
 
-/** The error for a key that is needed and cannot be had. */
+/** Returns the error for a key that is needed and not available. */
 export function keyMissing(keyId: string, why: string, cause?: unknown): LonghaulError {
   return new LonghaulError(
     'encryption_key_missing',

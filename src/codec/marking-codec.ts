@@ -2,21 +2,24 @@ import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/co
 import { errorCode, errorMessage } from '../core/domain/errors/error.ts';
 import { UNREADABLE_ENCODING } from '../core/domain/json/unreadable.ts';
 
-/** A codec of Longhaul. One that encrypts says of a payload that did not decode whether that may be the fault of this process. */
+/**
+ * A codec of Longhaul. `mayLackKey` of an encrypting codec tells whether this process may be the reason why a payload
+ * did not decode.
+ */
 export interface OwnCodec extends PayloadCodec {
   mayLackKey?(payload: Payload): boolean;
 }
 
 /**
- * A codec for workers. What does not decode, and never will, becomes a payload that says so: an error here would fail the
- * workflow task, which is tried again for ever. A key that is missing, or may have the wrong bytes, is an error all the
- * same, since another worker may have it.
+ * A codec for workers. A payload that can never be decoded becomes a payload that says so, because an error would
+ * fail the workflow task, which Temporal retries forever. A key that is missing, or may have the wrong bytes, is
+ * still an error, because another worker may have it.
  */
 export class MarkingCodec implements PayloadCodec {
   readonly codec: OwnCodec;
   readonly #doubtKeys: boolean;
 
-  /** `doubtKeys`: a payload that does not decrypt with a key which has decrypted nothing here is an error, too. */
+  /** `doubtKeys`: a payload that does not decrypt is also an error if its key has decrypted nothing here so far. */
   constructor(codec: OwnCodec, doubtKeys: boolean) {
     this.codec = codec;
     this.#doubtKeys = doubtKeys;

@@ -3,9 +3,9 @@ import { readOrMark } from '../core/domain/json/unreadable.ts';
 import { markingCodecs } from './with-codec.ts';
 
 /**
- * The same converter for values of any sender: a value that cannot be read becomes an `Unreadable`, as in the
- * workflow, so that one of them does not keep a client from reading the rest of a run. Still throws
- * `encryption_key_missing`, and what codecs of the user throw.
+ * Returns the same converter for values of any sender: a value that cannot be read becomes an `Unreadable`, as in the
+ * workflow, so that it does not keep a client from reading the rest of a run. Still throws `encryption_key_missing`,
+ * and the errors of the user's own codecs.
  */
 export function markingConverter(converter: LoadedDataConverter): LoadedDataConverter {
   return {

@@ -1,23 +1,24 @@
 import type { Payload } from '@temporalio/common';
 
-/** Payloads as JSON: the form that the Temporal UI and CLI exchange with a codec server. Bytes are base64. */
+/** A payload as JSON, as the Temporal UI and CLI exchange it with a codec server. Bytes are base64. */
 interface PayloadJson {
   metadata?: Record<string, string>;
   data?: string;
 }
 
 /**
- * Applies a codec to a body of the form `{"payloads": […]}` and returns one. Payloads that the codec leaves alone come
- * back as they were. Throws a `PayloadJsonError` for a body of another form, and what the codec throws.
+ * Applies a codec to a body of the form `{"payloads": […]}` and returns one of the same form. Payloads that the codec
+ * leaves unchanged are returned as they were. Throws a `PayloadJsonError` for a body of another form, and the codec's
+ * errors.
  */
 export async function transformBody(body: string, transform: (payloads: Payload[]) => Promise<Payload[]>): Promise<string> {
-  const given = payloadsOf(body);
-  const payloads = given.map(fromJson);
+  const received = payloadsOf(body);
+  const payloads = received.map(fromJson);
   const results = await transform(payloads);
-  return JSON.stringify({ payloads: results.map((one, index) => (one === payloads[index] ? given[index] : toJson(one))) });
+  return JSON.stringify({ payloads: results.map((one, index) => (one === payloads[index] ? received[index] : toJson(one))) });
 }
 
-/** A body that is no list of payloads. */
+/** The error for a body that is not a list of payloads. */
 export class PayloadJsonError extends Error {
   override readonly name = 'PayloadJsonError';
 

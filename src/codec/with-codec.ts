@@ -10,12 +10,15 @@ import { environmentKeys, KEYS_VARIABLE } from './environment-keys.ts';
 import { Keyring } from './keyring.ts';
 import { MarkingCodec } from './marking-codec.ts';
 
-/** The module that a client, a worker and a workflow bundle load where failures are encoded: the source or the built form. */
+/**
+ * The path of the module that clients, workers and workflow bundles load to encode failures: the source or the built
+ * file.
+ */
 export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL(`./failure-converter${extname(import.meta.url)}`, import.meta.url));
 
 const OPTIONS = ['compression', 'encryption'];
 
-/** The codecs of the options, in the order of encoding. Throws a UsageError for options and keys that cannot be used. */
+/** Returns the codecs for these options, in the order of encoding. Throws a UsageError for invalid options and keys. */
 export function createCodecs(codec: CodecOptions = {}): readonly [CompressionCodec, EncryptionCodec] {
   const unknown = Object.keys(codec).find((name) => !OPTIONS.includes(name));
   if (unknown !== undefined) {
@@ -25,10 +28,11 @@ export function createCodecs(codec: CodecOptions = {}): readonly [CompressionCod
 }
 
 /**
- * The data converter of a client or a worker with the codecs of the options after its own, so that what its own produce
- * is encrypted too. With encryption, messages and stacks of failures are encoded as well. Without options it only
- * reads; applied again, the last options hold. `codecs`: those of the options, if they exist. Throws a UsageError for
- * options that cannot be used, and for a failure converter beside encryption.
+ * Returns the data converter of a client or a worker with the codecs of the options after its own, so that the output
+ * of its own codecs is encrypted too. With encryption, messages and stacks of failures are encoded as well. Without
+ * options it only decodes; if applied again, the last options count. `codecs` are the codecs of the options, if they
+ * exist already. Throws a UsageError for invalid options, and for encryption together with a custom failure
+ * converter.
  */
 export function withCodec(
   converter: DataConverter = {},
@@ -50,15 +54,18 @@ export function withCodec(
 }
 
 /**
- * The same data converter for a worker: what its codecs of Longhaul cannot decode becomes a payload that says so, and a
- * run refuses it. A key that has decrypted nothing so far may have the wrong bytes: then the worker fails the task, which
- * another worker may be able to do. A codec of the user stays as it is.
+ * Returns the same data converter for a worker: a payload that Longhaul's codecs cannot decode becomes a payload that
+ * says so, and a run refuses it. A key that has decrypted nothing so far may have the wrong bytes; then the worker
+ * fails the task, which another worker may be able to do. The user's own codecs stay unchanged.
  */
 export function markingUnreadable(converter: DataConverter = {}): DataConverter {
   return { ...converter, payloadCodecs: markingCodecs(converter.payloadCodecs ?? [], { doubtKeys: true }) };
 }
 
-/** The same codecs, of which those of Longhaul mark what they cannot decode; with `doubtKeys` not if a key may have the wrong bytes. */
+/**
+ * Returns the same codecs, with those of Longhaul marking payloads that they cannot decode. With `doubtKeys` they
+ * fail instead if a key may have the wrong bytes.
+ */
 export function markingCodecs(codecs: readonly PayloadCodec[], { doubtKeys = false } = {}): PayloadCodec[] {
   return codecs.map((one) => (one instanceof CompressionCodec || one instanceof EncryptionCodec ? new MarkingCodec(one, doubtKeys) : one));
 }

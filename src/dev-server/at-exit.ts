@@ -1,7 +1,9 @@
 const cleanups: (() => void)[] = [];
 let listening = false;
 
-/** Runs a synchronous cleanup when this process exits, newest first. Returns the function that takes it back. */
+/**
+ * Runs a synchronous cleanup when this process exits, the newest one first. Returns a function that removes it again.
+ */
 export function atExit(cleanup: () => void): () => void {
   if (!listening) process.on('exit', runCleanups);
   listening = true;
@@ -17,7 +19,7 @@ function runCleanups(): void {
     try {
       cleanup();
     } catch {
-      // The process is ending: the other cleanups matter more than this one's reason.
+      // The process is ending: the other cleanups are more important than the error of this one.
     }
   }
 }

@@ -7,7 +7,7 @@ import { isReachable } from './reachable.ts';
 const POLL_MS = 50;
 const ATTEMPT_MS = 1_000;
 
-/** The server to wait for, and how long. */
+/** The server to wait for, and the time limit. */
 export interface ReadyBounds {
   address: string;
   namespace: string;
@@ -33,14 +33,14 @@ export async function awaitReady(server: GuardedProcess, bounds: ReadyBounds): P
   }
 }
 
-/** The last lines that a server printed, as a sentence of an error message. */
+/** Returns the last lines that a server printed, as a sentence of an error message. */
 export function logTail(server: GuardedProcess): string {
   const lines = server.output().trim().split('\n').slice(-15);
   return lines.join('') === '' ? 'Its log is empty.' : `Its log ends with:\n${lines.join('\n')}`;
 }
 
 async function answers({ address, namespace, signal }: ReadyBounds): Promise<boolean> {
-  // A gRPC client that finds nobody listening backs off, and would notice the server a second late.
+  // A gRPC client that finds no listener backs off, and would notice the server a second late.
   if (!(await isReachable(address, ATTEMPT_MS, signal))) return false;
   try {
     const connection = await Connection.connect({ address, connectTimeout: ATTEMPT_MS });

@@ -5,22 +5,22 @@ import envPaths from 'env-paths';
 import { atExit } from './at-exit.ts';
 import { executableName } from './find-on-path.ts';
 
-/** Where a CLI that was downloaded or built is kept. */
+/** The location of a downloaded or built CLI. */
 export interface CliCache {
   directory: string;
   cliPath: string;
 }
 
-/** The cache in the user's cache directory, or in the directory that `LONGHAUL_CACHE` names. */
+/** Returns the cache in the user's cache directory, or in the directory that `LONGHAUL_CACHE` names. */
 export function cliCache(env: NodeJS.ProcessEnv): CliCache {
   const directory = resolve(env['LONGHAUL_CACHE'] || envPaths('longhaul', { suffix: '' }).cache);
   return { directory, cliPath: join(directory, executableName(`temporal-${process.platform}-${process.arch}`)) };
 }
 
 /**
- * Puts into the cache the executable that `provide` makes in a directory of its own, in one step: another process sees
- * either nothing or the whole file, and two processes at once each install a whole one. Whatever goes wrong, and even
- * when this process exits in the middle, the directory is removed.
+ * Lets `provide` create an executable in a directory of its own, and moves it into the cache in one step. Another
+ * process sees either nothing or the whole file, and two concurrent processes each install a whole one. The directory
+ * is removed in any case, even if this process exits in the middle.
  */
 export async function installInCache(cache: CliCache, provide: (directory: string) => Promise<string>): Promise<void> {
   await mkdir(cache.directory, { recursive: true });

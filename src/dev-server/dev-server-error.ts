@@ -1,4 +1,7 @@
-/** No local Temporal server could be found, built or started; the message says what was tried and what to do next. */
+/**
+ * The error if no local Temporal server could be found, built or started. Its message says what was tried and what to
+ * do next.
+ */
 export class DevServerError extends Error {
   override readonly name = 'DevServerError';
 }

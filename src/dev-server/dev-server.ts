@@ -11,8 +11,9 @@ const STOP_MS = 5_000;
 const START_ATTEMPTS = 3;
 
 /**
- * What server to provide. `port` and `uiPort` fix a port, else free ones are chosen; `ui` (or `uiPort`) turns the
- * Temporal UI on, and `uiCodecEndpoint` is where it has payloads decoded; `dbFile` keeps runs across restarts; `searchAttributes` are registered before the first run.
+ * Options of a server. `port` and `uiPort` fix a port; otherwise free ones are chosen. `ui` (or `uiPort`) turns the
+ * Temporal UI on, which decodes payloads at `uiCodecEndpoint`. `dbFile` keeps runs across restarts.
+ * `searchAttributes` are registered before the first run.
  */
 export interface DevServerOptions extends FindServerOptions {
   port?: number | undefined;
@@ -24,8 +25,8 @@ export interface DevServerOptions extends FindServerOptions {
 }
 
 /**
- * A server to connect to. `source` says which link of the chain it comes from, `provisionMs` how long a download or a
- * build took. `uiUrl` and `cliPath` are only known for a server that was started here.
+ * A server to connect to. `source` names where it was found, and `provisionMs` is the time that a download or a build
+ * took. `uiUrl` and `cliPath` are known only for a server that was started here.
  */
 export interface DevServer {
   address: string;
@@ -39,9 +40,9 @@ export interface DevServer {
 }
 
 /**
- * Finds a local Temporal server by the chain of `findServer` and, unless one runs already, starts a tuned one in its own
- * process group, so that Ctrl-C does not end it before the worker has drained. It never outlives this process. Throws a
- * `DevServerError` with the end of the server's log when it does not come up, and the signal's reason on abort.
+ * Finds a local Temporal server as `findServer` does and, unless one is running already, starts a tuned one in its
+ * own process group, so that Ctrl-C does not end it before the worker has drained. It never outlives this process.
+ * Throws a `DevServerError` with the end of the server's log if it does not start, and the signal's reason on abort.
  */
 export async function startDevServer(options: DevServerOptions = {}): Promise<DevServer> {
   const found = await findServer(options);
@@ -53,7 +54,7 @@ export async function startDevServer(options: DevServerOptions = {}): Promise<De
     try {
       return await launch(found, options);
     } catch (error) {
-      // Between the choice of a free port and its use another process may take it.
+      // Another process may take a free port before the server uses it.
       const portTaken = error instanceof DevServerError && error.message.includes('address already in use');
       if (!portTaken || attempt === START_ATTEMPTS) throw error;
     }

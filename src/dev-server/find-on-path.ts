@@ -1,12 +1,12 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 
-/** The name of an executable file on this platform. */
+/** Returns the name of an executable file on this platform. */
 export function executableName(name: string): string {
   return process.platform === 'win32' ? `${name}.exe` : name;
 }
 
-/** The first executable of that name on the PATH, or undefined. */
+/** Returns the first executable of that name on the PATH, or undefined. */
 export async function findOnPath(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   for (const directory of (env['PATH'] ?? '').split(delimiter)) {
     const candidate = join(directory, executableName(name));

@@ -10,7 +10,10 @@ import { downloadWithSdk, earlierSdkDownload, type ProvisionContext } from './sd
 
 const REACHABLE_MS = 5_000;
 
-/** How to look for a server. `say` gets one line for each miss and for progress; `env` defaults to the process's own. */
+/**
+ * Options of the search. `say` receives one line for each failed attempt and for progress; `env` defaults to the
+ * environment of this process.
+ */
 export interface FindServerOptions {
   say?: ((line: string) => void) | undefined;
   env?: NodeJS.ProcessEnv | undefined;
@@ -18,8 +21,8 @@ export interface FindServerOptions {
 }
 
 /**
- * Where the server comes from: one that runs already, or a CLI that can start one. `source` is the link of the chain;
- * `provisionMs` is the time that a download or a build took, 0 when nothing had to be provided.
+ * A server that is running already, or a CLI that can start one. `source` names where it was found; `provisionMs` is
+ * the time that a download or a build took, 0 if there was none.
  */
 export type FoundServer =
   | { type: 'running'; source: string; address: string; namespace: string }
@@ -33,7 +36,7 @@ interface Search extends ProvisionContext {
 
 interface Link {
   source: string;
-  /** Throws an error whose message is the reason when there is nothing to be had here. */
+  /** Throws an error with the reason as its message if it finds nothing. */
   find: (search: Search) => Promise<FoundCli>;
 }
 
@@ -46,9 +49,10 @@ const LINKS: readonly Link[] = [
 ];
 
 /**
- * Finds a Temporal server, or a CLI that can start one, by a chain of which the first hit wins: `TEMPORAL_ADDRESS`,
- * `TEMPORAL_CLI_PATH`, `temporal` on the PATH, the cache, the SDK's download, a build with Go. Throws a `DevServerError`
- * that lists what was tried when all fail or when `TEMPORAL_ADDRESS` does not answer, and the signal's reason on abort.
+ * Finds a Temporal server, or a CLI that can start one. The first of these that works is used: `TEMPORAL_ADDRESS`,
+ * `TEMPORAL_CLI_PATH`, `temporal` on the PATH, the cache, the SDK's download, a build with Go. Throws a
+ * `DevServerError` that lists all attempts if every one fails or `TEMPORAL_ADDRESS` does not answer, and the signal's
+ * reason on abort.
  */
 export async function findServer(options: FindServerOptions = {}): Promise<FoundServer> {
   const { say = () => undefined, env = process.env, signal } = options;
@@ -97,7 +101,7 @@ async function findNamed(search: Search): Promise<FoundCli> {
 
 async function findInstalled(search: Search): Promise<FoundCli> {
   const cliPath = await findOnPath('temporal', search.env);
-  if (cliPath === undefined) throw new Error('there is none');
+  if (cliPath === undefined) throw new Error('not found');
   return await probed(cliPath, search);
 }
 

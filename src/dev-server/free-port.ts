@@ -4,25 +4,24 @@ import { DevServerError } from './dev-server-error.ts';
 import { SERVER_IP } from './start-flags.ts';
 
 /**
- * Ports that nobody listens on, one for each wish: a number is checked, `undefined` gets any. Throws a `DevServerError`
- * for a number that is taken: a server of ours would fail there, and the one that has the port would be taken for it.
+ * Returns free ports, one for each requested: a number is checked, `undefined` accepts any. Throws a `DevServerError` for a
+ * number that is taken: the server would fail there, and the program that uses the port would be taken for it.
  */
-export async function freePorts(wishes: readonly (number | undefined)[]): Promise<number[]> {
+export async function freePorts(requested: readonly (number | undefined)[]): Promise<number[]> {
   const held: Server[] = [];
   try {
-    // All are held until the last is chosen, so that no port is chosen twice.
-    for (const wish of wishes) held.push(await hold(wish));
+    // All ports are held until the last one is chosen, so that no port is chosen twice.
+    for (const port of requested) held.push(await hold(port));
     return held.map(portOf);
   } finally {
     await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))));
   }
 }
 
-/** The port that a listening server got. */
+/** Returns the port that a listening server received. */
 export function portOf(server: Server): number {
   const address = server.address();
-  if (address === null || typeof address === 'string')
-    throw new DevServerError('A port was asked of a server that does not listen on one.');
+  if (address === null || typeof address === 'string') throw new DevServerError('The server does not listen on a port.');
   return address.port;
 }
 
@@ -31,7 +30,7 @@ async function hold(port: number | undefined): Promise<Server> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) =>
       reject(
-        new DevServerError(`Port "${port ?? 0}" cannot be used: ${errorMessage(error)}. Choose another, or end what uses it.`, {
+        new DevServerError(`Port "${port ?? 0}" cannot be used: ${errorMessage(error)}. Choose another, or end the program that uses it.`, {
           cause: error,
         }),
       ),

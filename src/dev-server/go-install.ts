@@ -5,12 +5,12 @@ import { reportProgress } from './progress.ts';
 import { runProcess } from './run-process.ts';
 import type { ProvisionContext } from './sdk-download.ts';
 
-/** The newest version of the CLI that Go can install: later ones replace a module that no module proxy serves. */
+/** The newest version of the CLI that Go can install: later versions replace a module that no module proxy serves. */
 const CLI_PACKAGE = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
 
 /**
- * Builds the Temporal CLI from source with Go, in a directory, and returns the path of the executable. Throws, with the
- * reason as message, when there is no Go or the build fails, and the signal's reason when it is aborted.
+ * Builds the Temporal CLI from source with Go, in a directory, and returns the path of the executable. Throws an
+ * error with the reason as its message if Go is missing or the build fails, and the signal's reason on abort.
  */
 export async function buildWithGo(directory: string, context: ProvisionContext): Promise<string> {
   const go = await findOnPath('go', context.env);

@@ -4,8 +4,8 @@ import { errorMessage } from '../core/domain/errors/error.ts';
 import { atExit } from './at-exit.ts';
 
 /**
- * The program becomes the leader of its own process group, so that Ctrl-C in the terminal does not reach it. A watcher
- * in that group reads a pipe that only this process holds open: however this process dies, even by SIGKILL, the pipe
+ * Makes the program the leader of its own process group, so that Ctrl-C in the terminal does not reach it. A watcher
+ * in that group reads a pipe that only this process holds open. However this process dies, even by SIGKILL, the pipe
  * closes, and the watcher ends the group and removes the unfinished directory. `exec` keeps the program's pid.
  */
 const GUARD = `
@@ -27,7 +27,7 @@ exec "$@"
 
 const OUTPUT_CHARS = 16_384;
 
-/** What to run: `unfinished` is a directory that has no value once the program was cut off. */
+/** A program to run. `unfinished` is a directory that is worthless if the program is interrupted. */
 export interface ProcessSpec {
   file: string;
   args: readonly string[];
@@ -37,7 +37,7 @@ export interface ProcessSpec {
   onOutput?: (text: string) => void;
 }
 
-/** How a process ended; `code` is null when a signal ended it. */
+/** The end of a process; `code` is null if a signal ended it. */
 export interface ProcessEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -45,9 +45,11 @@ export interface ProcessEnd {
 
 /** A process in its own group that never outlives this one. */
 export interface GuardedProcess {
-  /** Of the program, and of its group; undefined for one that could not be started. */
+  /** The id of the program and of its group; undefined if it could not be started. */
   readonly pid: number | undefined;
-  /** Resolves when the whole group is gone. Never rejects: a program that cannot be started has ended with code 127. */
+  /**
+   * Resolves when the whole group has ended. Never rejects: a program that cannot be started has ended with code 127.
+   */
   readonly ended: Promise<ProcessEnd>;
   readonly hasEnded: () => boolean;
   /** The end of what it printed, stdout and stderr together. */
@@ -90,7 +92,7 @@ export function startProcess(spec: ProcessSpec): GuardedProcess {
       output += errorMessage(error);
       if (child.pid === undefined) resolve({ code: 127, signal: null });
     });
-    // The leader is gone: what it left in its group goes too, and the watcher with it.
+    // The leader has ended: the rest of its group ends too, including the watcher.
     child.once('exit', () => kill('SIGKILL'));
     child.once('close', (code, signal) => resolve({ code, signal }));
   }).finally(() => {
@@ -111,6 +113,6 @@ function killGroup(pid: number, signal: NodeJS.Signals, windows: boolean): void 
   try {
     process.kill(windows ? pid : -pid, signal);
   } catch {
-    // Nothing is left of it.
+    // The group has ended already.
   }
 }

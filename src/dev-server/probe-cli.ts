@@ -4,15 +4,16 @@ import { allStartFlags, cliEnvironment } from './start-flags.ts';
 const PROBE_MS = 15_000;
 const OLDEST_SERVER = [1, 29] as const;
 
-/** What probing a CLI needs. */
+/** The environment and signal for probing a CLI. */
 export interface ProbeContext {
   env: NodeJS.ProcessEnv;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * The version of the server inside a Temporal CLI. Throws, with the reason as message, when the file is no Temporal CLI,
- * when its server is older than 1.29 or when it does not take the flags that our servers are started with.
+ * Returns the version of the server in a Temporal CLI. Throws an error with the reason as its message if the file is
+ * not a Temporal CLI, its server is older than 1.29, or it does not accept the flags that servers are started with
+ * here.
  */
 export async function probeCli(cliPath: string, context: ProbeContext): Promise<string> {
   const answered = await ask(cliPath, ['--version'], context);

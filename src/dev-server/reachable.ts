@@ -2,7 +2,9 @@ import { connect } from 'node:net';
 
 const DEFAULT_PORT = 7233;
 
-/** True when something accepts connections at `host:port` (or at a URL; the port defaults to 7233) within the time. */
+/**
+ * True if a server accepts connections at `host:port` (or at a URL; the port defaults to 7233) within the time limit.
+ */
 export async function isReachable(address: string, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
   const url = parse(address);
   if (url === null) return false;

@@ -9,15 +9,15 @@ export interface ProcessOutcome {
   output: string;
 }
 
-/** When to give up on a program before it has ended: an aborted signal, a time limit in milliseconds, or both. */
+/** Limits of a program's run: a signal, a time limit in milliseconds, or both. */
 export interface ProcessBounds {
   signal?: AbortSignal | undefined;
   timeoutMs?: number;
 }
 
 /**
- * Runs a program to its end. Throws the signal's reason when it is aborted, and an error when the time is up; in both
- * cases nothing of the program is left running.
+ * Runs a program to its end. Throws the signal's reason on abort, and an error when the time limit has passed; in
+ * both cases the program is ended completely.
  */
 export async function runProcess(spec: ProcessSpec, bounds: ProcessBounds): Promise<ProcessOutcome> {
   bounds.signal?.throwIfAborted();

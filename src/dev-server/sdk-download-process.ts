@@ -1,6 +1,7 @@
 /**
- * A program of its own, because the SDK's download has neither a time limit nor a way to abort it: its parent ends it
- * as soon as the executable lies in the directory that is its only argument. `--help` makes sure that no server starts.
+ * Downloads the CLI in a program of its own, because the SDK's download has neither a time limit nor a way to abort
+ * it. The parent ends this program as soon as the executable is in the directory, its only argument. `--help` makes
+ * sure that no server starts.
  */
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { errorMessage } from '../core/domain/errors/error.ts';

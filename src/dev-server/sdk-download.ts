@@ -9,11 +9,11 @@ import { reportProgress } from './progress.ts';
 const PARTIAL = '.downloading';
 const POLL_MS = 100;
 const GRACE_MS = 500;
-// Where the download host is blocked without an answer, the SDK would wait for minutes.
+// If the download host is blocked without an answer, the SDK would wait for minutes.
 const FIRST_BYTE_MS = 5_000;
 const STALL_MS = 20_000;
 
-/** What a step that provides a CLI may use. */
+/** The environment, progress output and signal for providing a CLI. */
 export interface ProvisionContext {
   env: NodeJS.ProcessEnv;
   say: (line: string) => void;
@@ -21,8 +21,8 @@ export interface ProvisionContext {
 }
 
 /**
- * The CLI that the SDK has downloaded for itself earlier (it keeps it in the temporary directory), or undefined. Only a
- * file of this user counts: anybody may write there.
+ * Returns the CLI that the SDK has downloaded for itself earlier into the temporary directory, or undefined. Only a
+ * file of this user counts: any user may write there.
  */
 export async function earlierSdkDownload(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const directory = env['TMPDIR'] || tmpdir();
@@ -36,9 +36,9 @@ export async function earlierSdkDownload(env: NodeJS.ProcessEnv): Promise<string
 }
 
 /**
- * Lets the Temporal SDK download the CLI it is made for into a directory, and returns the path of the executable. Throws
- * within seconds where the host does not answer, and the signal's reason when it is aborted. `downloader` is the program
- * that does it, with the directory as last argument: it writes a file that ends in `.downloading`, and renames it.
+ * Lets the Temporal SDK download its CLI into a directory, and returns the path of the executable. Throws within
+ * seconds if the host does not answer, and the signal's reason on abort. `downloader` is the program that downloads,
+ * with the directory as its last argument: it writes a file that ends in `.downloading`, then renames it.
  */
 export async function downloadWithSdk(directory: string, context: ProvisionContext, downloader = sdkDownloader()): Promise<string> {
   const [file, ...args] = downloader;
@@ -99,7 +99,7 @@ async function look(directory: string): Promise<{ executable?: string; size: num
   return { size };
 }
 
-// The SDK nests the causes in one line, each with the whole address in brackets: the innermost one says it.
+// The SDK prints nested causes in one line, each with the whole address in brackets. The innermost one is the reason.
 function reason(output: string): string {
   const message = output.trim().split('\n').at(-1) ?? '';
   return message.split('): ').at(-1)?.slice(0, 200) || 'the download ended without a file';

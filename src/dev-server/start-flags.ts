@@ -1,7 +1,10 @@
-/** The type of a custom search attribute, in the words of the Temporal CLI. */
+/** The type of a custom search attribute, as the Temporal CLI names it. */
 export type SearchAttributeType = 'Text' | 'Keyword' | 'Int' | 'Double' | 'Bool' | 'Datetime' | 'KeywordList';
 
-/** What the flags of a dev server depend on. `uiPort` undefined means no UI, `dbFile` undefined means in memory, `uiCodecEndpoint` is where the UI has payloads decoded. */
+/**
+ * The options that the flags of a dev server depend on. Without `uiPort` there is no UI, and without `dbFile` the
+ * server keeps its data in memory. The UI decodes payloads at `uiCodecEndpoint`.
+ */
 export interface StartFlags {
   port: number;
   uiPort?: number | undefined;
@@ -10,12 +13,13 @@ export interface StartFlags {
   searchAttributes?: Readonly<Record<string, SearchAttributeType>> | undefined;
 }
 
-/** The address that every server of ours listens on: never reachable from another machine. */
+/** The address that every server started here listens on. Other machines cannot reach it. */
 export const SERVER_IP = '127.0.0.1';
 
 /**
- * Without the poll rate, the one shard of a dev server reads its transfer queue 20 times a second, and each fast step of
- * a run waits 100 ms. Eager execution hands the next activity back with the answer of the workflow task.
+ * Dynamic configuration that makes runs faster. At the default poll rate, the single shard of a dev server reads its
+ * transfer queue 20 times a second, and each fast step of a run waits 100 ms. Eager execution returns the next
+ * activity with the response to the workflow task.
  */
 const TUNING = [
   'history.transferProcessorMaxPollRPS=5000',
@@ -23,10 +27,13 @@ const TUNING = [
   'frontend.enableServerVersionCheck=false',
 ];
 
-/** Runs survive the death of the process, not of the machine: 2 ms less a step than with a sync at every commit. */
+/**
+ * Makes runs survive a crash of the process, but not of the machine: this saves 2 ms per step compared with a sync at
+ * every commit.
+ */
 const DATABASE_TUNING = ['journal_mode=WAL', 'synchronous=NORMAL'];
 
-/** The arguments of the Temporal CLI for one tuned local server. */
+/** Returns the arguments of the Temporal CLI for one tuned local server. */
 export function startFlags(options: StartFlags): string[] {
   const ui = options.uiPort === undefined ? '--headless' : `--ui-port=${options.uiPort}`;
   const codec = options.uiCodecEndpoint === undefined ? [] : [`--ui-codec-endpoint=${options.uiCodecEndpoint}`];
@@ -46,7 +53,7 @@ export function startFlags(options: StartFlags): string[] {
   ];
 }
 
-/** Every flag that a server of ours may be started with: a CLI that cannot take these cannot be used. */
+/** Returns every flag that a server may be started with: a CLI that does not accept these cannot be used. */
 export function allStartFlags(): string[] {
   return [
     ...startFlags({
@@ -60,7 +67,10 @@ export function allStartFlags(): string[] {
   ];
 }
 
-/** The environment for a CLI: `TEMPORAL_*` variables would override flags or point it at another server. */
+/**
+ * Returns the environment for a CLI, without `TEMPORAL_*` variables, which would override flags or name another
+ * server.
+ */
 export function cliEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 }

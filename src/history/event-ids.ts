@@ -3,10 +3,11 @@ import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-stat
 import type { RecordedExecution } from './recorded-execution.ts';
 
 /**
- * The ids of the events that the workflow made itself, by offset: model calls and summaries name them in their inputs,
- * and the carry of the next execution names those that it carries.
+ * Returns the ids of the events that the workflow created itself, by offset, as far as history records them: the
+ * inputs of model calls and summaries name some, and the state of the next execution names those that it carries
+ * over.
  */
-export function toldEventIds({ modelCalls, summaries }: RecordedExecution, next: ContinueAsNewState | undefined): Map<number, string> {
+export function recordedEventIds({ modelCalls, summaries }: RecordedExecution, next: ContinueAsNewState | undefined): Map<number, string> {
   const ids = new Map<number, string>();
   for (const { input } of [...summaries, ...modelCalls]) ids.set(input.through - 1, input.lastEventId);
   for (const { input } of modelCalls) {
@@ -19,7 +20,7 @@ export function toldEventIds({ modelCalls, summaries }: RecordedExecution, next:
   return ids;
 }
 
-/** The id of an event that nothing tells: the same whenever it is read back. */
+/** Returns an id for an event whose own id is not in history. It is the same each time the run is read back. */
 export function derivedEventId(executionId: string, offset: number): string {
   const hex = createHash('sha256').update(`${executionId}/${offset}`).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');

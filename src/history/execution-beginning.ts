@@ -3,7 +3,7 @@ import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-stat
 import { startedEvent } from './execution-chain.ts';
 import { ExecutionReader } from './execution-reader.ts';
 
-/** One execution of a run, and where it begins in the record of the run. */
+/** One execution of a run, and the first event and step that it records. */
 export interface ChainedExecution {
   /** Temporal's run id. */
   executionId: string;
@@ -15,7 +15,10 @@ export interface ChainedExecution {
   firstStep: number;
 }
 
-/** Returns what an execution began with: the execution before it and the state that it carried over. Undefined if the server does not have it. */
+/**
+ * Returns the execution before this one and the state that it carried over, or undefined if the server does not have
+ * this execution.
+ */
 export async function executionBeginning(
   client: Client,
   runId: string,

@@ -6,11 +6,13 @@ import { type HistoryEvent, runHistory } from './run-history.ts';
 export interface ExecutionChain {
   /** Temporal's run ids, the oldest first. */
   executionIds: string[];
-  /** False where the server has removed earlier executions: its retention period is over. */
+  /** False if the server has removed earlier executions because their retention period is over. */
   complete: boolean;
 }
 
-/** Walks a run back from one of its executions to the first: each that continued-as-new is named by the one after it. */
+/**
+ * Returns the executions of a run, found from one of them back to the first: each execution names the one before it.
+ */
 export async function executionChain(client: Client, workflowId: string, lastExecutionId: string): Promise<ExecutionChain> {
   const executionIds = [lastExecutionId];
   for (;;) {
@@ -22,7 +24,7 @@ export async function executionChain(client: Client, workflowId: string, lastExe
   }
 }
 
-/** How an execution began: the first event of its history alone. Undefined where the server does not have the execution any more. */
+/** Returns the first event of an execution's history, or undefined if the server no longer has the execution. */
 export async function startedEvent(client: Client, workflowId: string, executionId?: string): Promise<HistoryEvent | undefined> {
   try {
     for await (const event of runHistory(client, workflowId, executionId, 1)) return event;
@@ -33,12 +35,12 @@ export async function startedEvent(client: Client, workflowId: string, execution
   }
 }
 
-/** The execution that went on in the one that began with this event; undefined for the first of a run. */
+/** Returns the execution that continued as the one that begins with this event, or undefined for the first of a run. */
 export function continuedFrom(event: HistoryEvent): string | undefined {
   return event.workflowExecutionStartedEventAttributes?.continuedExecutionRunId || undefined;
 }
 
-/** True for the error of a server that does not have an execution, or not any more. */
+/** True for the error of a server that does not have an execution, or no longer has it. */
 export function isGone(error: unknown): boolean {
   return grpcCode(error) === GRPC.notFound;
 }

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { type HistoryEvent, runHistory } from './run-history.ts';
 
-/** The history of one execution, whole. */
+/** The whole history of one execution. */
 export interface ExecutionHistory {
   events: HistoryEvent[];
 }
@@ -14,7 +14,7 @@ export async function executionHistory(client: Client, workflowId: string, execu
   return { events };
 }
 
-/** A history as the Temporal CLI writes it (`temporal workflow show --output json`), with payloads as the server has them. */
+/** Returns a history in the format of `temporal workflow show --output json`, with payloads as the server has them. */
 export function historyJson(history: ExecutionHistory): string {
   return historyToJSON(history);
 }

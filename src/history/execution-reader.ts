@@ -8,19 +8,22 @@ import { isJsonObject } from '../core/domain/json/json.ts';
 import { ACTIVITIES, type NotifyEndedInput, type RunInput, type RunToolOutput } from '../core/protocol.ts';
 import { checkContinueAsNewState } from '../core/wire-schemas/continue-as-new-state-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
-import { type RecordedInboundMessage, placeOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { type RecordedInboundMessage, callAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
-import { activityBefore, type NamedActivity } from './recorded-handovers.ts';
+import { rescheduledActivity, type NamedActivity } from './rescheduled-activity.ts';
 import { type HistoryEvent, runHistory } from './run-history.ts';
 
 type Payloads = { payloads?: object[] | null } | null | undefined;
 
-/** Something that the next workflow task sees. */
+/** An event that the next workflow task sees. */
 interface Unseen {
   see(task: number): unknown;
 }
 
-/** Reads the history of one execution of a run. Needs no worker. Rejects with `NOT_FOUND` where the server does not have it. */
+/**
+ * Reads the history of one execution of a run, without a worker. Rejects with `NOT_FOUND` if the server does not have
+ * it.
+ */
 export async function recordedExecution(client: Client, runId: string, executionId: string): Promise<RecordedExecution> {
   const reader = new ExecutionReader(executionId, client.options.loadedDataConverter);
   for await (const event of runHistory(client, runId, executionId)) await reader.read(event);
@@ -31,12 +34,12 @@ export async function recordedExecution(client: Client, runId: string, execution
 export class ExecutionReader {
   readonly execution: RecordedExecution;
   readonly #converter: LoadedDataConverter;
-  /** For what was sent to the run: the workflow refused what it could not read, and went on. */
+  /** Decodes messages to the run: the workflow refused a message that it could not read, and continued. */
   readonly #marking: LoadedDataConverter;
   readonly #scheduled = new Map<string, NamedActivity>();
-  /** Arguments of Updates that a reset admitted again: their acceptance does not repeat them. */
+  /** Arguments of Updates that a reset admitted again: the event of their acceptance does not repeat them. */
   readonly #admitted = new Map<string, { name: string; argument: unknown }>();
-  /** What has happened since the last workflow task began, and what the one that goes on sees. */
+  /** Events since the last workflow task began, which the next task sees. */
   #unseen: Unseen[] = [];
   #started: { time: number; sees: Unseen[] } | undefined;
 
@@ -52,7 +55,7 @@ export class ExecutionReader {
       localCalls: [],
       authorizations: [],
       verifications: new Map(),
-      termsAsked: new Map(),
+      termsRequests: new Map(),
       notifications: [],
       ended: [],
       timers: new Set(),
@@ -63,7 +66,7 @@ export class ExecutionReader {
     };
   }
 
-  /** Takes in the next event. */
+  /** Reads the next event. */
   async read(event: HistoryEvent): Promise<void> {
     if (event.workflowExecutionStartedEventAttributes) await this.#start(event);
     else if (
@@ -87,7 +90,8 @@ export class ExecutionReader {
       execution.input = input as RunInput;
       return;
     }
-    // The workflow refuses the same: forged state, and state that does not fit. A state of another release fits there.
+    // The workflow refuses the same states: forged ones, and those that do not fit. It accepts a state of another
+    // release.
     const checked = before === undefined ? undefined : checkContinueAsNewState(input['carry']);
     if (checked?.ok === false && checked.isUnknownVersion) {
       const { executionId } = execution;
@@ -98,7 +102,10 @@ export class ExecutionReader {
     execution.resolved = { snapshot: checked.carry.snapshot, task: 1 };
   }
 
-  /** A task that failed or timed out saw nothing: the next one does. */
+  /**
+   * Reads the events of workflow tasks. A task that failed or timed out has seen nothing; the next task sees its
+   * events.
+   */
   #readTask(event: HistoryEvent): boolean {
     if (event.workflowTaskStartedEventAttributes) {
       this.#started = { time: milliseconds(event), sees: this.#unseen };
@@ -148,9 +155,9 @@ export class ExecutionReader {
     const [decoded] = await this.#decode(input);
     const scheduledIn = execution.taskTimes.length;
     const activity: NamedActivity = { name: activityType?.name ?? '', input: decoded, scheduledIn };
-    const before = activityBefore(execution, activity);
+    const before = rescheduledActivity(execution, activity);
     this.#scheduled.set(String(event.eventId), before ?? activity);
-    // To the run it is one activity, which ended as the last one of them did.
+    // To the run the two are one activity, which ended as the last scheduling did.
     if (before !== undefined) return;
     switch (activity.name) {
       case ACTIVITIES.resolveAgent:
@@ -169,13 +176,13 @@ export class ExecutionReader {
         execution.notifications.push(activity as RecordedExecution['notifications'][number]);
         return;
       case ACTIVITIES.verifyCall:
-        byPlace(execution.verifications, activity);
+        setByAddress(execution.verifications, activity);
         return;
       case ACTIVITIES.askTerms:
-        byPlace(execution.termsAsked, activity);
+        setByAddress(execution.termsRequests, activity);
         return;
       case ACTIVITIES.notifyEnded:
-        execution.tellingEnd = activity as RecordedActivity<NotifyEndedInput, unknown>;
+        execution.endNotification = activity as RecordedActivity<NotifyEndedInput, unknown>;
         execution.decidedIn ??= scheduledIn;
         return;
       case ACTIVITIES.archiveEvents:
@@ -183,7 +190,7 @@ export class ExecutionReader {
         execution.decidedIn ??= scheduledIn;
         return;
       default:
-        byPlace(execution.toolCalls, activity);
+        setByAddress(execution.toolCalls, activity);
     }
   }
 
@@ -208,17 +215,17 @@ export class ExecutionReader {
     const cancel = event.workflowExecutionCancelRequestedEventAttributes;
     if (signal) {
       const [argument] = await this.#decodeSent(signal.input);
-      this.#unseen.push({ see: (task) => this.#arrive({ by: 'signal', name: signal.signalName ?? '', argument, task }) });
+      this.#unseen.push({ see: (task) => this.#addInboundMessage({ by: 'signal', name: signal.signalName ?? '', argument, task }) });
     } else if (admitted) {
       this.#admitted.set(admitted.meta?.updateId ?? '', await this.#update(admitted.input));
     } else if (accepted) {
       const update = accepted.acceptedRequest ? await this.#update(accepted.acceptedRequest.input) : undefined;
       const known = update ?? this.#admitted.get(accepted.protocolInstanceId ?? '');
-      if (known !== undefined) this.#arrive({ by: 'update', ...known, task: this.execution.taskTimes.length });
+      if (known !== undefined) this.#addInboundMessage({ by: 'update', ...known, task: this.execution.taskTimes.length });
     } else if (cancel) {
-      const asked: RecordedExecution['cancel'] = { reason: cancel.cause ?? '' };
-      this.execution.cancel ??= asked;
-      this.#unseen.push({ see: (task) => (asked.task = task) });
+      const request: RecordedExecution['cancel'] = { reason: cancel.cause ?? '' };
+      this.execution.cancel ??= request;
+      this.#unseen.push({ see: (task) => (request.task = task) });
     } else return false;
     return true;
   }
@@ -228,11 +235,11 @@ export class ExecutionReader {
     return { name: input?.name ?? '', argument };
   }
 
-  #arrive(arrival: RecordedInboundMessage): void {
-    this.execution.inboundMessages.push(arrival);
+  #addInboundMessage(message: RecordedInboundMessage): void {
+    this.execution.inboundMessages.push(message);
   }
 
-  /** A patch, or the end of a local activity: in the task that ran it. */
+  /** Reads a marker: a patch, or the end of a local activity, in the task that ran it. */
   async #mark(marker: Marker): Promise<void> {
     const { changes, localCalls, taskTimes } = this.execution;
     const patch = patchOf(marker);
@@ -259,7 +266,7 @@ export class ExecutionReader {
   }
 }
 
-/** Whole milliseconds, as the clock of a workflow shows them. */
+/** Returns the time of an event in whole milliseconds, as the clock of a workflow shows it. */
 function milliseconds({ eventTime }: HistoryEvent): number {
   return Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1_000_000);
 }
@@ -274,11 +281,11 @@ function isClose(event: HistoryEvent): boolean {
   );
 }
 
-/** Keeps an activity that is about a call by the place of the call. */
-function byPlace<Input extends { at: [offset: number, index: number] }, Output>(
+/** Stores an activity that concerns a tool call under the address of that call. */
+function setByAddress<Input extends { at: [offset: number, index: number] }, Output>(
   calls: Map<string, RecordedActivity<Input, Output>>,
   activity: NamedActivity,
 ): void {
   const call = activity as RecordedActivity<Input, Output>;
-  calls.set(placeOf(...call.input.at), call);
+  calls.set(callAddress(...call.input.at), call);
 }

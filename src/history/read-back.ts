@@ -7,33 +7,33 @@ import type { Position } from '../core/loop/next-step.ts';
 import { fromContinueAsNewState, type ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import { BEGINNING, type LoopEnd, runLoop } from '../core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../core/loop/state/run-state.ts';
-import { toldEventIds } from './event-ids.ts';
+import { recordedEventIds } from './event-ids.ts';
 import type { RecordedExecution } from './recorded-execution.ts';
 import { RecordedPorts } from './recorded-ports.ts';
 import { RecordedTasks } from './recorded-tasks.ts';
 
-/** What the history of an execution says when the loop is run over it again. */
+/** The state of a run that results from running the loop again over the history of one execution. */
 export interface ReadBackRun {
-  /** As the input names it; empty where the input does not. */
+  /** The agent that the input names; empty if the input names none. */
   agentName: string;
-  /** When the run began, whatever execution of it this is. Milliseconds since the epoch. */
+  /** The start of the first execution of the run, in milliseconds since the epoch. */
   startedAt: number;
-  /** The executions of the run up to this one. */
+  /** The number of executions of the run up to this one. */
   executions: number;
-  /** Messages that wait to be taken in. */
+  /** The number of messages in the queue. */
   queued: number;
   /** Ids of the calls that have waited for a decision in this execution, decided or not. */
   waited: ReadonlySet<string>;
-  /** With the events and steps of this execution alone. Undefined where the agent was never resolved. */
+  /** The state with the events and steps of this execution only. Undefined if the agent was never resolved. */
   state?: RunState;
-  /** Undefined where the run has not come to its end in this execution. */
+  /** Undefined if the run has not ended in this execution. */
   result?: RunResultFields;
 }
 
 /**
- * Runs the loop over what was recorded in one execution, with every answer taken from history: events, steps and
- * result are those of the run, and no worker is needed. Ids of events that only the workflow knew are taken from where
- * history names them (`next`: what was carried into the next execution), and derived from their place otherwise.
+ * Runs the loop again over the record of one execution, with every answer taken from history. This gives the events,
+ * steps and result of the run without a worker. Ids that only the workflow knew are taken from the inputs that name
+ * them and from `next`, the state carried into the next execution; all others are derived from the offset.
  */
 export async function readBack(runId: string, recorded: RecordedExecution, next?: ContinueAsNewState): Promise<ReadBackRun> {
   const { input, carry, startedAt } = recorded;
@@ -43,18 +43,18 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
     executions: (carry?.executions ?? 0) + 1,
   };
   const tasks = new RecordedTasks(runId, recorded);
-  const ports = new RecordedPorts(recorded, tasks, toldEventIds(recorded, next));
+  const ports = new RecordedPorts(recorded, tasks, recordedEventIds(recorded, next));
   const beginning = beginningOf(runId, recorded, { tasks, ports });
   if (beginning === undefined) {
     tasks.reach();
     return { ...known, queued: tasks.inbox.queued, waited: ports.waited };
   }
   const { state, position } = beginning;
-  const first = await runOver({ tasks, ports }, state, position);
-  const end = first?.type === 'continue' ? await endHere({ tasks, ports }, state, { position: first.position, recorded }) : first;
+  const first = await replayLoop({ tasks, ports }, state, position);
+  const end = first?.type === 'continue' ? await finishCancelled({ tasks, ports }, state, { position: first.position, recorded }) : first;
   readArchivings(recorded, state);
-  readTellingEnd(recorded, state);
-  // What has come to a run that had decided its end was refused.
+  readEndNotification(recorded, state);
+  // A run that has decided to end refuses later messages.
   tasks.inbox.closed = end?.type === 'finished';
   tasks.reach();
   const result = end === undefined ? undefined : resultOf(end, state, recorded);
@@ -67,13 +67,16 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   };
 }
 
-/** The tasks of an execution, and the ports of the loop that goes through them. */
+/** The tasks of an execution, and the loop's ports over them. */
 interface Replay {
   tasks: RecordedTasks;
   ports: RecordedPorts;
 }
 
-/** What came before the agent was resolved found no run yet; a run that goes on from another execution is there at once. */
+/**
+ * Returns the state and position that the loop begins with. A new run has a state only once its agent is resolved:
+ * messages before that found none. A continued run has its state from the start.
+ */
 function beginningOf(
   runId: string,
   { carry, input, resolved, startedAt }: RecordedExecution,
@@ -81,7 +84,7 @@ function beginningOf(
 ): { state: RunState; position: Position } | undefined {
   if (resolved === undefined) return undefined;
   if (carry !== undefined) {
-    // The loop changes what it begins with.
+    // The loop modifies the state that it begins with.
     const beginning = fromContinueAsNewState(structuredClone(carry));
     tasks.state = beginning.state;
     tasks.reach(resolved.task);
@@ -93,8 +96,11 @@ function beginningOf(
   return { state: tasks.state, position: BEGINNING };
 }
 
-/** How the loop ended; undefined where history ends before. Each task is let come to rest before the next one. */
-async function runOver({ tasks, ports }: Replay, state: RunState, from: Position): Promise<LoopEnd | undefined> {
+/**
+ * Runs the loop to its end, or returns undefined if history ends first. All work of one task settles before the next
+ * task.
+ */
+async function replayLoop({ tasks, ports }: Replay, state: RunState, from: Position): Promise<LoopEnd | undefined> {
   const loop = runLoop(state, ports, from);
   let end: LoopEnd | undefined;
   do end = await Promise.race([loop, setImmediate(undefined)]);
@@ -103,18 +109,21 @@ async function runOver({ tasks, ports }: Replay, state: RunState, from: Position
   return end;
 }
 
-/** A run that was about to continue when it was cancelled comes to its end in this execution, from where it stood. */
-async function endHere(
+/**
+ * Finishes a run that was cancelled just before it would have continued as new: it ends in this execution, from its
+ * position.
+ */
+async function finishCancelled(
   replay: Replay,
   state: RunState,
   { position, recorded }: { position: Position; recorded: RecordedExecution },
 ): Promise<LoopEnd | undefined> {
   if (!recorded.changes.has('cancelled-before-continuing')) return { type: 'continue', position };
   replay.tasks.reach(recorded.archivings[0]?.task);
-  return runOver(replay, state, position);
+  return replayLoop(replay, state, position);
 }
 
-/** Reads what the run knows of its archive: an end that no task has seen is not known to it. */
+/** Applies the recorded calls of the archive to the state. The run does not know an end that no task has seen. */
 function readArchivings({ archivings, taskTimes, startedAt }: RecordedExecution, state: RunState): void {
   for (const { input, scheduledIn, failure, task } of archivings) {
     beginArchiving(state, input, taskTimes[scheduledIn - 1] ?? startedAt);
@@ -122,14 +131,17 @@ function readArchivings({ archivings, taskTimes, startedAt }: RecordedExecution,
   }
 }
 
-/** Reads whether somebody could be told of the end, as far as a task has seen what came of it. */
-function readTellingEnd({ tellingEnd }: RecordedExecution, state: RunState): void {
-  if (tellingEnd?.task === undefined || tellingEnd.failure === undefined) return;
-  const outcome = notifyFailure(tellingEnd.failure);
+/** Applies the recorded notification of the end to the state, if a task has seen its outcome. */
+function readEndNotification({ endNotification }: RecordedExecution, state: RunState): void {
+  if (endNotification?.task === undefined || endNotification.failure === undefined) return;
+  const outcome = notifyFailure(endNotification.failure);
   if (outcome.type === 'failed') noteNotifyEndedFailure(state, outcome.message);
 }
 
-/** A run of an earlier release that was about to continue when it was cancelled ends with what it had. */
+/**
+ * Returns the result. In earlier releases, a run that was cancelled just before it continued as new ended with what
+ * it had.
+ */
 function resultOf(end: LoopEnd, state: RunState, { end: close }: RecordedExecution): RunResultFields | undefined {
   if (end.type === 'finished') return end.result;
   if (close?.type !== 'closed' || !close.cancelled) return undefined;

@@ -7,7 +7,7 @@ import { recordedExecution } from './execution-reader.ts';
 import type { ExecutionEnd } from './recorded-execution.ts';
 import { type ChainedExecution, executionBeginning } from './execution-beginning.ts';
 
-/** What one execution of a run has recorded, read from its history. */
+/** The record of one execution of a run, read from its history. */
 export interface ReadExecution {
   /** Temporal's run id. */
   executionId: string;
@@ -20,13 +20,13 @@ export interface ReadExecution {
   /** Index of the first step. */
   firstStep: number;
   steps: StepResult[];
-  /** Undefined while it goes on. */
+  /** Undefined while the execution is running. */
   end?: ExecutionEnd;
-  /** Where the next execution says that it begins: what is recorded there must be all up to here. */
+  /** The first offset and step of the next execution: this execution must have recorded everything before them. */
   next?: { firstOffset: number; firstStep: number };
 }
 
-/** Reads one execution. Undefined where the server does not have it. */
+/** Reads one execution, or returns undefined if the server does not have it. */
 export async function readExecution(client: Client, runId: string, executionId: string): Promise<ReadExecution | undefined> {
   let recorded;
   try {
@@ -53,7 +53,10 @@ export async function readExecution(client: Client, runId: string, executionId: 
   };
 }
 
-/** Which part of a run to read: from the execution that holds the event (or the step), up to one that begins at the other offset or after it. */
+/**
+ * The part of a run to read: from the execution that holds the given event or step, to the last one that begins
+ * before `untilOffset`.
+ */
 export interface ReadRange {
   fromOffset?: number;
   fromStep?: number;
@@ -66,9 +69,8 @@ export interface ExecutionLookUp {
 }
 
 /**
- * Reads a run execution by execution, the oldest first, so that no more than one is in memory. It goes on with
- * executions that begin meanwhile, up to what is recorded of the newest. Where the server has removed the beginning, it
- * begins with what is left.
+ * Reads a run execution by execution, the oldest first, so that only one is in memory. It includes executions that
+ * begin while it reads, and starts with the oldest one left if the server has removed earlier ones.
  */
 export async function* readRun(
   client: Client,
@@ -78,30 +80,30 @@ export async function* readRun(
 ): AsyncGenerator<ReadExecution> {
   const { untilOffset = Infinity } = range;
   const executions = await chain.executions();
-  let next = executions[holder(executions, range)]?.executionId;
+  let next = executions[firstIndex(executions, range)]?.executionId;
   while (next !== undefined) {
     const read = await readExecution(client, runId, next);
-    const after = following(executions, next);
+    const after = executionAfter(executions, next);
     if (read === undefined) {
-      // Removed since it was looked up: those after it are still there.
+      // This execution was removed after the chain was looked up; later ones still exist.
       next = after;
       continue;
     }
     if (read.firstOffset >= untilOffset) return;
     yield read;
-    // Where the one after it was reset, an execution still names the one that is over.
+    // If the next execution was reset, this one still names the execution that the reset replaced.
     next = after ?? (read.end?.type === 'continued' ? read.end.executionId : undefined);
   }
 }
 
-/** The execution that comes after another one; undefined for the last that is known. */
-function following(executions: readonly ChainedExecution[], executionId: string): string | undefined {
+/** Returns the execution after another one, or undefined for the last known one. */
+function executionAfter(executions: readonly ChainedExecution[], executionId: string): string | undefined {
   const index = executions.findIndex((one) => one.executionId === executionId);
   return index === -1 ? undefined : executions[index + 1]?.executionId;
 }
 
-/** The place of the execution to begin with. */
-function holder(executions: readonly ChainedExecution[], { fromOffset = Infinity, fromStep = Infinity }: ReadRange): number {
+/** Returns the index of the execution to begin with. */
+function firstIndex(executions: readonly ChainedExecution[], { fromOffset = Infinity, fromStep = Infinity }: ReadRange): number {
   if (fromOffset === Infinity && fromStep === Infinity) return 0;
   return Math.max(
     0,

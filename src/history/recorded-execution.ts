@@ -20,10 +20,13 @@ import type {
 } from '../core/protocol.ts';
 import type { LocalActivity } from './recorded-markers.ts';
 
-/** How a recorded activity ended. Workflow tasks are counted from 1 on: what happened since the task before is seen by the next. */
+/**
+ * A recorded activity and its end. Workflow tasks are numbered from 1: each task sees the events since the task
+ * before it.
+ */
 export interface RecordedActivity<Input, Output> {
   input: Input;
-  /** The task that asked for it. */
+  /** The task that requested it. */
   scheduledIn: number;
   output?: Output;
   /** The failure of its last attempt. */
@@ -32,7 +35,7 @@ export interface RecordedActivity<Input, Output> {
   task?: number;
 }
 
-/** What came to a run from outside, in the task that took it. */
+/** A signal or Update that a run received, with the task that handled it. */
 export interface RecordedInboundMessage {
   by: 'update' | 'signal';
   name: string;
@@ -40,57 +43,63 @@ export interface RecordedInboundMessage {
   task: number;
 }
 
-/** How an execution closed. */
+/** The end of an execution. */
 export type ExecutionEnd =
   | { type: 'continued'; executionId: string }
-  /** `cancelled`: as Canceled. `at` is in milliseconds since the epoch. */
+  /** `cancelled`: it closed as Canceled. `at` is in milliseconds since the epoch. */
   | { type: 'closed'; cancelled: boolean; at: number };
 
-/** What the history of one execution of a run holds: enough to run the loop again without asking anything. */
+/** Everything in the history of one execution that running the loop again needs. */
 export interface RecordedExecution {
   /** Temporal's run id. */
   executionId: string;
-  /** The execution that went on in this one; undefined for the first of a run. */
+  /** The execution before this one; undefined for the first of a run. */
   continuedFrom?: string;
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** What the execution began with: the input of the run, or what the execution before carried over. */
+  /** The input of the run, or the state that the execution before carried over. */
   input?: RunInput;
   carry?: ContinueAsNewState;
-  /** The agent, and the task that saw it. Undefined where the run never had it. */
+  /** The resolved agent, and the task that saw it. Undefined if the agent was never resolved. */
   resolved?: { snapshot: AgentSnapshot; task: number };
   modelCalls: RecordedActivity<CallModelInput, CallModelOutput>[];
   summaries: RecordedActivity<SummariseInput, SummariseOutput>[];
-  /** By the place of the call: see `placeOf`. */
+  /** Tool calls by their address: see `callAddress`. */
   toolCalls: Map<string, RecordedActivity<RunToolInput, RunToolOutput>>;
-  /** Tool calls that ran inside a task, in the order in which they ended. Their input is in no history; `scheduledIn` is where they ended. */
+  /**
+   * Local tool calls, in the order in which they ended. History does not hold their input; `scheduledIn` is the task
+   * in which they ended.
+   */
   localCalls: RecordedActivity<LocalActivity, RunToolOutput>[];
-  /** What was asked about calls of which nobody knew what became of them. By place. */
+  /** Checks of calls whose outcome was unknown, by the address of the call. */
   verifications: Map<string, RecordedActivity<VerifyCallInput, VerifyCallOutput>>;
-  /** Predicates that were asked again. By place. */
-  termsAsked: Map<string, RecordedActivity<AskTermsInput, ApprovalRequirement | null>>;
+  /** Approval predicates that were evaluated again, by the address of the call. */
+  termsRequests: Map<string, RecordedActivity<AskTermsInput, ApprovalRequirement | null>>;
   authorizations: RecordedActivity<AuthorizeDecisionInput, AuthorizeDecisionOutput>[];
   notifications: RecordedActivity<NotifyWaitingInput, unknown>[];
-  /** All activities that ended, in the order in which they did. */
+  /** All activities that ended, in that order. */
   ended: RecordedActivity<unknown, unknown>[];
   inboundMessages: RecordedInboundMessage[];
-  /** The changes of the loop that the execution has shown. */
+  /** Ids of the patches that the execution has recorded. */
   changes: Set<string>;
   cancel?: { reason: string; task?: number };
   /** The tasks that saw a timer fire. */
   timers: Set<number>;
-  /** When each task began, in milliseconds since the epoch. */
+  /** The start of each task, in milliseconds since the epoch. */
   taskTimes: number[];
-  /** The task in which the loop came to its end in this execution. */
+  /** The task in which the loop ended in this execution. */
   decidedIn?: number;
-  /** How its events were handed to an archive, or are being handed: once more where the run was cancelled meanwhile. */
+  /**
+   * Calls that sent its events to an archive, ended or not. There is a second one if the run was cancelled during the
+   * first.
+   */
   archivings: RecordedActivity<ArchiveEventsInput, unknown>[];
-  /** Somebody was told that the run has ended, or is being told. */
-  tellingEnd?: RecordedActivity<NotifyEndedInput, unknown>;
+  /** The call that notified of the run's end, ended or not. */
+  endNotification?: RecordedActivity<NotifyEndedInput, unknown>;
   end?: ExecutionEnd;
 }
 
-/** Where a tool call is in the record: offset of its event and place in it. */
-export function placeOf(offset: number, index: number): string {
+/** Returns the address of a tool call in the record: the offset of its event, and its index in that event. */
+export function callAddress(offset: number, index: number): string {
   return `${offset}/${index}`;
 }

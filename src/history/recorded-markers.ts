@@ -1,25 +1,34 @@
 import { isJsonObject, type JsonObject } from '../core/domain/json/json.ts';
 import type { HistoryEvent } from './run-history.ts';
 
-/** What a marker event says. Core writes it below the data converter, so that no codec has touched it. */
+/**
+ * The attributes of a marker event. The SDK's core writes them below the data converter, so no codec has changed
+ * them.
+ */
 export type Marker = NonNullable<HistoryEvent['markerRecordedEventAttributes']>;
 
-/** A local activity as its marker names it. */
+/** The description of a local activity in its marker. */
 export interface LocalActivity {
-  /** Of all activities of the execution, in the order in which the workflow asked for them. */
+  /** The position among all activities of the execution, in the order in which the workflow requested them. */
   seq: number;
   name: string;
-  /** What the workflow's clock shows from then on, in milliseconds since the epoch. Undefined for one that was cancelled. */
+  /**
+   * The time of the workflow's clock from then on, in milliseconds since the epoch. Undefined for a cancelled
+   * activity.
+   */
   endedAt?: number;
 }
 
-/** The id of the patch that a marker says the workflow has taken. */
+/** Returns the id of the patch that a marker records, if it records one. */
 export function patchOf({ markerName, details }: Marker): string | undefined {
   const patch = markerName === 'core_patch' ? jsonOf(details?.['patch-data']) : undefined;
   return typeof patch?.['id'] === 'string' ? patch['id'] : undefined;
 }
 
-/** The local activity that a marker says has ended. Undefined for another marker, and for one that ends an attempt which is tried again later. */
+/**
+ * Returns the local activity whose end a marker records. Undefined for another marker, and for an attempt that is
+ * retried later.
+ */
 export function localActivityOf({ markerName, details }: Marker): LocalActivity | undefined {
   const data = markerName === 'core_local_activity' ? jsonOf(details?.['data']) : undefined;
   if (data === undefined || isJsonObject(data['backoff'])) return undefined;

@@ -29,14 +29,13 @@ import type {
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
-import { placeOf, type RecordedExecution } from './recorded-execution.ts';
+import { callAddress, type RecordedExecution } from './recorded-execution.ts';
 
 type LocalCall = RecordedExecution['localCalls'][number];
 
 /**
- * The ports of a run that is read back: every answer is taken from history, in the workflow task in which the run had
- * it. What a task asked for is known too, so that a run that was about to continue as new is told apart from one that
- * had room for what came next.
+ * The ports of a run that is read back: every answer is taken from history, in the workflow task in which the run
+ * received it. Knowing what each task requested tells a run that was about to continue as new from one that was not.
  */
 export class RecordedPorts implements RunPorts {
   readonly inbox: Inbox;
@@ -45,9 +44,9 @@ export class RecordedPorts implements RunPorts {
   readonly #recorded: RecordedExecution;
   readonly #tasks: RecordedTasks;
   readonly #ids: ReadonlyMap<number, string>;
-  /** Local calls that the loop has not come to. */
+  /** Local calls that the loop has not requested yet. */
   readonly #localCallsLeft: Set<LocalCall>;
-  /** Other tool calls that it has not come to, by the task that asked for them. */
+  /** The number of other tool calls that the loop has not requested yet, by the task that requested them. */
   readonly #toolCallsLeft = new Map<number, number>();
   #modelCalls = 0;
   #summaries = 0;
@@ -92,7 +91,7 @@ export class RecordedPorts implements RunPorts {
 
   async runTool(invocation: ToolInvocation): Promise<ToolOutcome> {
     const { offset, index, tool } = invocation;
-    const recorded = this.#recorded.toolCalls.get(placeOf(offset, index));
+    const recorded = this.#recorded.toolCalls.get(callAddress(offset, index));
     if (recorded !== undefined) this.#countToolCall(recorded.scheduledIn, -1);
     this.#toolsRunning += 1;
     const ended = await this.#tasks.endOf(recorded ?? this.#localCall(invocation), { isWaitedFor: false });
@@ -101,7 +100,7 @@ export class RecordedPorts implements RunPorts {
   }
 
   async verify({ offset, index }: ToolInvocation, reason: string): Promise<ToolOutcome> {
-    const recorded = this.#recorded.verifications.get(placeOf(offset, index));
+    const recorded = this.#recorded.verifications.get(callAddress(offset, index));
     this.#toolsRunning += 1;
     const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
     this.#toolsRunning -= 1;
@@ -109,7 +108,7 @@ export class RecordedPorts implements RunPorts {
   }
 
   async askTerms({ offset, eventId, index }: ToolInvocation): Promise<ApprovalRequirement | undefined> {
-    const recorded = this.#recorded.termsAsked.get(placeOf(offset, index));
+    const recorded = this.#recorded.termsRequests.get(callAddress(offset, index));
     const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
     return ended.failure === undefined ? (ended.output ?? undefined) : requirementFailure(eventId, index);
   }
@@ -138,18 +137,18 @@ export class RecordedPorts implements RunPorts {
   }
 
   /**
-   * True exactly where history goes on in the next execution. What was asked for in this task was asked for because
-   * there was room; a call that was not, while others ran, was left to the next execution.
+   * True exactly when history continues in the next execution. If this task requested a call, continuing was not due;
+   * if calls were running and another one was not requested, it was left to the next execution.
    */
   continueDue(): boolean {
     const { end, archivings, decidedIn = Infinity, modelCalls, summaries } = this.#recorded;
-    // A local call runs as soon as it is asked for, or not in this execution: one that is left was not held back.
+    // A local call runs as soon as it is requested. One that is left will be requested in this execution.
     if (this.#localCallsLeft.size > 0) return false;
     if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
     if (this.#toolsRunning > 0) return true;
     if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0)
       return false;
-    // A paused run that is about to go on in the next execution may summarise before.
+    // A paused run may summarise just before it continues in the next execution.
     return this.#tasks.number >= decidedIn || (this.inbox.paused && summaries[this.#summaries]?.scheduledIn === this.#tasks.number);
   }
 
@@ -161,7 +160,7 @@ export class RecordedPorts implements RunPorts {
     return this.#recorded.changes.has(change);
   }
 
-  /** The loop has come to where nothing more is recorded. Throws `history_unreadable` where there is more. */
+  /** Checks that the loop has used everything that is recorded. Throws `history_unreadable` if anything is left. */
   end(): void {
     const { modelCalls, summaries, authorizations } = this.#recorded;
     const left = [
@@ -172,14 +171,17 @@ export class RecordedPorts implements RunPorts {
     if (left.some(({ task }) => task !== undefined)) throw this.#diverged(`its end after ${this.#state?.window.through ?? 0} events`);
   }
 
-  /** What came of a local call. A failure does not say of which: the first one that the workflow asked for by that name and that no other call has. */
+  /**
+   * Returns the outcome of a local call. The marker of a failure does not say which call it belongs to: it is the
+   * first one that the workflow requested by that name and that is not assigned to another call.
+   */
   #localCall({ offset, index, tool }: ToolInvocation): LocalCall | undefined {
     if (tool.tier !== 'local') return undefined;
     const left = [...this.#localCallsLeft];
-    const place = placeOf(offset, index);
+    const address = callAddress(offset, index);
     const failures = left.filter(({ input, failure }) => failure !== undefined && input.name === tool.name);
     const call =
-      left.find(({ output }) => output?.at !== undefined && placeOf(...output.at) === place) ??
+      left.find(({ output }) => output?.at !== undefined && callAddress(...output.at) === address) ??
       failures.toSorted((one, other) => one.input.seq - other.input.seq)[0];
     if (call !== undefined) this.#localCallsLeft.delete(call);
     return call;
@@ -191,10 +193,10 @@ export class RecordedPorts implements RunPorts {
     else this.#toolCallsLeft.set(task, left);
   }
 
-  #diverged(where: string): LonghaulError {
+  #diverged(point: string): LonghaulError {
     return new LonghaulError(
       'history_unreadable',
-      `Execution ${this.#recorded.executionId} cannot be read back: the loop of this release comes to ${where}, and its history does not. ` +
+      `Execution ${this.#recorded.executionId} cannot be read back: the loop of this release reaches ${point}, but its history does not. ` +
         'Read it with the release that ran it, or with a worker that answers its queries',
     );
   }

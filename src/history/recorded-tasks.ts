@@ -10,7 +10,7 @@ export type Ended<Output> = { output: Output; failure?: undefined } | { failure:
 /** An activity that the loop waits for. */
 interface Running {
   resolve: () => void;
-  /** After a cancellation, too. */
+  /** The loop waits for its end even after a cancellation. */
   isWaitedFor: boolean;
 }
 
@@ -23,38 +23,44 @@ interface Waiting {
 }
 
 /**
- * The workflow tasks of one execution, one after the other: each brings what came to the run since the one before, in
- * the order in which Temporal hands it to a workflow. First what was sent to the run, then what has ended.
+ * The workflow tasks of one execution, in order. Each delivers the events since the task before, in the order in
+ * which Temporal delivers them to a workflow: first messages to the run, then the ends of activities.
  */
 export class RecordedTasks {
-  /** The run, once there is one: its offset is the one of the next event. */
+  /** The state of the run, once it exists. Its offset is that of the next event. */
   state: RunState | undefined;
   readonly inbox: Inbox;
   readonly #recorded: RecordedExecution;
   readonly #runId: string;
-  readonly #arrivals: RecordedInboundMessage[];
-  /** Tasks that bring something, the next one last. */
+  readonly #inboundMessages: RecordedInboundMessage[];
+  /** The tasks that deliver events, the next one last. */
   readonly #tasks: number[];
   readonly #running = new Map<RecordedActivity<unknown, unknown>, Running>();
   readonly #waiting = new Set<Waiting>();
-  /** Local calls whose end nobody has seen yet, in its order, and what the clock of the workflow shows from there on. */
+  /**
+   * Local calls whose end the loop has not seen yet, in the order of their ends, with the time of the workflow's
+   * clock from then on.
+   */
   readonly #localCalls: Map<RecordedActivity<unknown, unknown>, number>;
   #task = 0;
-  /** What the clock of the workflow shows at least: the end of a local call moves it on within a task. Milliseconds since the epoch. */
+  /**
+   * The earliest time that the workflow's clock shows, in milliseconds since the epoch: the end of a local call
+   * advances it within a task.
+   */
   #clock = 0;
-  #arrived = 0;
+  #handledMessages = 0;
   #ended = 0;
 
   constructor(runId: string, recorded: RecordedExecution) {
     this.#runId = runId;
     this.#recorded = recorded;
     this.inbox = new Inbox(structuredClone(recorded.carry?.inbox));
-    this.#arrivals = inOrderOfHandling(recorded.inboundMessages);
+    this.#inboundMessages = inOrderOfHandling(recorded.inboundMessages);
     this.#tasks = tasksOf(recorded);
     this.#localCalls = new Map(recorded.localCalls.map((call) => [call, call.input.endedAt ?? 0]));
   }
 
-  /** Of the task at hand, counted from 1 on. */
+  /** The number of the current task, from 1. */
   get number(): number {
     return this.#task;
   }
@@ -67,27 +73,34 @@ export class RecordedTasks {
     return (this.#recorded.cancel?.task ?? Infinity) <= this.#task;
   }
 
-  /** Goes on to a task, with everything that came before it or with it. Without a number, to the last one. */
+  /** Advances to a task, and delivers everything up to it. Without a number, to the last task. */
   reach(task = this.#recorded.taskTimes.length): void {
     while ((this.#tasks.at(-1) ?? Infinity) <= task) this.next();
     this.#task = task;
   }
 
-  /** Goes on to the next task that brings something; false where there is none. What waits for it goes on in a moment. */
+  /**
+   * Advances to the next task that delivers events, or returns false if there is none. Code that waits for them
+   * continues asynchronously.
+   */
   next(): boolean {
     const task = this.#tasks.pop();
     if (task === undefined) return false;
     this.#task = task;
     for (const call of this.#localCalls.keys()) if ((call.task ?? task) < task) this.#seeLocalCall(call);
-    // Those that were asked for before come with the task, and move its clock before anything else sees it.
+    // Local calls that were requested earlier end with the task, and advance its clock before other code runs.
     const ending = this.#endingLocalCalls();
-    for (let arrival = this.#arrivals[this.#arrived]; arrival?.task === task; arrival = this.#arrivals[this.#arrived]) {
+    for (
+      let message = this.#inboundMessages[this.#handledMessages];
+      message?.task === task;
+      message = this.#inboundMessages[this.#handledMessages]
+    ) {
       takeInboundMessage(
         { runId: this.#runId, inbox: this.inbox, ...(this.state === undefined ? {} : { state: this.state }) },
-        arrival,
+        message,
         this.now(),
       );
-      this.#arrived += 1;
+      this.#handledMessages += 1;
     }
     const { ended } = this.#recorded;
     for (let activity = ended[this.#ended]; activity?.task === task; activity = ended[this.#ended]) {
@@ -100,8 +113,8 @@ export class RecordedTasks {
   }
 
   /**
-   * Lets those go on whose condition holds now, whose deadline has passed, and whom a cancellation does not let wait.
-   * False where there are none: the task has nothing more to give.
+   * Releases waits whose condition holds, whose deadline has passed, or that a cancellation ends. Returns false if
+   * there are none: the task has nothing more to deliver.
    */
   release(): boolean {
     const isCancelled = this.cancelRequested();
@@ -114,26 +127,29 @@ export class RecordedTasks {
     return released.length > 0;
   }
 
-  /** Lets the local calls end that did so in this task. False where there are none. */
+  /** Ends the local calls that ended in this task. Returns false if there are none. */
   endLocalCalls(): boolean {
     const ending = this.#endingLocalCalls();
     for (const { resolve } of ending) resolve();
     return ending.length > 0;
   }
 
-  /** The end of an activity, in the task that saw it. One that is not waited for ends with the cancellation of the run. */
+  /**
+   * Returns the end of an activity, in the task that saw it. Unless it is waited for, the cancellation of the run
+   * ends it.
+   */
   async endOf<Output>(
     recorded: RecordedActivity<unknown, Output> | undefined,
     { isWaitedFor }: { isWaitedFor: boolean },
   ): Promise<Ended<Output>> {
-    // Nothing is begun once the run is cancelled.
+    // A cancelled run starts nothing.
     const isRefused = recorded === undefined && this.cancelRequested();
     const activity = recorded ?? { input: undefined, scheduledIn: this.#task };
     if (!isRefused && !this.#hasEnded(activity)) {
       await new Promise<void>((resolve) => {
         const ends = (): void => {
           this.#running.delete(activity);
-          if (this.#hasCome(activity)) this.#seeLocalCall(activity);
+          if (this.#isEndVisible(activity)) this.#seeLocalCall(activity);
           resolve();
         };
         this.#running.set(activity, { resolve: ends, isWaitedFor });
@@ -144,7 +160,10 @@ export class RecordedTasks {
     return failure === undefined ? { output: output as Output } : { failure };
   }
 
-  /** Until the condition holds, a timer has fired after the deadline (milliseconds since the epoch), or the run is cancelled. */
+  /**
+   * Waits until the condition holds, a timer has fired after the deadline (milliseconds since the epoch), or the run
+   * is cancelled.
+   */
   async until(isMet: () => boolean, deadlineAt = Infinity): Promise<void> {
     if (this.cancelRequested() || isMet() || deadlineAt <= this.now()) return;
     await new Promise<void>((resolve) => {
@@ -161,14 +180,17 @@ export class RecordedTasks {
   }
 
   #hasEnded(activity: RecordedActivity<unknown, unknown>): boolean {
-    return this.#hasCome(activity) && !this.#localCalls.has(activity);
+    return this.#isEndVisible(activity) && !this.#localCalls.has(activity);
   }
 
-  /** The local calls that end now, in their order, up to one that nobody has asked for yet: it is what comes of the others. */
+  /**
+   * Removes and returns the local calls that end now, in order, up to the first one that the loop has not requested
+   * yet: their ends lead to that request.
+   */
   #endingLocalCalls(): Running[] {
     const ending: Running[] = [];
     for (const call of this.#localCalls.keys()) {
-      const running = this.#hasCome(call) ? this.#running.get(call) : undefined;
+      const running = this.#isEndVisible(call) ? this.#running.get(call) : undefined;
       if (running === undefined) break;
       this.#seeLocalCall(call);
       ending.push(running);
@@ -181,13 +203,13 @@ export class RecordedTasks {
     this.#localCalls.delete(call);
   }
 
-  /** True where the task that saw the end is there, or over. */
-  #hasCome({ task = Infinity }: RecordedActivity<unknown, unknown>): boolean {
+  /** True if the current task, or an earlier one, saw the end. */
+  #isEndVisible({ task = Infinity }: RecordedActivity<unknown, unknown>): boolean {
     return task <= this.#task;
   }
 }
 
-/** The last one first. */
+/** Returns the numbers of the tasks that deliver events, the last one first. */
 function tasksOf({ inboundMessages, ended, localCalls, timers, cancel }: RecordedExecution): number[] {
   const tasks = new Set(
     [...inboundMessages, ...ended, ...localCalls, ...(cancel === undefined ? [] : [cancel])].flatMap(({ task }) => task ?? []),

@@ -8,9 +8,9 @@ export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 const USUAL_PAGE_SIZE = 100;
 
 /**
- * The history of one execution of a run, event by event: of the one with that Temporal run id, or of the newest.
- * Pages shrink where the content is large: one page over the 4 MB of a gRPC message would otherwise make the whole
- * history unreadable. Who needs but the first events asks for small pages.
+ * Reads the history of one execution of a run, event by event: the one with that Temporal run id, or the newest.
+ * Pages shrink if the content is large, because one page over the 4 MB limit of a gRPC message would make the whole
+ * history unreadable. A caller that needs only the first events passes a small `pageSize`.
  */
 export async function* runHistory(
   client: Client,

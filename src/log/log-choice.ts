@@ -1,35 +1,38 @@
 import { UsageError } from '../core/domain/errors/error.ts';
 import { didYouMean } from '../core/domain/errors/nearest-name.ts';
 
-/** How much a worker logs, from everything to nothing. */
+/** The log levels, from everything to nothing. */
 export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'OFF'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** How a line of the log is written: for people, or as one JSON object. */
+/** The formats of a log line: text for people, or one JSON object. */
 export const LOG_FORMATS = ['text', 'json'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** What is logged, and how. */
+/** The level and format of a log. */
 export interface LogChoice {
   level: LogLevel;
   format: LogFormat;
 }
 
-/** What a worker may say about its log. */
+/** The log options of a worker. */
 export interface LogOptions {
   /**
-   * From which level on what your tools and workflows log is written. What Temporal's SDK says itself is written from
-   * `WARN` on, unless this is `ERROR` or `OFF`. Default: `LONGHAUL_LOG_LEVEL`, else `INFO`.
+   * The lowest level at which messages of your tools and workflows are written. Messages of Temporal's SDK itself are
+   * written from `WARN` on, unless this is `ERROR` or `OFF`. Default: `LONGHAUL_LOG_LEVEL`, else `INFO`.
    */
   logLevel?: LogLevel;
   /** `json` writes one JSON object for each line of the log. Default: `LONGHAUL_LOG_FORMAT`, else `text`. */
   logFormat?: LogFormat;
 }
 
-/** The variables that choose where an option does not. */
+/** The environment variables that are used if an option is not set. */
 export const LOG_VARIABLES = { level: 'LONGHAUL_LOG_LEVEL', format: 'LONGHAUL_LOG_FORMAT' } as const;
 
-/** What is logged: as the options say, else as the environment does, else `otherwise`. Throws a UsageError that names what is none of the choices. */
+/**
+ * Returns the log options: the caller's, else those of the environment, else `otherwise`. Throws a UsageError for a
+ * value that is not one of the choices.
+ */
 export function chosenLog(
   { logLevel, logFormat }: { logLevel?: LogLevel | undefined; logFormat?: LogFormat | undefined },
   env: NodeJS.ProcessEnv,
@@ -49,9 +52,9 @@ export function chosenLog(
   };
 }
 
-/** The first that is given, in whatever case it is written. */
-function oneOf<Choice extends string>(choices: readonly Choice[], given: readonly (readonly [string, unknown])[]): Choice | undefined {
-  const [owner, value] = given.find(([, one]) => one !== undefined) ?? [];
+/** Returns the first value that is set, in any letter case. */
+function oneOf<Choice extends string>(choices: readonly Choice[], candidates: readonly (readonly [string, unknown])[]): Choice | undefined {
+  const [owner, value] = candidates.find(([, one]) => one !== undefined) ?? [];
   if (value === undefined) return undefined;
   const choice = choices.find((one) => typeof value === 'string' && one.toLowerCase() === value.toLowerCase());
   if (choice !== undefined) return choice;

@@ -2,9 +2,8 @@ import { inspect } from 'node:util';
 import { errorMessage } from '../core/domain/errors/error.ts';
 import { printable } from '../core/domain/content/printable.ts';
 import { memberOf } from '../core/domain/errors/thrown.ts';
-import { stackLines } from './stack-lines.ts';
 
-/** What Temporal's SDK hands to a logger. */
+/** A log entry as Temporal's SDK passes it to a logger. */
 export interface LogEntry {
   level: string;
   message: string;
@@ -12,19 +11,27 @@ export interface LogEntry {
   meta?: Record<string | symbol, unknown>;
 }
 
-/** What every entry carries and no reader of a terminal needs. */
-const NOISE: readonly string[] = [
+/** Fields of every entry that a reader of a terminal does not need. */
+const HIDDEN: readonly string[] = [
   ...'sdkComponent taskQueue namespace isLocal taskToken activityId workflowType durationMs sdk target workflowRunId'.split(' '),
-  // The workflow has them already.
+  // Messages of workflows already contain it.
   'runId',
 ];
 
-/** What is said in its own place in the line. */
-const SAID: readonly string[] = ['activityType', 'workflowId', 'attempt', 'error', 'stack'];
+/** Fields that have their own position in the line. */
+const SHOWN_ELSEWHERE: readonly string[] = ['activityType', 'workflowId', 'attempt', 'error', 'stack'];
 
-/** An entry of a log as one line, and below it, indented, the stack of an error; ids are in the Temporal UI. */
+const MOST_CAUSES = 5;
+
+/** The frame that calls a tool: the frames below it are Longhaul's own. */
+const CALLER = /[\\/]activities[\\/]execute-tool\.[jt]s/;
+
+/** Frames of Node itself, and of the SDK around an activity. */
+const HIDDEN_FRAME = /\(node:internal|at node:internal|[\\/]node_modules[\\/]@temporalio[\\/]/;
+
+/** Returns a log entry as one line, followed by the indented stack of its error. Ids are shown in the Temporal UI. */
 export function logLine({ level, message, timestampNanos, meta = {} }: LogEntry): string {
-  const rest = Object.fromEntries(Object.entries(meta).filter(([name]) => !NOISE.includes(name) && !SAID.includes(name)));
+  const rest = Object.fromEntries(Object.entries(meta).filter(([name]) => !HIDDEN.includes(name) && !SHOWN_ELSEWHERE.includes(name)));
   const { error } = meta;
   const facts = [
     message,
@@ -38,9 +45,12 @@ export function logLine({ level, message, timestampNanos, meta = {} }: LogEntry)
   return [line, ...stackLines(error).map((frame) => `    ${frame}`)].map(printable).join('\n');
 }
 
-/** An entry of a log as one line of JSON: time, level and message, then the fields; an error with its stack and its causes. */
+/**
+ * Returns a log entry as one line of JSON: time, level and message, then the fields, and an error with its stack and
+ * causes.
+ */
 export function logJson({ level, message, timestampNanos, meta = {} }: LogEntry): string {
-  // Bytes of base64 that say nothing to anybody.
+  // The task token is opaque base64, which helps no reader.
   const { taskToken: _, ...fields } = meta;
   return asJson({ time: timeOf(timestampNanos), level, message, ...fields });
 }
@@ -53,7 +63,7 @@ function named(prefix: string, value: unknown): string[] {
   return typeof value === 'string' || typeof value === 'number' ? [`${prefix}${value}`] : [];
 }
 
-/** What is no JSON becomes text: a line of a log is never lost for what is in it. */
+/** Returns a value as JSON. Parts that are not JSON become text, so that no log line is lost because of its content. */
 function asJson(value: object): string {
   try {
     return JSON.stringify(value, (_key, member: unknown) => shown(member));
@@ -72,4 +82,24 @@ function shown(member: unknown): unknown {
   const { name, message, stack, cause } = member;
   const type = memberOf(member, 'type');
   return { name, message, ...(typeof type === 'string' ? { type } : {}), stack, ...(cause === undefined ? {} : { cause }) };
+}
+
+/**
+ * Returns the stack of an error, a line for each frame, then the same for its causes, each with its message. Empty
+ * for a value without a stack.
+ */
+function stackLines(error: unknown): string[] {
+  return linesOf(error, 0);
+}
+
+function linesOf(error: unknown, depth: number): string[] {
+  const stack = memberOf(error, 'stack');
+  const lines = typeof stack === 'string' ? stack.split('\n').map((line) => line.trim()) : [];
+  const all = lines.filter((line) => line.startsWith('at '));
+  const caller = all.findIndex((line) => CALLER.test(line));
+  // An error that the caller itself threw has only that frame.
+  const frames = all.slice(0, caller > 0 ? caller : undefined).filter((line) => !HIDDEN_FRAME.test(line));
+  const cause = memberOf(error, 'cause');
+  if (typeof cause !== 'object' || cause === null || depth >= MOST_CAUSES) return frames;
+  return [...frames, `caused by: ${errorMessage(cause).replace(/\s+/g, ' ')}`, ...linesOf(cause, depth + 1)];
 }

@@ -7,16 +7,16 @@ import { removeAddedNulls } from '../core/json-schema/remove-nulls.ts';
 import { cleanJson } from './clean-json.ts';
 import { parseJsonText } from './parse-json-text.ts';
 
-/** What an answer must fit. */
+/** The schemas that an answer must match. */
 export interface OutputCheck {
   schema: JsonObject;
-  /** The provider was sent the strict form, in which fields left out are null. */
+  /** True if the provider received the strict form, in which omitted fields are null. */
   strict: boolean;
-  /** Applied after the JSON Schema, where this worker has it. */
+  /** The zod schema, applied after the JSON Schema, if this worker has it. */
   zod: z.ZodType | undefined;
 }
 
-/** Whether a value fits; `parsed` where defaults, or nulls that stood for fields left out, made it another one. */
+/** Checks a value. Returns `parsed` if defaults, or nulls that stood for omitted fields, changed it. */
 export function checkOutput(value: JsonValue, check: OutputCheck): OutputVerdict {
   const cleaned = check.strict ? removeAddedNulls(check.schema, value) : value;
   const problems = checkJson(check.schema, cleaned);
@@ -30,13 +30,13 @@ export function checkOutput(value: JsonValue, check: OutputCheck): OutputVerdict
 /** An answer without tool calls. */
 export interface TextAnswer {
   text: string;
-  /** The answer as a value, where the client delivered one beside the text. */
+  /** The answer as a value, if the model client delivered one besides the text. */
   structured: JsonValue | undefined;
-  /** False where the answer was cut off. */
+  /** False if the answer was cut off. */
   complete: boolean;
 }
 
-/** Whether an answer is JSON text that fits. `fits` means that parsing the text gives the output. */
+/** Checks an answer that should be JSON text. `fits` means that parsing the text gives the output. */
 export function checkOutputText({ text, structured, complete }: TextAnswer, check: OutputCheck): OutputVerdict {
   const plain = parseJsonText(text, false);
   if (plain.ok && isSameJson(text, plain.value)) return checkOutput(plain.value, check);
@@ -47,7 +47,10 @@ export function checkOutputText({ text, structured, complete }: TextAnswer, chec
   return verdict.type === 'fits' ? { type: 'parsed', value: other.value } : verdict;
 }
 
-/** True where parsing the text gives this very value: lone surrogates, for one, have been replaced in it. */
+/**
+ * True if parsing the text gives this exact value. It does not if, for example, lone surrogates were replaced in the
+ * value.
+ */
 function isSameJson(text: string, value: JsonValue): boolean {
   return canonicalJson(JSON.parse(text) as JsonValue) === canonicalJson(value);
 }

@@ -2,8 +2,9 @@ import { isTooDeep } from '../core/domain/json/json-depth.ts';
 import { isJsonObject, type JsonValue } from '../core/domain/json/json.ts';
 
 /**
- * A copy that Temporal gives back as it is. Texts and keys are well-formed UTF-16 (lone surrogates, which UTF-8 cannot
- * hold, become U+FFFD); numbers are what `JSON.stringify` keeps (`1e999` parses to infinity, which it writes as null).
+ * Returns a copy that Temporal's payloads preserve exactly. Texts and keys are well-formed UTF-16 (lone surrogates,
+ * which UTF-8 cannot hold, become U+FFFD); numbers are those that `JSON.stringify` keeps (`1e999` parses to infinity,
+ * which it writes as null).
  */
 export function wellFormed(value: JsonValue): JsonValue {
   if (typeof value === 'string') return value.toWellFormed();
@@ -13,7 +14,10 @@ export function wellFormed(value: JsonValue): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key.toWellFormed(), wellFormed(one)]));
 }
 
-/** Anything as well-formed JSON; undefined for what JSON cannot hold (cycles, bigints, functions) and what is too deep. */
+/**
+ * Returns any value as well-formed JSON; undefined for values that JSON cannot hold (cycles, bigints, functions) and
+ * values nested too deeply.
+ */
 export function cleanJson(value: unknown): JsonValue | undefined {
   if (typeof value === 'string') return value.toWellFormed();
   let text: string | undefined;
@@ -25,7 +29,7 @@ export function cleanJson(value: unknown): JsonValue | undefined {
   return text === undefined ? undefined : cleanParsed(JSON.parse(text) as JsonValue);
 }
 
-/** The same for a value that `JSON.parse` made. */
+/** Does the same for a value that `JSON.parse` returned. */
 export function cleanParsed(value: JsonValue): JsonValue | undefined {
   return isTooDeep(value) ? undefined : wellFormed(value);
 }

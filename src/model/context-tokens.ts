@@ -1,7 +1,7 @@
-/** What a model is assumed to take where nothing better is known. */
+/** The number of input tokens that an unknown model is assumed to accept. */
 const UNKNOWN = 128_000;
 
-/** Tokens that models take as input, by the beginning of their name; the first that fits counts. */
+/** The number of input tokens that models accept, by the beginning of their name; the first match counts. */
 const CONTEXT_TOKENS: readonly [name: RegExp, tokens: number][] = [
   [/^gpt-5/, 272_000],
   [/^gpt-4\.1/, 1_000_000],
@@ -13,7 +13,7 @@ const CONTEXT_TOKENS: readonly [name: RegExp, tokens: number][] = [
   [/^gemini/, 1_000_000],
 ];
 
-/** How many tokens of input a model takes, by its name (`provider/` and paths before it do not count). */
+/** Returns the number of input tokens that a model accepts, by its name without `provider/` and other paths. */
 export function contextTokens(model: string): number {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
   return CONTEXT_TOKENS.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN;

@@ -1,6 +1,6 @@
 import type { FinishReason } from '../core/domain/record/step.ts';
 
-/** What providers say, in lower case and with underscores, as our own words. */
+/** The finish reason for each word of a provider, in lower case and with underscores. */
 const WORDS: Record<string, FinishReason> = {
   stop: 'stop',
   complete: 'stop',
@@ -21,13 +21,13 @@ const WORDS: Record<string, FinishReason> = {
   refusal: 'refusal',
 };
 
-/** A provider's word as one of ours, or as it is where there is none. */
-export function inOurWords(word: string): FinishReason {
+/** Returns the finish reason for a provider's word, or the word itself if it is unknown. */
+export function finishReasonOf(word: string): FinishReason {
   const plain = word.toLowerCase().replaceAll('-', '_');
   return Object.hasOwn(WORDS, plain) ? (WORDS[plain] ?? word) : word;
 }
 
-/** True where the model ended by itself: the answer is whole. Of a word that nobody knows that is not known. */
+/** True if the model ended by itself, so that the answer is complete. False for an unknown word. */
 export function endedByItself(word: unknown): boolean {
-  return typeof word === 'string' && ['stop', 'tool_calls'].includes(inOurWords(word));
+  return typeof word === 'string' && ['stop', 'tool_calls'].includes(finishReasonOf(word));
 }

@@ -12,36 +12,36 @@ import { checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from 
 import { cleanJson } from './clean-json.ts';
 import { endedByItself } from './finish-words.ts';
 import { type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
-import { cleanConfidence, cleanFinishReason } from './response-fields.ts';
+import type { FinishReason } from '../core/domain/record/step.ts';
 
-/** What a response is interpreted with. */
+/** The data that the interpretation of a response depends on. */
 export interface InterpretOptions {
   snapshot: AgentSnapshot;
-  /** The full schema of the answer, where this worker has the agent. */
+  /** The zod schema of the answer, if this worker has the agent. */
   outputZod?: z.ZodType | undefined;
-  /** The ids of all calls of the run so far: a new one must differ. */
+  /** The ids of all calls of the run so far, which new ids must differ from. */
   knownCallIds: ReadonlySet<string>;
   uuid: () => string;
 }
 
-/** A call as it is recorded, and why it must not run, if it must not. */
+/** A call as it is recorded, with the reason why it must not run, if there is one. */
 interface CheckedCall {
   call: ToolCall;
   problem?: string;
-  /** For a `final_answer` whose output fits. */
+  /** The verdict for a `final_answer` whose output fits. */
   verdict?: OutputVerdict;
 }
 
 /**
- * What a model answered, as it enters history: every call named, identified and checked, so that the workflow decides
- * from recorded data alone. A model's mistake becomes a problem for the model to read. Nothing in the response is
- * trusted, and nothing makes this throw. Tools that the agent does not have are left to the loop.
+ * Returns a model's response in the form that is recorded: every call named, identified and checked, so that the
+ * workflow decides from recorded data alone. A model's mistake becomes a problem for the model to read. Nothing in
+ * the response is trusted, and this never throws. Calls of tools that the agent does not have are left to the loop.
  */
 export function interpretResponse(response: ModelResponse, options: InterpretOptions): RecordedResponse {
   const fields = fieldsOf(response);
   const structured = typeof fields.structured === 'object' ? (cleanJson(fields.structured) ?? undefined) : undefined;
-  const said = typeof fields.content === 'string' ? fields.content.toWellFormed() : '';
-  const text = said === '' && structured !== undefined ? JSON.stringify(structured) : said;
+  const content = typeof fields.content === 'string' ? fields.content.toWellFormed() : '';
+  const text = content === '' && structured !== undefined ? JSON.stringify(structured) : content;
   const complete = endedByItself(fields.finishReason);
   const calls = checkCalls(listOf(fields.toolCalls), complete, options);
 
@@ -58,7 +58,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
     content: [...message, ...calls.map(({ call }) => call)],
     finishReason: cleanFinishReason(fields.finishReason, calls.length > 0),
     usage: cleanUsage(fields.usage),
-    // Call ids come from models and may be `__proto__`: fromEntries makes every key a plain own one.
+    // Call ids come from models and may be `__proto__`: fromEntries turns every key into a plain own property.
     ...(problems.length === 0 ? {} : { problems: Object.fromEntries(problems) }),
     ...(output === undefined ? {} : { output }),
     ...(refusal === '' ? {} : { refusal }),
@@ -67,7 +67,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
   };
 }
 
-/** The fields of a response, of which a client may have got any wrong. */
+/** Returns the fields of a response, each of which a model client may have set wrongly. */
 function fieldsOf(response: unknown): Partial<Record<keyof ModelResponse, unknown>> {
   return typeof response === 'object' && response !== null ? response : {};
 }
@@ -89,7 +89,7 @@ function checkCalls(rawCalls: unknown[], complete: boolean, options: InterpretOp
   });
 }
 
-/** The id, with a number behind it where the run has it already. */
+/** Returns the id, with a number appended if the run already uses it. */
 function unusedId(id: string, isTaken: (id: string) => boolean): string {
   let unused = id;
   for (let number = 2; isTaken(unused); number += 1) unused = `${id}-${number}`;
@@ -135,7 +135,7 @@ function checkFinalAnswer(parsed: ParsedToolCall, options: InterpretOptions): Ch
   return { args, verdict };
 }
 
-/** The verdict on the first `final_answer` that fits: the one that ends the run. */
+/** Returns the verdict on the first `final_answer` that fits, which ends the run. */
 function finalAnswerVerdict(calls: CheckedCall[], options: InterpretOptions): OutputVerdict | undefined {
   const answers = calls.filter(({ call }) => isFinalAnswer(call.name, options));
   const fitting = answers.find(({ verdict }) => verdict !== undefined)?.verdict;
@@ -143,11 +143,22 @@ function finalAnswerVerdict(calls: CheckedCall[], options: InterpretOptions): Ou
   return { type: 'problem', problem: answers[0].problem };
 }
 
-/** The verdict on an answer without tool calls, where the provider was to enforce a schema. */
+/** Returns the verdict on an answer without tool calls, if the provider was asked to enforce a schema. */
 function textVerdict(answer: TextAnswer, options: InterpretOptions): OutputVerdict | undefined {
   return options.snapshot.output?.mode === 'schema' ? checkOutputText(answer, outputCheck(options)) : undefined;
 }
 
 function outputCheck({ snapshot, outputZod }: InterpretOptions): OutputCheck {
   return { schema: snapshot.output?.schema ?? {}, strict: snapshot.output?.strict ?? false, zod: outputZod };
+}
+
+/** Returns the finish reason as a short text, derived from the content if the provider sent none. */
+function cleanFinishReason(reason: unknown, hasToolCalls: boolean): FinishReason {
+  if (typeof reason === 'string' && reason.trim() !== '') return reason.slice(0, 64).toWellFormed();
+  return hasToolCalls ? 'tool_calls' : 'stop';
+}
+
+/** Returns the confidence if it is a number from 0 to 1. */
+function cleanConfidence(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= 1 ? value + 0 : undefined;
 }

@@ -4,16 +4,19 @@ import { MAX_JSON_DEPTH } from '../core/domain/json/json-depth.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
 import { cleanParsed } from './clean-json.ts';
 
-/** JSON text as a value, or why it is none. */
+/** The value of JSON text, or the reason why it is not JSON. */
 export type ParsedText = { ok: true; value: JsonValue; repaired: boolean } | { ok: false; problem: string };
 
-/** Repairing takes more than linear time: what is longer (in characters) goes back to the model. */
+/**
+ * The longest text that is repaired, in characters. Repairing takes more than linear time; longer texts are returned
+ * to the model as a problem.
+ */
 const MAX_REPAIRED_LENGTH = 100_000;
 
 /**
- * The JSON text of a model as a value. `JSON.parse` decides: only what it refuses is repaired, because the repair has
- * been seen to refuse valid JSON. `complete: false` (the answer was cut off) forbids the repair, which would close
- * what the model had not finished saying.
+ * Parses JSON text of a model. Only text that `JSON.parse` refuses is repaired, because the repair has been seen to
+ * refuse valid JSON. `complete: false` (the answer was cut off) forbids the repair, which would complete what the
+ * model had not finished writing.
  */
 export function parseJsonText(text: string, complete: boolean): ParsedText {
   const parsed = parse(text);
@@ -28,7 +31,9 @@ export function parseJsonText(text: string, complete: boolean): ParsedText {
   }
 }
 
-/** A value that the model left out is repaired to null: a tool must not run with what nobody said. */
+/**
+ * True if the repair replaced a missing value by null: a tool must not run with a value that the model did not send.
+ */
 function inventsNull(text: string, repairedText: string): boolean {
   return /\bnull\b/.test(repairedText) && !/null|None|undefined/.test(text);
 }

@@ -3,39 +3,43 @@ import { isJsonObject, type JsonObject } from '../core/domain/json/json.ts';
 import { cleanJson } from './clean-json.ts';
 import { parseJsonText } from './parse-json-text.ts';
 
-/** A tool call, whatever shape it came in. */
+/** A tool call, read from any of its shapes. */
 export interface ParsedToolCall {
   toolCallId: string;
   name: string;
-  /** Empty where the model gave none, or none that can be read. */
+  /** The arguments; empty if the model sent none, or none that can be read. */
   arguments: JsonObject;
-  /** Why the arguments could not be read, for the model. Such a call must not run. */
+  /** The reason why the arguments could not be read, for the model. Such a call must not run. */
   problem?: string;
-  /** What the model gave in place of an object, where it was JSON of another kind. */
+  /** The kind of JSON value that the model sent instead of an object. */
   notAnObject?: string;
 }
 
-/** How a tool call is read. */
+/** Options for reading a tool call. */
 export interface ParseOptions {
-  /** False where the answer was cut off: its arguments are then not repaired, and none are not taken for `{}`. Default true. */
+  /**
+   * False if the answer was cut off: arguments are then not repaired, and missing ones are not taken for `{}`.
+   * Default true.
+   */
   complete?: boolean;
-  /** Makes the id of a call that has none. */
+  /** Creates the id of a call that has none. */
   uuid?: () => string;
 }
 
-/** What a call is answered with whose arguments are not JSON (seed 002). */
+/** The result of a call whose arguments are not JSON. */
 const INVALID_JSON = 'Error: tool arguments were not valid JSON. Please retry with a JSON object.';
 
-/** Ids longer than this are refused by providers when they are sent back. */
+/** The longest id that providers accept when it is sent back. */
 const MAX_ID_LENGTH = 64;
 
-/** No provider lets a tool have a longer name: whatever it is, it is unknown. */
+/** The longest tool name of any provider: a longer one is unknown. */
 const MAX_NAME_LENGTH = 128;
 
 /**
- * Reads a tool call in any of the shapes that clients deliver (seed 001): our own content item, `{id, function: {name,
- * arguments}}`, a flat dictionary, an object of a class. A missing name becomes `unknown`, a missing id a new one,
- * arguments that are no object become `{}`, and none at all in an answer that was cut off a problem. Never throws.
+ * Reads a tool call in any of the shapes that model clients deliver: our own content item, `{id, function: {name,
+ * arguments}}`, a flat dictionary, or a class instance. A missing name becomes `unknown`, a missing id a new one, and
+ * arguments that are not an object `{}`. Missing arguments in an answer that was cut off become a problem. Never
+ * throws.
  */
 export function parseToolCall(shape: unknown, options: ParseOptions = {}): ParsedToolCall {
   const { complete = true, uuid = () => crypto.randomUUID() } = options;
@@ -66,7 +70,10 @@ function parseArguments(raw: unknown, complete: boolean): ParsedArguments {
   return isJsonObject(value) ? { arguments: value } : { arguments: {}, notAnObject: kindOf(value) };
 }
 
-/** A call without arguments is one only where the model ended by itself: else they may not have come. */
+/**
+ * Returns empty arguments if the model ended by itself; otherwise a problem, because the arguments may have been cut
+ * off.
+ */
 function noArguments(complete: boolean): ParsedArguments {
   return { arguments: {}, ...(complete ? {} : { problem: `${INVALID_JSON} (They are empty, and the answer was cut off.)` }) };
 }
@@ -76,7 +83,7 @@ function parseText(raw: string, complete: boolean): ParsedArguments {
   const parsed = parseJsonText(raw, complete);
   if (!parsed.ok) return { arguments: {}, problem: `${INVALID_JSON} (${parsed.problem})` };
   if (isJsonObject(parsed.value)) return { arguments: parsed.value };
-  // A repair makes JSON of any prose: only an object shows that JSON was meant.
+  // A repair turns any prose into JSON: only an object shows that the model meant JSON.
   if (parsed.repaired) return { arguments: {}, problem: INVALID_JSON };
   if (parsed.value === null) return noArguments(complete);
   return { arguments: {}, notAnObject: kindOf(parsed.value) };
@@ -86,17 +93,17 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** The fields of any object; none for anything else. */
+/** Returns the fields of any object; none for another value. */
 function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? value : {};
 }
 
-/** A text with something in it, well-formed. */
+/** Returns a non-empty text, well-formed. */
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.toWellFormed() : undefined;
 }
 
-/** Some models write markup behind the name: what begins with a quotation mark is none of it (seed 002). */
+/** Returns the name without the markup that some models append: everything from the first quotation mark on. */
 function cleanName(name: string): string {
   const [before = ''] = name.split('"', 1);
   return (before.trim() === '' ? name : before.trim()).slice(0, MAX_NAME_LENGTH).toWellFormed();

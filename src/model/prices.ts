@@ -5,8 +5,8 @@ export type PriceTable = Readonly<Record<string, ModelPrice>>;
 
 /**
  * List prices in US dollars per million tokens, for models of the provider named `openai`. They change, and contracts
- * and gateways have others: what the worker's `prices` say comes first. A dated variant of a model may cost something
- * else than the model, so it is not taken for it.
+ * and gateways have their own prices, so the worker's `prices` take precedence. A dated variant of a model may have
+ * another price, so it is not treated as the model.
  */
 const LIST_PRICES: PriceTable = {
   'openai/gpt-4o': { input: 2.5, cachedInput: 1.25, output: 10 },
@@ -21,7 +21,7 @@ const LIST_PRICES: PriceTable = {
   'openai/o4-mini': { input: 1.1, cachedInput: 0.275, output: 4.4 },
 };
 
-/** What a model costs: by the overrides, else by its list price; undefined where nobody knows. */
+/** Returns the price of a model: from the overrides, otherwise the list price; undefined if it is unknown. */
 export function priceOf(model: string, overrides: PriceTable = {}): ModelPrice | undefined {
   for (const prices of [overrides, LIST_PRICES]) if (Object.hasOwn(prices, model)) return prices[model];
   return undefined;

@@ -1,15 +1,18 @@
 import { ModelCallError } from '../core/domain/errors/error.ts';
 
-/** The environment variable that forbids real models to a whole process, and to those that it starts. */
+/** The environment variable that forbids real models to a whole process and its child processes. */
 export const FORBIDDEN_VARIABLE = 'LONGHAUL_FORBID_REAL_MODELS';
 
-/** Which real models are allowed all the same. */
+/** Exceptions from forbidding real models. */
 export interface ForbidOptions {
-  /** Hosts, with their port where it matters: of a fake provider that a test has started, such as `127.0.0.1:4010`. */
+  /**
+   * Hosts that are still allowed, with their port if it matters, such as `127.0.0.1:4010` for a fake provider in a
+   * test.
+   */
   except?: readonly string[];
 }
 
-/** Under a name that every copy of this module in a process shares. */
+/** A registered symbol, so that all copies of this module in a process share the setting. */
 const FORBIDDEN: unique symbol = Symbol.for('longhaul.forbidden_real_models');
 
 interface Shared {
@@ -19,8 +22,8 @@ interface Shared {
 const shared = globalThis as Shared;
 
 /**
- * From now on every request to a real model fails in this process, before anything is sent. Returns what takes it back.
- * In the environment it is `LONGHAUL_FORBID_REAL_MODELS=1`.
+ * Makes every later request to a real model in this process fail before anything is sent. Returns a function that
+ * undoes this. The same setting for a whole environment is `LONGHAUL_FORBID_REAL_MODELS=1`.
  */
 export function forbidRealModels({ except = [] }: ForbidOptions = {}): () => void {
   const before = shared[FORBIDDEN];
@@ -30,13 +33,16 @@ export function forbidRealModels({ except = [] }: ForbidOptions = {}): () => voi
   };
 }
 
-/** Throws a ModelCallError, which is not tried again, where requests to real models are forbidden. `host` has the port, where there is one. */
+/**
+ * Throws a ModelCallError, which is not retried, if requests to real models are forbidden. `host` includes the port,
+ * if there is one.
+ */
 export function requireRealModelsAllowed(model: string, host: string): void {
   const except = shared[FORBIDDEN] ?? (isForbiddenByEnvironment() ? [] : undefined);
   if (except === undefined || except.some((one) => one === host || one === host.replace(/:\d+$/, ''))) return;
   throw new ModelCallError(
     'model_forbidden',
-    `Model "${model}" at "${host}" was not asked: requests to real models are forbidden here (forbidRealModels(), or ${FORBIDDEN_VARIABLE}). Give the run a scripted model, or except the host`,
+    `Model "${model}" at "${host}" was not called: requests to real models are forbidden here (forbidRealModels(), or ${FORBIDDEN_VARIABLE}). Give the run a scripted model, or list the host in "except"`,
   );
 }
 

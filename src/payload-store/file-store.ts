@@ -3,21 +3,23 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
-import { payloadFile, payloadOf } from './payload-file.ts';
 import type { PayloadStore, StoredRun } from './payload-store.ts';
 import { runFolder, writeWhole } from './run-folder.ts';
 
-/** Where a file store keeps its files. */
+/** The options of a file store. */
 export interface FileStoreOptions {
-  /** Made when something is stored. Every worker and client of a run must see the same files. */
+  /**
+   * The folder of the store, created when needed. Every worker and client of a run must have access to the same
+   * files.
+   */
   directory: string;
-  /** Recorded with everything that is stored: a store of the same name must be there to read it. Default `files`. */
+  /** The name that is recorded with all stored content. Reading requires a store of the same name. Default `files`. */
   name?: string;
 }
 
 /**
- * A payload store in the file system: one folder per run, one file per content, named by the SHA-256 of what is in
- * it. A file appears as a whole or not at all. Throws a UsageError without a directory.
+ * Creates a payload store in the file system: one folder per run, and one file per content, named by its SHA-256. A
+ * file appears completely or not at all. Throws a UsageError without a directory.
  */
 export function fileStore(options: FileStoreOptions): PayloadStore {
   if (typeof options.directory !== 'string' || options.directory === '') {
@@ -46,7 +48,10 @@ async function storeOne(root: string, run: StoredRun, payload: Payload): Promise
   return new StorageDriverClaim({ namespace: run.namespace, run: run.runId, sha256 });
 }
 
-/** The path is built from the claim's parts, never taken from it: a claim cannot lead out of the store. */
+/**
+ * Reads one payload. The path is built from parts of the claim and never taken from it, so a claim cannot lead out of
+ * the store.
+ */
 async function retrieveOne(root: string, name: string, claim: Record<string, string>): Promise<Payload> {
   const { namespace, run, sha256 } = claim;
   if (namespace === undefined || run === undefined || !/^[0-9a-f]{64}$/.test(sha256 ?? '')) {
@@ -84,4 +89,27 @@ async function exists(file: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** The metadata in the file: the bytes of each value in base64. */
+type Metadata = Record<string, string>;
+
+/**
+ * Returns a payload as a file: its metadata as JSON in the first line, then its unchanged data, so that any tool can
+ * read content without a codec. Equal payloads give equal files.
+ */
+function payloadFile(payload: Payload): Uint8Array {
+  const entries = Object.entries(payload.metadata ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const metadata: Metadata = Object.fromEntries(entries.map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
+  return Buffer.concat([Buffer.from(`${JSON.stringify(metadata)}\n`), payload.data ?? new Uint8Array()]);
+}
+
+/** Returns the payload in a file. Throws a SyntaxError for a file that `payloadFile` did not create. */
+function payloadOf(file: Buffer): Payload {
+  const end = file.indexOf('\n');
+  const metadata = JSON.parse(file.subarray(0, Math.max(0, end)).toString()) as Metadata;
+  return {
+    metadata: Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, Buffer.from(value, 'base64')])),
+    data: file.subarray(end + 1),
+  };
 }

@@ -3,18 +3,23 @@ import { open, rename } from 'node:fs/promises';
 import path from 'node:path';
 import type { StoredRun } from './payload-store.ts';
 
-/** The folder of a run below `root`: one for each namespace, and in it one for each run. */
+/** Returns the folder of a run below `root`: one folder for each namespace, and in it one for each run. */
 export function runFolder(root: string, { namespace, runId }: StoredRun): string {
   return path.join(root, folderName(namespace), folderName(runId));
 }
 
-/** Ids may be longer than a file name, and hold any character: what is readable of it, and a digest that tells ids apart. */
+/**
+ * Returns a folder name for an id, which may be longer than a file name and hold any character: its readable part,
+ * and a digest that tells ids apart.
+ */
 function folderName(id: string): string {
   const readable = id.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 60);
   return `${readable}.${createHash('sha256').update(id).digest('hex').slice(0, 16)}`;
 }
 
-/** Writes a file that a reader finds either not at all or as a whole, even where the machine stops in the middle. */
+/**
+ * Writes a file so that a reader finds it either not at all or complete, even if the machine stops during the write.
+ */
 export async function writeWhole(file: string, content: Uint8Array | Iterable<string>): Promise<void> {
   const draft = `${file}.${randomUUID()}.draft`;
   const handle = await open(draft, 'wx');

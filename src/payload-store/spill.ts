@@ -5,10 +5,13 @@ import { LonghaulError } from '../core/domain/errors/error.ts';
 import { isJsonObject, type JsonValue } from '../core/domain/json/json.ts';
 import type { PayloadStore, StoredRun } from './payload-store.ts';
 
-/** What makes payloads of values and back: the same codecs as for everything else of the run, so that nothing is stored in clear text that history has not. */
+/**
+ * The converter between values and payloads. Its codecs are those of the rest of the run, so that nothing is stored
+ * in clear text that is encrypted in history.
+ */
 export type SpillConverter = Pick<LoadedDataConverter, 'payloadConverter' | 'payloadCodecs'>;
 
-/** Puts content into a payload store, for the run that it belongs to. Rejects with whatever the store rejects with. */
+/** Stores content of a run in a payload store. Rejects with the errors of the store. */
 export async function spill(store: PayloadStore, converter: SpillConverter, run: StoredRun, content: JsonValue[]): Promise<SpilledContent> {
   let payloads: Payload[] = [converter.payloadConverter.toPayload(content)];
   for (const codec of converter.payloadCodecs) payloads = await codec.encode(payloads);
@@ -21,7 +24,10 @@ export async function spill(store: PayloadStore, converter: SpillConverter, run:
   return { store: store.name, claim: claimed, bytes: Buffer.byteLength(json), sha256: digest(json) };
 }
 
-/** The content that was put into a payload store. Throws `spilled_unavailable` where the store does not have it, or other content. */
+/**
+ * Reads content from a payload store. Throws `spilled_unavailable` if the store does not have it, or has other
+ * content.
+ */
 export async function readSpilled(store: PayloadStore, converter: SpillConverter, spilled: SpilledContent): Promise<JsonValue[]> {
   if (store.name !== spilled.store) {
     throw new LonghaulError(
@@ -40,7 +46,7 @@ export async function readSpilled(store: PayloadStore, converter: SpillConverter
   );
 }
 
-/** A store may be written in JavaScript, and what it says is recorded. */
+/** True for a valid claim. A store may be written in JavaScript, and its claims are recorded in history. */
 function isClaim(value: unknown): value is Record<string, string> {
   return isJsonObject(value) && Object.values(value).every((one) => typeof one === 'string');
 }

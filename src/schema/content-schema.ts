@@ -13,7 +13,7 @@ function hasOneSource({ url, data }: MediaSource): boolean {
 
 const ONE_SOURCE = 'needs exactly one of "url" and "data"';
 
-/** A piece of a message as it comes from outside: text, or media with exactly one of `url` and `data` (base64). */
+/** The schema for a part of an incoming message: text, or media with exactly one of `url` and `data` (base64). */
 export const contentPartSchema: z.ZodType<ContentPart> = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string() }),
   z
@@ -24,7 +24,7 @@ export const contentPartSchema: z.ZodType<ContentPart> = z.discriminatedUnion('t
   z.object({ type: z.literal('file'), name: z.string().exactOptional(), ...mediaSource }).refine(hasOneSource, ONE_SOURCE),
 ]);
 
-/** A content item as it comes from outside (seed 000): a union on `type`. Unknown keys are dropped. */
+/** The schema for an incoming content item: a union on `type`. Unknown keys are dropped. */
 export const contentItemSchema: z.ZodType<ContentItem> = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('message'),

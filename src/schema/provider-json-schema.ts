@@ -1,10 +1,10 @@
 import type { JsonObject } from '../core/domain/json/json.ts';
 import { mapSubschemas, subschemas } from '../core/json-schema/json-schema.ts';
 
-/** The formats that providers know. */
+/** The formats that providers support. */
 const KNOWN_FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid'];
 
-/** Formats that say something to a model though providers do not check them. */
+/** Formats that inform a model although providers do not check them. */
 const TELLING_FORMATS = [
   'uri',
   'url',
@@ -22,9 +22,9 @@ const TELLING_FORMATS = [
 ];
 
 /**
- * A schema as a model should read it: without the long patterns that zod adds to formats, and with what providers
- * refuse (unknown formats, look-around in patterns, several patterns at once) said in the description instead.
- * Arguments are still checked against the whole schema when they come.
+ * Returns a schema for the model: without the long patterns that zod adds to formats. Parts that providers refuse
+ * (unknown formats, look-around in patterns, several patterns at once) are described in the description instead.
+ * Arguments are still checked against the whole schema.
  */
 export function toProviderJsonSchema(schema: JsonObject): JsonObject {
   const inner = mapSubschemas(schema, toProviderJsonSchema);
@@ -41,7 +41,7 @@ export function toProviderJsonSchema(schema: JsonObject): JsonObject {
   return { ...withNotes(rest, notes), ...kept };
 }
 
-/** The schema with notes for the model at the end of its description. */
+/** Returns the schema with notes for the model at the end of its description. */
 export function withNotes(schema: JsonObject, notes: readonly string[]): JsonObject {
   if (notes.length === 0) return schema;
   const { description } = schema;
@@ -49,7 +49,7 @@ export function withNotes(schema: JsonObject, notes: readonly string[]): JsonObj
   return { ...schema, description: typeof description === 'string' ? `${description} ${note}` : note };
 }
 
-/** No look-around, no named groups, no back references: what the engines of providers lack. */
+/** True for a pattern without look-around, named groups and back references, which the engines of providers lack. */
 function isPortable(pattern: string): boolean {
   return !/\(\?[^:]|\\[1-9k]/.test(pattern);
 }

@@ -5,14 +5,17 @@ import { toProviderJsonSchema, withNotes } from './provider-json-schema.ts';
 /** A schema in the strict subset, or the first reason why there is none. */
 export type StrictConversion = { strict: true; schema: JsonObject } | { strict: false; problem: string };
 
-/** What the strict subset takes. Every other keyword is either said in the description, dropped, or a reason to refuse. */
+/**
+ * The keywords that the strict subset accepts. All others are described in the description, dropped, or a reason to
+ * refuse.
+ */
 const KEPT = new Set(
   'type title description enum const pattern format minItems maxItems multipleOf minimum maximum exclusiveMinimum exclusiveMaximum'.split(
     ' ',
   ),
 );
 
-/** Keywords that change what fits and have no counterpart. */
+/** Keywords that change which values are valid and that the subset cannot express. */
 const REFUSED = new Map([
   ['prefixItems', 'a tuple'],
   ['patternProperties', 'a record'],
@@ -28,85 +31,86 @@ const REFUSED = new Map([
 const MAX_DEPTH = 10;
 const MAX_PROPERTIES = 5_000;
 
-/** Where a conversion is, and what it has found so far. */
-interface Place {
+/** The position of a conversion in the schema, and its findings so far. */
+interface Position {
   root: JsonObject;
   found: { problems: string[]; properties: number };
-  /** `.list[].when` */
+  /** The path in the schema, such as `.list[].when`. */
   path: string;
   depth: number;
 }
 
 /**
  * Converts a JSON Schema to the strict subset that a provider enforces while the model writes: every field is
- * required, nothing else is allowed, an optional field becomes nullable (`removeAddedNulls` takes those nulls out
- * again). Refuses what the subset cannot say: records, tuples, open objects, values of any type, unions at the root.
+ * required, no others are allowed, and an optional field becomes nullable (`removeAddedNulls` removes those nulls
+ * again). Refuses schemas that the subset cannot express: records, tuples, open objects, values of any type, unions
+ * at the root.
  */
 export function toStrictJsonSchema(schema: JsonObject): StrictConversion {
   if (!isObjectSchema(schema)) return { strict: false, problem: 'the root is not an object' };
   return toStrictPart(schema);
 }
 
-/** The same for a schema that is not the root of what the provider is sent: it may be of any type. */
+/** Does the same for a schema that is not the root of the schema sent to the provider: it may have any type. */
 export function toStrictPart(schema: JsonObject): StrictConversion {
-  const place: Place = { root: schema, found: { problems: [], properties: 0 }, path: '', depth: 0 };
-  const converted = convert(toProviderJsonSchema(schema), place);
-  const { problems, properties } = place.found;
+  const position: Position = { root: schema, found: { problems: [], properties: 0 }, path: '', depth: 0 };
+  const converted = convert(toProviderJsonSchema(schema), position);
+  const { problems, properties } = position.found;
   if (properties > MAX_PROPERTIES) problems.push(`it has more than ${MAX_PROPERTIES} fields`);
   const [problem] = problems;
   return problem === undefined ? { strict: true, schema: converted } : { strict: false, problem };
 }
 
-/** True for the schema of an object and nothing else. */
+/** True for the schema of an object, without other types. */
 export function isObjectSchema(schema: JsonObject): boolean {
   return schema['type'] === 'object';
 }
 
-function convert(schema: JsonObject, place: Place): JsonObject {
+function convert(schema: JsonObject, position: Position): JsonObject {
   const { $defs } = schema;
-  const isRoot = place.path === '' && place.depth === 0;
-  const defined = isRoot && $defs !== undefined && isJsonObject($defs) ? { $defs: convertDefinitions($defs, place) } : {};
+  const isRoot = position.path === '' && position.depth === 0;
+  const defined = isRoot && $defs !== undefined && isJsonObject($defs) ? { $defs: convertDefinitions($defs, position) } : {};
   if (typeof schema['$ref'] === 'string') return { $ref: schema['$ref'], ...defined };
 
-  for (const keyword of Object.keys(schema)) refuse(REFUSED.get(keyword), place);
-  if (place.depth > MAX_DEPTH) refuse(`nested deeper than ${MAX_DEPTH} levels`, place);
+  for (const keyword of Object.keys(schema)) refuse(REFUSED.get(keyword), position);
+  if (position.depth > MAX_DEPTH) refuse(`nested deeper than ${MAX_DEPTH} levels`, position);
   const choices = [...subschemas(schema, 'anyOf'), ...subschemas(schema, 'oneOf')];
   const types = typesOf(schema);
-  if (choices.length === 0 && types.length === 0 && !isFixed(schema)) refuse('of any type', place);
+  if (choices.length === 0 && types.length === 0 && !isFixed(schema)) refuse('of any type', position);
 
   return {
     ...plainKeywords(schema),
-    ...(choices.length > 0 ? { anyOf: choices.map((choice) => convert(choice, { ...place, depth: place.depth + 1 })) } : {}),
-    ...(types.includes('object') ? convertObject(schema, place) : {}),
-    ...(types.includes('array') ? { items: convertInner(schema['items'], place, '[]') } : {}),
+    ...(choices.length > 0 ? { anyOf: choices.map((choice) => convert(choice, { ...position, depth: position.depth + 1 })) } : {}),
+    ...(types.includes('object') ? convertObject(schema, position) : {}),
+    ...(types.includes('array') ? { items: convertInner(schema['items'], position, '[]') } : {}),
     ...defined,
   };
 }
 
-function refuse(what: string | undefined, { path, found }: Place): void {
+function refuse(what: string | undefined, { path, found }: Position): void {
   if (what !== undefined) found.problems.push(`${path === '' ? 'the root' : `"${path.replace(/^\./, '')}"`} is ${what}`);
 }
 
-function convertInner(schema: JsonValue | undefined, place: Place, step: string): JsonObject {
-  const inner = { ...place, path: `${place.path}${step}`, depth: place.depth + 1 };
+function convertInner(schema: JsonValue | undefined, position: Position, step: string): JsonObject {
+  const inner = { ...position, path: `${position.path}${step}`, depth: position.depth + 1 };
   return convert(schema !== undefined && isJsonObject(schema) ? schema : {}, inner);
 }
 
-/** Definitions may be used anywhere: each one counts its own depth. */
-function convertDefinitions(definitions: JsonObject, place: Place): JsonObject {
-  return mapValues(definitions, (one, name) => convertInner(one, place, `.${name}`));
+/** Converts the definitions. Each counts its own depth, because it may be used anywhere. */
+function convertDefinitions(definitions: JsonObject, position: Position): JsonObject {
+  return mapValues(definitions, (one, name) => convertInner(one, position, `.${name}`));
 }
 
-function convertObject(schema: JsonObject, place: Place): JsonObject {
+function convertObject(schema: JsonObject, position: Position): JsonObject {
   const { additionalProperties } = schema;
-  if (additionalProperties !== undefined && additionalProperties !== false) refuse('open to fields without a name', place);
+  if (additionalProperties !== undefined && additionalProperties !== false) refuse('open to fields without a name', position);
   const required = requiredOf(schema);
   const properties = propertiesOf(schema);
-  place.found.properties += Object.keys(properties).length;
+  position.found.properties += Object.keys(properties).length;
   return {
     properties: mapValues(properties, (property, key) => {
-      const converted = convertInner(property, place, `.${key}`);
-      if (required.includes(key) || (isJsonObject(property) && acceptsNull(property, place.root))) return converted;
+      const converted = convertInner(property, position, `.${key}`);
+      if (required.includes(key) || (isJsonObject(property) && acceptsNull(property, position.root))) return converted;
       return orNull(converted);
     }),
     required: Object.keys(properties),
@@ -114,7 +118,7 @@ function convertObject(schema: JsonObject, place: Place): JsonObject {
   };
 }
 
-/** The keywords that stay as they are, and a note for the model about those that the subset lacks. */
+/** Returns the keywords that stay unchanged, and notes for the model about those that the subset lacks. */
 function plainKeywords(schema: JsonObject): JsonObject {
   const kept = Object.fromEntries(Object.entries(schema).filter(([keyword]) => KEPT.has(keyword)));
   if (isFixed(schema) && kept['type'] === undefined) kept['type'] = typesOfValues(schema);
@@ -135,7 +139,7 @@ function typesOfValues(schema: JsonObject): JsonValue {
   return others.length === 0 ? first : [first, ...others];
 }
 
-/** The schema, or null. */
+/** Returns a schema that also accepts null. */
 function orNull(schema: JsonObject): JsonObject {
   if (Array.isArray(schema['anyOf'])) return { ...schema, anyOf: [...schema['anyOf'], { type: 'null' }] };
   if ('$ref' in schema || 'const' in schema || 'properties' in schema) {

@@ -3,7 +3,7 @@ import { UsageError } from '../core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
 import { dereference, mapSubschemas } from '../core/json-schema/json-schema.ts';
 
-/** What JSON has no value for, and what to write instead. */
+/** The zod types that JSON cannot represent, with an alternative for each. */
 const UNREPRESENTABLE: Partial<Record<string, string>> = {
   date: 'dates cannot be represented in JSON: use z.iso.datetime()',
   bigint: 'bigints cannot be represented in JSON: use z.int() or z.string()',
@@ -20,8 +20,9 @@ const UNREPRESENTABLE: Partial<Record<string, string>> = {
 };
 
 /**
- * The JSON Schema of a zod schema, as draft 2020-12: what goes in (`input`), or what comes out of parsing (`output`).
- * `owner` names the schema in the UsageError that is thrown, with the path, for what JSON cannot represent.
+ * Returns the JSON Schema (draft 2020-12) of a zod schema: of the values that it accepts (`input`), or of the values
+ * that parsing returns (`output`). `owner` names the schema in the UsageError, with the path, for a type that JSON
+ * cannot represent.
  */
 export function jsonSchemaOf(schema: z.ZodType, owner: string, side: 'input' | 'output' = 'input'): JsonObject {
   let problem: string | undefined;
@@ -54,7 +55,10 @@ function unrepresentable(schema: z.core.$ZodType, owner: string, path: readonly 
   return reason === undefined ? undefined : `${readablePath(owner, path)}: ${reason}`;
 }
 
-/** `parameters` and `properties, list, items, properties, when` as `parameters.list[].when`. */
+/**
+ * Returns a readable path: `parameters` and `properties, list, items, properties, when` become
+ * `parameters.list[].when`.
+ */
 function readablePath(owner: string, path: readonly (string | number)[]): string {
   let text = owner;
   for (let index = 0; index < path.length; index += 1) {
@@ -67,7 +71,7 @@ function readablePath(owner: string, path: readonly (string | number)[]): string
   return text;
 }
 
-/** JSON Schema has no flags: a pattern with some would refuse what zod accepts. */
+/** True for a pattern with flags: JSON Schema has none, so the pattern would refuse values that zod accepts. */
 function hasUnfaithfulPattern(schema: z.core.$ZodType): boolean {
   const { def } = schema._zod;
   const checks = 'checks' in def && Array.isArray(def.checks) ? def.checks : [];
@@ -85,7 +89,10 @@ function compilesWithUnicode(source: string): boolean {
   }
 }
 
-/** Without what says nothing (`$schema`, the bounds of safe integers), and with a root that is not a mere reference. */
+/**
+ * Removes parts without information (`$schema`, the bounds of safe integers), and resolves a root that is only a
+ * reference.
+ */
 function tidy(root: JsonObject): JsonObject {
   const { $schema: _, ...schema } = root;
   const { $ref, ...rest } = schema;

@@ -1,16 +1,19 @@
 import { UsageError } from '../core/domain/errors/error.ts';
 import type { NamedSecretSource } from './secret-source.ts';
 
-/** Which environment variables are secrets. */
+/** The options of secrets in environment variables. */
 export interface EnvironmentSecretsOptions {
-  /** Begins the name of every variable. Default: nothing. With `LONGHAUL_SECRET_`, no other variable can be read by a name. */
+  /**
+   * A prefix of all variable names, such as `LONGHAUL_SECRET_`: then no secret name can refer to another variable.
+   * Default: none.
+   */
   prefix?: string;
 }
 
 /**
- * Secrets in environment variables: `crm-token` is in `CRM_TOKEN`, in capitals and with `_` for everything that is
- * neither a letter nor a digit. The environment is read when a secret is. Throws a UsageError for a prefix that no
- * variable can begin with.
+ * Creates a source of secrets in environment variables: `crm-token` is read from `CRM_TOKEN`, in capitals and with
+ * `_` for every character that is neither a letter nor a digit. The environment is read each time a secret is needed.
+ * Throws a UsageError for a prefix that no variable can begin with.
  */
 export function environmentSecrets({ prefix = '' }: EnvironmentSecretsOptions = {}): NamedSecretSource {
   if (typeof prefix !== 'string' || !/^(?:[A-Za-z_][A-Za-z0-9_]*)?$/.test(prefix)) {

@@ -3,19 +3,22 @@ import path from 'node:path';
 import { UsageError } from '../core/domain/errors/error.ts';
 import type { NamedSecretSource } from './secret-source.ts';
 
-/** Where the files are. */
+/** The options of secrets in files. */
 export interface FileSecretsOptions {
-  /** One file per secret, named like it: `/run/secrets` in Docker, the mount path of the volume in Kubernetes. */
+  /**
+   * The folder with one file per secret, named like the secret: `/run/secrets` in Docker, the mount path of the
+   * volume in Kubernetes.
+   */
   directory: string;
 }
 
-/** What says that there is no such file, as against a file that cannot be read. */
+/** Error codes for a file that does not exist, unlike those for a file that cannot be read. */
 const ABSENT = ['ENOENT', 'ENOTDIR', 'EISDIR'];
 
 /**
- * Secrets in files, as Docker and Kubernetes mount them. One line break at the end of a file is not part of the value.
- * A name leads to no file outside the directory; a link in the directory is followed. Throws a UsageError without a
- * directory.
+ * Creates a source of secrets in files, as Docker and Kubernetes mount them. One line break at the end of a file is
+ * not part of the value. A name cannot lead to a file outside the directory, but a link in the directory is followed.
+ * Throws a UsageError without a directory.
  */
 export function fileSecrets(options: FileSecretsOptions): NamedSecretSource {
   if (typeof options?.directory !== 'string' || options.directory === '') {

@@ -1,13 +1,19 @@
-/** Reads one secret, from a secrets manager of yours: undefined where there is none of that name. What it throws is tried again. */
+/**
+ * Reads one secret, for example from a secrets manager. Returns undefined if there is no secret with that name. The
+ * call is retried if this throws.
+ */
 export type SecretProvider = (name: string) => string | undefined | Promise<string | undefined>;
 
-/** A place with secrets that can say where it looks. */
+/** A source of secrets that can describe where it reads them. */
 export interface NamedSecretSource {
-  /** Where the secret would be, for who reads that it is missing: `the environment variable CRM_TOKEN`. */
+  /** Returns the location of a secret, for the message that it is missing: `the environment variable CRM_TOKEN`. */
   where(name: string): string;
-  /** The value, undefined where there is none of that name. What it throws is tried again. Called again after some minutes. */
+  /**
+   * Returns the value, or undefined if there is no secret with that name. The call is retried if this throws, and
+   * repeated after some minutes to refresh the value.
+   */
   read: SecretProvider;
 }
 
-/** Where a worker has its secrets: `environmentSecrets()`, `fileSecrets({directory})`, or a function of yours. */
+/** The source of a worker's secrets: `environmentSecrets()`, `fileSecrets({directory})`, or a function of your own. */
 export type SecretSource = SecretProvider | NamedSecretSource;

@@ -1,6 +1,6 @@
 import { isGrpcServiceError } from '@temporalio/client';
 
-/** The gRPC status codes that something here depends on. */
+/** The gRPC status codes that this package handles. */
 export const GRPC = {
   cancelled: 1,
   invalidArgument: 3,
@@ -11,12 +11,15 @@ export const GRPC = {
   unavailable: 14,
 } as const;
 
-/** True for what gRPC itself says of a call that failed. */
+/** True for an error of gRPC itself about a failed call. */
 export function isGrpcError(error: unknown): error is { code: number; details: string } {
   return isGrpcServiceError(error);
 }
 
-/** The status code of a failed call to the server, whether the SDK wrapped the error or not; undefined for any other error. */
+/**
+ * Returns the status code of a failed call to the server, whether or not the SDK wrapped the error; undefined for any
+ * other error.
+ */
 export function grpcCode(error: unknown): number | undefined {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   return isGrpcServiceError(cause) ? cause.code : undefined;

@@ -1,12 +1,12 @@
 import type { Client } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
-import { encodesText } from '../codec/encodes-text.ts';
 import { type CancelReasonInput, SIGNALS } from '../core/protocol.ts';
 import { GRPC, grpcCode } from './grpc-code.ts';
+import type { FailureConverter, LoadedDataConverter } from '@temporalio/common';
 
 /**
- * Asks the server to cancel a run. The reason of such a request is clear text: where the client encrypts, it goes ahead
- * as a signal, whose payload is encrypted. Returns `already_ended` where there is nothing left to cancel.
+ * Asks the server to cancel a run. The reason in such a request is clear text, so a client that encrypts sends it
+ * first as a signal, whose payload is encrypted. Returns `already_ended` if the run has ended.
  */
 export async function requestCancel(client: Client, runId: string, reason: string): Promise<'requested' | 'already_ended'> {
   const { namespace, identity, loadedDataConverter } = client.options;
@@ -25,4 +25,13 @@ export async function requestCancel(client: Client, runId: string, reason: strin
     if (grpcCode(error) === GRPC.notFound || (error instanceof Error && error.name === 'WorkflowNotFoundError')) return 'already_ended';
     throw error;
   }
+}
+
+/**
+ * True if text outside payloads, such as the reason of a cancellation, must not reach the server. That is so if
+ * messages of failures are moved into payloads, by this package's converter or the user's own.
+ */
+function encodesText({ failureConverter }: LoadedDataConverter): boolean {
+  const { options } = failureConverter as FailureConverter & { options?: { encodeCommonAttributes?: unknown } };
+  return options?.encodeCommonAttributes === true;
 }

@@ -1,6 +1,6 @@
 import { LonghaulError } from '../core/domain/errors/error.ts';
 
-/** The id of a run, if it can be one. Throws `invalid_input` for what is no text, or empty. */
+/** Returns the id of a run. Throws `invalid_input` for a value that is not a string, or is empty. */
 export function checkRunId(runId: unknown): string {
   if (typeof runId === 'string' && runId.trim() !== '') return runId;
   throw new LonghaulError(

@@ -5,8 +5,8 @@ import { isRunResult, type RunResultFields } from '../core/domain/run/run-result
 import { RESULT_MEMO } from '../core/protocol.ts';
 
 /**
- * Waits for the run to close and returns the result that it left, whatever its status. Needs no worker once the run
- * has closed. Throws `run_not_found`, `run_terminated` and `run_timed_out`.
+ * Waits until the run closes and returns its result, for every status. Once the run has closed, this needs no worker.
+ * Throws `run_not_found`, `run_terminated` and `run_timed_out`.
  */
 export async function runOutcome(client: Client, runId: string): Promise<RunResultFields> {
   const handle = client.workflow.getHandle(runId);
@@ -21,7 +21,7 @@ export async function runOutcome(client: Client, runId: string): Promise<RunResu
   }
 }
 
-/** The error for a run that the namespace does not have. */
+/** Returns the error for a run that the namespace does not have. */
 export function runNotFound(client: Client, runId: string): LonghaulError {
   return new LonghaulError(
     'run_not_found',

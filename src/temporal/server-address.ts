@@ -1,21 +1,26 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 
-/** Where a Temporal server is and how to authenticate: from the caller, the environment, and the CLI's TOML profile. */
+/**
+ * The address and namespace of a Temporal server. Unset fields come from the environment and the CLI's TOML profile.
+ */
 export interface ServerAddress {
   /** `host:port`. */
   address?: string;
   namespace?: string;
 }
 
-/** Connection options for client and worker alike. */
+/** Connection options for both client and worker. */
 export type ServerConnectOptions = ReturnType<typeof loadClientConnectConfig>['connectionOptions'] & { address: string };
 
-/** Resolves where to connect: what the caller says wins over `TEMPORAL_*` variables, which win over the profile. */
-export function resolveServer(given: ServerAddress = {}): { connection: ServerConnectOptions; namespace: string } {
+/**
+ * Resolves the server to connect to: the caller's options take precedence over `TEMPORAL_*` variables, which take
+ * precedence over the profile.
+ */
+export function resolveServer(chosen: ServerAddress = {}): { connection: ServerConnectOptions; namespace: string } {
   const config = loadClientConnectConfig();
-  const address = given.address ?? config.connectionOptions.address ?? 'localhost:7233';
+  const address = chosen.address ?? config.connectionOptions.address ?? 'localhost:7233';
   return {
     connection: { ...config.connectionOptions, address },
-    namespace: given.namespace ?? config.namespace ?? 'default',
+    namespace: chosen.namespace ?? config.namespace ?? 'default',
   };
 }

@@ -3,7 +3,10 @@ import { errorMessage, LonghaulError, UsageError } from '../core/domain/errors/e
 import { memberOf } from '../core/domain/errors/thrown.ts';
 import { GRPC, isGrpcError } from './grpc-code.ts';
 
-/** What is asked of the server; where that does not answer any more, this rejects with `server_unreachable`, and for what it cannot take with `invalid_input`. */
+/**
+ * Runs requests to the server. Rejects with `server_unreachable` if the server no longer answers, and with
+ * `invalid_input` if it cannot accept the request.
+ */
 export async function failIfUnreachable<Value>(client: Client, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -12,7 +15,7 @@ export async function failIfUnreachable<Value>(client: Client, work: () => Promi
   }
 }
 
-/** The same for what comes one by one. */
+/** Does the same for values that arrive one by one. */
 export async function* failEachIfUnreachable<Value>(client: Client, values: AsyncGenerator<Value>): AsyncGenerator<Value> {
   try {
     yield* values;
@@ -43,21 +46,24 @@ function explained(client: Client, error: unknown): unknown {
   }
 }
 
-/** The error for a server that was there when the client connected, and does not answer any more. */
+/** Returns the error for a server that answered when the client connected, and no longer does. */
 export function unreachableError(client: Client, why: string, cause: unknown): LonghaulError {
   return new LonghaulError(
     'server_unreachable',
-    `The Temporal server${addressOf(client)} does not answer any more (${why}): try again when it is back. Runs go on by themselves`,
+    `The Temporal server${addressOf(client)} does not answer any more (${why}): try again when it is back. Runs are not lost meanwhile`,
     { cause },
   );
 }
 
-/** What gRPC throws for a call on a channel that was closed; the SDK wraps it. */
+/** True for the error of a call on a closed channel, which the SDK wraps. */
 function isOfClosedClient(error: unknown): boolean {
   return [error, memberOf(error, 'cause')].some((one) => errorMessage(one).includes('Channel has been shut down'));
 }
 
-/** A Client that somebody made may have a connection of another kind, which does not say where it leads. */
+/**
+ * Returns the address for a message. A Client that the caller made may have another kind of connection, which does
+ * not tell its address.
+ */
 function addressOf({ connection }: Client): string {
   const address = memberOf(memberOf(connection, 'options'), 'address');
   return typeof address === 'string' ? ` at "${address}"` : '';
@@ -65,13 +71,13 @@ function addressOf({ connection }: Client): string {
 
 const MOST_CAUSES = 5;
 
-/** The name of the namespace that the server does not have, if the error says so: the SDK wraps its own error for it. */
+/** Returns the namespace that the server lacks, if the error says so: the SDK wraps its own error for it. */
 function missingNamespace(error: unknown): string | undefined {
   const cause = [error, memberOf(error, 'cause')].find((one) => memberOf(one, 'name') === 'NamespaceNotFoundError');
   return cause === undefined ? undefined : String(memberOf(cause, 'namespace'));
 }
 
-/** The SDK wraps what gRPC says. */
+/** Returns the error of gRPC, which the SDK wraps. */
 function grpcErrorIn(error: unknown): { code: number; details: string } | undefined {
   let cause = error;
   for (let depth = 0; depth < MOST_CAUSES && cause !== undefined; depth += 1) {

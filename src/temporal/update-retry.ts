@@ -2,7 +2,7 @@ import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/c
 import { withCallTimeout } from './call-timeout.ts';
 import { GRPC } from './grpc-code.ts';
 
-/** How calls on a connection are tried again, as a Temporal Connection takes it. */
+/** An interceptor that retries calls on a connection, as a Temporal Connection takes it. */
 type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
 
 const UPDATE = '/UpdateWorkflowExecution';
@@ -16,9 +16,9 @@ const updates = makeGrpcRetryInterceptor({
 });
 
 /**
- * What a connection of Longhaul tries again by itself: everything as the SDK does, but for Updates that the server sheds.
- * Whoever sends those sees to it, since all Updates to a run have to slow down then, and the SDK knows of one alone.
- * No call is waited for without end.
+ * Retries calls on a connection as the SDK does, except Updates that the server rejects under load. The sender of an
+ * Update retries it, because then all Updates to a run must slow down, and the SDK knows only one of them. Every call
+ * has a deadline.
  */
 export const UPDATE_RETRY: Interceptor[] = [
   (call, next) => (call.method_definition.path.endsWith(UPDATE) ? updates : usual)(withCallTimeout(call), next),

@@ -2,21 +2,24 @@ import { type Duration, timerMilliseconds } from '../core/domain/run/duration.ts
 import { LonghaulError } from '../core/domain/errors/error.ts';
 import { type Missing, missingText } from '../core/domain/errors/missing.ts';
 
-/** Bounds of everything that waits. Neither touches the run: it goes on. */
+/** Limits of a wait. Neither affects the run, which continues. */
 export interface WaitOptions {
-  /** Default: for as long as it takes. */
+  /** The time limit of the wait. Default: none. */
   timeout?: Duration;
   signal?: AbortSignal;
 }
 
-/** One signal for the caller's own and the time limit; undefined where there is neither. */
+/** Returns one signal for the caller's own signal and the time limit; undefined if there is neither. */
 export function waitSignal({ timeout, signal }: WaitOptions): AbortSignal | undefined {
   const timeUp = timeout === undefined ? undefined : AbortSignal.timeout(timerMilliseconds(timeout, 'result: "timeout"'));
   const signals = [signal, timeUp].filter((one) => one !== undefined);
   return signals.length === 0 ? undefined : AbortSignal.any(signals);
 }
 
-/** The error for a wait that ended before what it waited for: the caller's own reason, or `wait_timeout` with what no worker has had so far. */
+/**
+ * Returns the error for a wait that ended early: the reason of the caller's signal, or `wait_timeout` with what no
+ * worker has provided so far.
+ */
 export function waitEnded(runId: string, { timeout, signal }: WaitOptions, missing: readonly Missing[] = []): unknown {
   if (signal?.aborted) return signal.reason;
   const why = missing.map((one) => ` ${missingText(one)}`).join('');
@@ -30,7 +33,7 @@ function timeoutText(timeout: Duration | undefined): string {
   return typeof timeout === 'number' ? `${timeout} ms` : String(timeout);
 }
 
-/** Waits, or rejects with the reason of the signal. */
+/** Waits for so many milliseconds, or rejects with the reason of the signal. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {
@@ -46,7 +49,7 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** About so many milliseconds: half as many to one and a half times as many. */
+/** Returns a random number of milliseconds from half to one and a half times as many. */
 export function jitter(ms: number): number {
   return ms * (0.5 + Math.random());
 }

@@ -4,8 +4,8 @@ import type { PayloadConverter } from '@temporalio/common';
 const known = new WeakMap<Client, Client>();
 
 /**
- * The same client for what the server says of workflows: it leaves memos unread. Anybody may have written them, and one
- * that cannot be read would fail the whole answer, of a list as well.
+ * Returns the same client for descriptions and lists of workflows, with memos left undecoded. Any client of the
+ * namespace can write memos, and one that cannot be decoded would fail the whole answer, even of a list.
  */
 export function withoutMemos(client: Client): Client {
   const made = known.get(client) ?? blind(client);

@@ -4,7 +4,7 @@ import type { RunResult, RunResultFields } from '../core/domain/run/run-result.t
 import type { StepResult } from '../core/domain/record/step.ts';
 import type { TestedRun } from './tested-run.ts';
 
-/** A run without what differs between two runs of the same: plain JSON, to be compared. */
+/** A run without the parts that differ between two equal runs: plain JSON, to be compared. */
 export interface ComparableRun {
   result: JsonValue;
   events: JsonValue;
@@ -12,10 +12,14 @@ export interface ComparableRun {
   deps: JsonValue;
 }
 
-type Told = Pick<TestedRun, 'events' | 'steps' | 'deps'> & { result: RunResult<unknown> };
+/** The parts of a run that are compared. */
+export type ComparedRun = Pick<TestedRun, 'events' | 'steps' | 'deps'> & { result: RunResult<unknown> };
 
-/** The same for two runs that went the same way: without ids, times, durations, and digests that are made of ids. */
-export function withoutIdsAndTimes({ result, events, steps, deps }: Told): ComparableRun {
+/**
+ * Returns a run without ids, times, durations, and digests that are made from ids. The results of two runs with the
+ * same course are equal.
+ */
+export function withoutIdsAndTimes({ result, events, steps, deps }: ComparedRun): ComparableRun {
   const { runId } = result;
   const plain = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value ?? null).replaceAll(runId, 'the run')) as JsonValue;
   return { result: plain(timeless(result)), events: plain(events.map(bareEvent)), steps: plain(steps.map(bareStep)), deps: plain(deps) };
@@ -35,7 +39,7 @@ function bareEvent({ id: _, executionId: __, timestamp: ___, decision, refused, 
   };
 }
 
-/** Whether a tool has started shows in its duration, whatever that is. */
+/** Returns a step without times. A call that has started keeps a duration of 0, one that has not keeps null. */
 function bareStep({ toolCalls, ...step }: StepResult): object {
   const bare = toolCalls.map(({ timestamp: _, durationMs, ...call }) => ({ ...call, durationMs: durationMs === null ? null : 0 }));
   return { ...step, toolCalls: bare };

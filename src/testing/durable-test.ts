@@ -3,8 +3,8 @@ import type { DurableTestOptions } from './durable-test-options.ts';
 import type { TestedRunOf } from './tested-run.ts';
 
 /**
- * The same as `testAgent` on a Temporal server, with a worker and a client of its own, in real time: keep deadlines and
- * waits short. Everything is shut down in the end, whatever happens.
+ * Runs an agent like `testAgent`, but on a Temporal server with its own worker and client, in real time: keep deadlines
+ * and waits short. Everything is shut down at the end, even after an error.
  *
  * @example
  * const { ledger } = await durableTest(clerk, {
@@ -14,12 +14,12 @@ import type { TestedRunOf } from './tested-run.ts';
  * });
  */
 export async function durableTest<Agent extends AnyAgent>(agent: Agent, options: DurableTestOptions<Agent>): Promise<TestedRunOf<Agent>> {
-  // A worker and a server are loaded by whoever needs them.
+  // Loaded on use: a test in memory needs neither a worker nor a server.
   const { runDurably } = await import('./durable/run-durably.ts');
   return runDurably(agent, options) as Promise<TestedRunOf<Agent>>;
 }
 
-/** A server for the tests of a file or a suite. */
+/** A server for all tests of a file or a suite. */
 export interface TestServer extends AsyncDisposable {
   /** `host:port`, for `durableTest`. */
   readonly address: string;
@@ -28,8 +28,8 @@ export interface TestServer extends AsyncDisposable {
 }
 
 /**
- * Starts a server for many tests; the one that `TEMPORAL_ADDRESS` names is used as it is. `say` is told what is tried,
- * which takes minutes where a server has to be built first.
+ * Starts a server for many tests, or uses the one that `TEMPORAL_ADDRESS` names. `say` receives the progress, because
+ * building a server can take minutes.
  */
 export async function startTestServer({ say }: { say?: (line: string) => void } = {}): Promise<TestServer> {
   const { startDevServer } = await import('../dev-server/index.ts');

@@ -1,31 +1,34 @@
 import { AssertionError } from 'node:assert';
 
-/** One act on the outside world, as a tool or its fake has reported it. */
+/** One effect on an outside system, as a tool or its fake recorded it. */
 export interface Effect {
-  /** Of the call that acted: the same for every attempt of it. */
+  /** The idempotency key of the call, which is the same for all its attempts. */
   idempotencyKey: string;
-  /** What was done, in the words of the test: `refund 42`. */
+  /** A description of the effect by the test: `refund 42`. */
   what: string;
 }
 
-/** What has been done to the outside world in a test: whether nothing was done twice. */
+/** The effects of a test on outside systems, with checks that none was repeated. */
 export interface EffectsLedger {
-  /** Every act, in its order, repeated ones included. */
+  /** Every recorded effect in order, including repeated ones. */
   readonly acts: readonly Effect[];
-  /** The acts as a service sees them that knows their keys: each key once. */
+  /** The effects on a service that recognises idempotency keys: each key once. */
   readonly effects: readonly Effect[];
-  /** Records an act. False where this key has acted before: a service that knows its keys would do nothing now. */
+  /**
+   * Records an effect. Returns false if this key has been recorded before: a service that recognises keys would do
+   * nothing.
+   */
   act: (idempotencyKey: string, what: string) => boolean;
-  /** Throws an AssertionError unless `what` was done exactly once: by one key. Without `what`, unless everything was. */
+  /** Throws an AssertionError unless `what` was done exactly once, by one key. Without `what`, checks every effect. */
   assertOnce: (what?: string) => void;
-  /** Throws an AssertionError where a key has acted again: for tools whose effect happens once. */
+  /** Throws an AssertionError if a key was recorded twice: for tools with `once` effects. */
   assertNotRepeated: (what?: string) => void;
-  /** Throws an AssertionError unless exactly this was done, in any order, each by a key of its own. */
+  /** Throws an AssertionError unless exactly these effects were recorded, in any order, each by its own key. */
   assertEffects: (expected: readonly string[]) => void;
 }
 
 /**
- * A ledger for tools to write down what they do to the outside world, under their idempotency key.
+ * Creates a ledger in which tools record their effects on outside systems, each with its idempotency key.
  *
  * @example
  * const ledger = effectsLedger();
@@ -63,7 +66,7 @@ export function effectsLedger(): EffectsLedger {
           .toSorted(),
         expected.toSorted(),
       ];
-      if (JSON.stringify(done) !== JSON.stringify(wanted)) fail(`What was done is [${done.join(', ')}], not [${wanted.join(', ')}]`);
+      if (JSON.stringify(done) !== JSON.stringify(wanted)) fail(`The effects are [${done.join(', ')}], not [${wanted.join(', ')}]`);
     },
   };
 }

@@ -1,5 +1,5 @@
 /** `longhaul/testing`: agents in tests, in memory and on a server. Importing it does nothing. */
-// oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws where Node is too old.
+// oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
 import '../require-node.ts';
 export { callTool, failWith, hang, malformed, say, structured, together } from './script-entry.ts';
 export type { ScriptedCall, ScriptedDetails, ScriptedReply, ScriptEntry } from './script-entry.ts';
@@ -16,10 +16,10 @@ export type { Decide, TestDecision, Waiting } from './decisions.ts';
 export { cancelRun, raiseLimits, sendMessage } from './meanwhile.ts';
 export type { Moment, Occurrence } from './meanwhile.ts';
 export { delay, disconnect, dropCompletion, killWorker, rateLimit, slowQueries } from './faults.ts';
-export type { CallPlace, Fault } from './faults.ts';
+export type { CallPosition, Fault } from './faults.ts';
 export { effectsLedger } from './effects-ledger.ts';
 export type { Effect, EffectsLedger } from './effects-ledger.ts';
-export { assertRequest, assertSameRun, assertStory, type ExpectedLine } from './assertions.ts';
-export { storyOf } from './story.ts';
+export { assertRequest, assertSameRun, assertTimeline, type ExpectedLine } from './assertions.ts';
+export { timelineOf } from './timeline.ts';
 export { withoutIdsAndTimes, type ComparableRun } from './comparable.ts';
 export { forbidRealModels, type ForbidOptions } from '../model/real-models.ts';

@@ -3,15 +3,15 @@ import type { ErrorCode } from '../core/domain/errors/error.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
 import type { UsageStats } from '../core/domain/model/usage.ts';
 
-/** A tool call in a script. Without an id the scripted model gives it one. */
+/** A tool call in a script. The scripted model gives it an id if it has none. */
 export interface ScriptedCall {
   id?: string | undefined;
   name: string;
-  /** An object, or the text that a model would send, broken or not. */
+  /** An object, or the raw text that a model would send, valid JSON or not. */
   arguments: unknown;
 }
 
-/** What every answer of a scripted model says beside its content. */
+/** The properties of a scripted answer besides its content. */
 export interface ScriptedDetails {
   /** Tokens of the call; null stands for a provider that reports none. The default is 10 + 5. */
   usage?: UsageStats | null;
@@ -31,7 +31,7 @@ export interface ScriptedReply {
   refusal?: string | undefined;
 }
 
-/** One entry of a script: how the model answers one call. */
+/** One entry of a script: the answer to one call. */
 export type ScriptEntry =
   | ScriptedReply
   | { type: 'structured'; value: JsonValue; usage: UsageStats | null }
@@ -41,41 +41,41 @@ export type ScriptEntry =
 
 const USAGE: UsageStats = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
 
-/** The model answers with text. */
+/** Answers with text. */
 export function say(text: string, details: ScriptedDetails = {}): ScriptedReply {
   const { usage = USAGE, finishReason, refusal } = details;
   return { type: 'reply', text, calls: [], usage, finishReason, refusal };
 }
 
-/** The model calls a tool. `args` may be the raw text of the arguments, broken or not. */
+/** Calls a tool. `args` may be the raw text of the arguments, valid JSON or not. */
 export function callTool(name: string, args: unknown = {}, id?: string): ScriptedReply {
   return { ...say(''), calls: [{ id, name, arguments: args }] };
 }
 
-/** One answer made of several: texts joined, all calls in order, as a model that calls tools in parallel sends it. */
+/** Combines several answers into one: texts joined, all calls in order, as a model sends parallel tool calls. */
 export function together(first: ScriptedReply, ...others: ScriptedReply[]): ScriptedReply {
   const replies = [first, ...others];
   const text = replies.map((reply) => reply.text).join('');
   return { ...first, text, calls: replies.flatMap((reply) => reply.calls) };
 }
 
-/** The model gives a structured answer, the way the request asks for it: as JSON text, or through `final_answer`. */
+/** Answers with a structured value in the form that the request asks for: as JSON text, or through `final_answer`. */
 export function structured(value: JsonValue, details: Pick<ScriptedDetails, 'usage'> = {}): ScriptEntry {
   return { type: 'structured', value, usage: details.usage === undefined ? USAGE : details.usage };
 }
 
-/** The model call fails. The code decides whether it is tried again: a retry takes the next entry of the script. */
+/** Fails the model call. The code decides whether it is retried: a retry uses the next entry of the script. */
 export function failWith(code: ErrorCode, message?: string, { retryAfter }: { retryAfter?: Duration } = {}): ScriptEntry {
   const retryAfterMs = retryAfter === undefined ? undefined : milliseconds(retryAfter, 'failWith: "retryAfter"');
   return { type: 'failure', code, message: message ?? `The scripted model failed with "${code}"`, retryAfterMs };
 }
 
-/** The model never finishes: it says `text`, then waits until the call is aborted. */
+/** Never finishes: sends `text`, then waits until the call is aborted. */
 export function hang(text = ''): ScriptEntry {
   return { type: 'hang', text };
 }
 
-/** The model client breaks its promise: `response` is handed over as it is. */
+/** Returns `response` unchanged, as a faulty model client would. */
 export function malformed(response: unknown): ScriptEntry {
   return { type: 'malformed', response };
 }

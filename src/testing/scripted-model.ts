@@ -3,25 +3,25 @@ import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, Mo
 import { FINAL_ANSWER } from '../core/domain/content/tool-text.ts';
 import type { ScriptEntry } from './script-entry.ts';
 
-/** How a scripted model differs from the default. */
+/** The options of a scripted model. */
 export interface ScriptedModelOptions {
-  /** What the model claims to take. The default takes a JSON Schema for the answer. */
+  /** The capabilities of the model. Default: it accepts a JSON Schema for the answer. */
   capabilities?: ModelCapabilities;
-  /** True: the last entry answers every further call. The default is to fail when the script runs out. */
+  /** True if the last entry answers every further call. By default a call beyond the script fails. */
   repeatLast?: boolean;
 }
 
-/** A model that answers from a script and keeps what it was asked. */
+/** A model that answers from a script and records its requests. */
 export interface ScriptedModel extends ModelClient {
-  /** Every request so far, in order. Retries of a failed call are requests of their own. */
+  /** Every request so far, in order. Each retry of a failed call is another request. */
   readonly requests: readonly ModelRequest[];
-  /** Throws unless every entry of the script has answered a call, and none was called for beyond the script. */
+  /** Throws unless every entry of the script has answered a call, and no call went beyond the script. */
   assertUsedUp(): void;
 }
 
 /**
- * A model for tests: each call is answered by the next entry of the script. A call beyond the script fails,
- * and the message says how long the script was.
+ * Creates a model for tests that answers each call with the next entry of the script. A call beyond the script fails,
+ * with the length of the script in the message.
  *
  * @example
  * const model = scriptedModel([callTool('search', { query: 'pace' }), say('17,000 hours.')]);
@@ -40,7 +40,7 @@ export function scriptedModel(script: readonly ScriptEntry[], options: ScriptedM
           `The scripted model has no answer to call ${position + 1}: its script has ${script.length}. Add an entry, or pass {repeatLast: true}.`,
         );
       }
-      return play(entry, request, context, position);
+      return answer(entry, request, context, position);
     },
     assertUsedUp: () => {
       if (requests.length === script.length || (requests.length > script.length && options.repeatLast)) return;
@@ -51,7 +51,7 @@ export function scriptedModel(script: readonly ScriptEntry[], options: ScriptedM
   };
 }
 
-async function play(entry: ScriptEntry, request: ModelRequest, context: ModelCallContext, position: number): Promise<ModelResponse> {
+async function answer(entry: ScriptEntry, request: ModelRequest, context: ModelCallContext, position: number): Promise<ModelResponse> {
   context.signal.throwIfAborted();
   switch (entry.type) {
     case 'reply':
@@ -65,12 +65,12 @@ async function play(entry: ScriptEntry, request: ModelRequest, context: ModelCal
       if (entry.text !== '') context.onText?.(entry.text);
       return rejectedOnAbort(context.signal);
     case 'malformed':
-      // The type is a lie on purpose: the entry stands for a client that does not keep its promise.
+      // The cast is wrong on purpose: the entry stands for a model client that returns something else.
       return entry.response as ModelResponse;
   }
 }
 
-/** A structured value comes the way the request asks for it: through `final_answer`, or as JSON text. */
+/** Returns a structured value in the form that the request asks for: through `final_answer`, or as JSON text. */
 function structuredResponse(
   entry: ScriptEntry & { type: 'structured' },
   request: ModelRequest,
@@ -84,14 +84,14 @@ function structuredResponse(
   return response({ ...entry, text }, []);
 }
 
-interface Said {
+interface ReplyFields {
   text: string;
   usage: ModelResponse['usage'];
   finishReason?: string | undefined;
   refusal?: string | undefined;
 }
 
-function response({ text, usage, finishReason, refusal }: Said, toolCalls: ModelResponse['toolCalls']): ModelResponse {
+function response({ text, usage, finishReason, refusal }: ReplyFields, toolCalls: ModelResponse['toolCalls']): ModelResponse {
   return {
     content: text,
     toolCalls,
@@ -101,7 +101,7 @@ function response({ text, usage, finishReason, refusal }: Said, toolCalls: Model
   };
 }
 
-/** Calls without an id get one that names their place in the script, so that two runs of a script are equal. */
+/** Gives calls without an id one that names their position in the script, so that two runs of a script are equal. */
 function identified(calls: { id?: string | undefined; name: string; arguments: unknown }[], position: number): ModelResponse['toolCalls'] {
   return calls.map((call, index) => ({ id: call.id ?? `call_${position + 1}_${index + 1}`, name: call.name, arguments: call.arguments }));
 }

@@ -2,10 +2,10 @@ import type { AnyAgent } from '../define/agent-definition.ts';
 import type { TestedRunOf, TestOptions } from './tested-run.ts';
 
 /**
- * Runs an agent in memory, without a server and in milliseconds: the loop, the activities and the policies are those of
- * a worker, time is virtual wherever nothing runs. Gives what came of it, for every status. Throws where the run cannot
- * start, where it waits for what nobody decides, where something planned did not happen, and where the script of the
- * model ran out or was not used up.
+ * Runs an agent in memory, without a server and in milliseconds. The loop, the activities and the policies are those of
+ * a worker; time is virtual whenever nothing runs. Returns the result and record of the run, for every status. Throws if
+ * the run cannot start, waits for a decision that the test does not make, or ends before a planned fault or message, and
+ * if the model's script ran out or was not used up.
  *
  * @example
  * const { result, steps } = await testAgent(clerk, {
@@ -14,7 +14,7 @@ import type { TestedRunOf, TestOptions } from './tested-run.ts';
  * });
  */
 export async function testAgent<Agent extends AnyAgent>(agent: Agent, options: TestOptions<Agent>): Promise<TestedRunOf<Agent>> {
-  // What runs agents is loaded when it is needed: a scripted model alone needs none of it.
+  // Loaded on use: a test that needs only a scripted model loads none of this.
   const { runInMemory } = await import('./memory/run-in-memory.ts');
   return runInMemory(agent, options) as Promise<TestedRunOf<Agent>>;
 }

@@ -20,70 +20,70 @@ import type { Fault } from './faults.ts';
 import type { Occurrence } from './meanwhile.ts';
 
 /**
- * What a test says about a run, in memory and on a server alike: with the deps of the agent, and the resources that its
- * tools name. `resource()`s are opened and closed. The ledger is there too, as `ledger`.
+ * The options of a test, in memory and on a server: those of any run, the agent's deps, and the resources that its
+ * tools name. A `resource()` is opened and closed. The ledger is available as the resource `ledger`.
  */
 export type TestOptions<Agent = unknown> = TestCircumstances &
   DepsOption<GivenDepsOf<Agent>> &
   ResourcesOption<ResourcesOf<Agent>, 'ledger'>;
 
-/** What a test says about a run, whatever its agent needs. */
+/** The options of a test that do not depend on the agent's types. */
 export interface TestCircumstances {
   input: string | ContentPart[];
   /** The id of the run. Default: the name of the agent and a UUID, as of `client.start`. */
   runId?: string;
-  /** Answers every call of the agent's models: a `scriptedModel`, whose script has to be used up, or any other client. */
+  /** The model that answers every call: a `scriptedModel`, whose script must be used up, or any other model client. */
   model: ModelClient;
-  /** The values of secrets by name, or where a worker would read them. Default: the environment. */
+  /** The values of secrets by name, or the source of a worker's secrets. Default: the environment. */
   secrets?: Readonly<Record<string, string>> | SecretSource | readonly SecretSource[];
-  /** Where tools spill what is too large. */
+  /** The store for large tool results. */
   payloadStore?: PayloadStore;
   prices?: Readonly<Record<string, ModelPrice>>;
-  /** Who may decide, as the worker is told. */
+  /** Checks the author of each decision, as on a worker. */
   authorize?: AuthorizeDecision;
-  /** Told what waits, as by the worker. */
+  /** Receives a notice for each pending decision, as on a worker. */
   notify?: NotifyWaiting;
-  /** Told how the run has ended, as by the worker. */
+  /** Receives a notice when the run has ended, as on a worker. */
   notifyEnded?: NotifyEnded;
   /** Overrides limits of the agent. */
   limits?: LimitOptions;
-  /** How long the run may take, from its start: the limit `deadline`. */
+  /** The limit `deadline`: the time that the run may take from its start. */
   deadline?: Duration;
-  /** Settings of the model, each instead of the agent's own. */
+  /** Settings of the model, which override the agent's own. */
   settings?: ModelSettings;
-  /** Words of the run, which a provider may choose its key by. */
+  /** Tags of the run, by which a provider may choose its key. */
   tags?: readonly string[];
-  /** Decides what waits. Without it nobody does. */
+  /** Makes the decisions that the run waits for. Without it they stay pending. */
   decide?: Decide;
-  /** What is said to the run while it goes on. */
+  /** Messages, cancellations and raised limits while the run is running. */
   meanwhile?: readonly Occurrence[];
-  /** What goes wrong. */
+  /** The planned faults. */
   faults?: readonly Fault[];
-  /** Where effects are written down. Default: a new one. */
+  /** The ledger of effects. Default: a new one. */
   ledger?: EffectsLedger;
-  /** How long the run may take in real time. Default 30 seconds in memory, 60 on a server. */
+  /** The limit of the test in real time. Default 30 seconds in memory, 60 on a server. */
   timeout?: Duration;
 }
 
-/** What came of a run of the agent in a test. */
+/** The outcome of a test of this agent. */
 export type TestedRunOf<Agent> = TestedRun<OutputOf<Agent>, UnfinishedOf<Agent>>;
 
 /** The record of a run in a test. */
 export interface TestedRecord {
-  /** The whole record. */
+  /** All events of the run. */
   readonly events: readonly Event[];
   readonly steps: readonly StepResult[];
-  /** As the run has left them. */
+  /** The deps at the end of the run. */
   readonly deps: JsonObject;
-  /** The state that tools have set, as the run has left it. */
+  /** The state that tools have set, at the end of the run. */
   readonly state: JsonObject;
-  /** Every request to the model, in its order: each attempt is one. */
+  /** Every request to the model, in order. Each attempt is one request. */
   readonly requests: readonly ModelRequest[];
 }
 
-/** What came of a run in a test. */
+/** The outcome of a test. */
 export interface TestedRun<Output = DefaultOutput, Unfinished = Output | string> extends TestedRecord {
-  /** As a client is given it, with its steps. */
+  /** The result as a client receives it, with its steps. */
   readonly result: RunResult<Output, Unfinished>;
   readonly ledger: EffectsLedger;
 }

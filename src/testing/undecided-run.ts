@@ -3,13 +3,13 @@ import type { TestedRecord } from './tested-run.ts';
 
 const MARKER = 'longhaul.undecided_run';
 
-/** The run of a test waits for a decision that `decide` does not give, and there is no deadline. */
+/** The error of a test whose run waits for a decision that `decide` does not make, without a deadline. */
 export class UndecidedRun extends Error {
   override readonly name = 'UndecidedRun';
   readonly marker = MARKER;
-  /** Everything that waits, in its order. Empty: the run waits for a message. */
+  /** Everything that waits, in order. Empty if the run waits for a message. */
   readonly waiting: readonly ApprovalView[];
-  /** The record of the run until then. */
+  /** The record of the run up to then. */
   readonly record: TestedRecord;
 
   constructor(waiting: readonly ApprovalView[], record: TestedRecord) {
@@ -20,7 +20,7 @@ export class UndecidedRun extends Error {
 }
 
 /**
- * True for the error with which a test of a run rejects that waits for a decision: a test may be about just that.
+ * Returns true for the error of a test whose run waits for a decision that the test does not make. A test may expect it.
  *
  * @example
  * const error = await testAgent(desk, { input, model }).catch((thrown: unknown) => thrown);
@@ -31,6 +31,6 @@ export function isUndecidedRun(error: unknown): error is UndecidedRun {
 }
 
 function waitsFor([first]: readonly ApprovalView[]): string {
-  const what = first === undefined ? 'something to be said to it' : `a decision on "${first.toolName}" (call "${first.callId}")`;
-  return `The run waits for ${what}, nobody decides, and there is no deadline: write "decide"`;
+  const what = first === undefined ? 'a message or a decision' : `a decision on "${first.toolName}" (call "${first.callId}")`;
+  return `The run waits for ${what}, the test does not decide it, and there is no deadline: add "decide" to the test`;
 }

@@ -57,15 +57,15 @@ test('the files that workflows are made of are those that they import, without w
   ]);
 });
 
-test('a workflows module that is no file, and options of a worker without agents, are refused before anything starts', async () => {
-  expect(() => workflowsFile(folder)).toThrow(/^The workflows module ".*" is no file/);
+test('a workflows module that is not a file, and options of a worker without agents, are refused before anything starts', async () => {
+  expect(() => workflowsFile(folder)).toThrow(/^The workflows module ".*" is not a file/);
   expect(workflowsFile(undefined)).toBeUndefined();
   expect(await callCli(['dev', '--watch'])).toMatchObject({
     exitCode: 2,
-    stderr: 'longhaul: --watch is about a worker, and without agents there is none: add --agents <module>\n',
+    stderr: 'longhaul: --watch configures a worker, and there is no worker without agents: add --agents <module>\n',
   });
-  expect((await callCli(['dev', '--workflows', join(folder, 'flows/workflows.ts')])).stderr).toContain('--workflows is about a worker');
+  expect((await callCli(['dev', '--workflows', join(folder, 'flows/workflows.ts')])).stderr).toContain('--workflows configures a worker');
   expect((await callCli(['dev', '--agents', 'a.ts', '--workflows', './none.ts'])).stderr).toContain(
-    'The workflows module "./none.ts" is no file',
+    'The workflows module "./none.ts" is not a file',
   );
 });

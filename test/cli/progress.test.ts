@@ -10,7 +10,7 @@ test('progress is said as the tool tells it, with the attempt where it is not th
   expect(progressText({ name: 'copy', attempt: 1, progress: '3 of 5 files' })).toBe('copy … 3 of 5 files');
   expect(progressText({ name: 'copy', attempt: 2, progress: { done: 3 } })).toBe('copy … {"done":3} (attempt 2)');
   expect(runningLines({ name: 'copy', attempt: 2, lastFailure: 'the disk is full' })).toEqual([
-    'copy … no progress told (attempt 2)',
+    'copy … no progress reported (attempt 2)',
     'the attempt before failed: the disk is full',
   ]);
 });

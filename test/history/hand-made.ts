@@ -1,5 +1,5 @@
 import type { RecordedActivity, RecordedExecution } from '../../src/history/recorded-execution.ts';
-import { placeOf } from '../../src/history/recorded-execution.ts';
+import { callAddress } from '../../src/history/recorded-execution.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { ContentItem } from '../../src/core/domain/content/content.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
@@ -29,7 +29,7 @@ export class HandMade {
       modelCalls: [],
       summaries: [],
       verifications: new Map(),
-      termsAsked: new Map(),
+      termsRequests: new Map(),
       toolCalls: new Map(),
       localCalls: [],
       authorizations: [],
@@ -60,7 +60,7 @@ export class HandMade {
   tool(offset: number, index: number, times: Asked, result: string): this {
     const output: RunToolOutput = { id: `result-${offset}-${index}`, content: [result], durationMs: 1 };
     const input = { agentName: '', callId: '', step: 1, at: [offset, index] as [number, number], eventId: '' };
-    this.recorded.toolCalls.set(placeOf(offset, index), this.#activity(input, times, output));
+    this.recorded.toolCalls.set(callAddress(offset, index), this.#activity(input, times, output));
     return this;
   }
 

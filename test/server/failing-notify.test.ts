@@ -30,7 +30,7 @@ test('a notify that always fails is shown, and keeps no decision from being take
   expect(await notifying(run)).toMatchObject({ lastFailure: 'the chat is down' });
   const shown = await callCli(['show', run.runId, '--address', testbed.address]);
   expect(shown.stdout).toMatch(
-    /notifyWaiting … tells that a decision is waited for \(attempt \d+\)\n.*the attempt before failed: the chat is down/,
+    /notifyWaiting … sends the notice of a pending decision \(attempt \d+\)\n.*the attempt before failed: the chat is down/,
   );
   expect(await run.approve('c1')).toMatchObject({ status: 'decided' });
   expect(await run.result()).toMatchObject({ status: 'completed', outputText: 'done' });
@@ -118,7 +118,7 @@ test('a notify that has failed for good is shown with what waits, and is not beg
   expect(currentDetails).toContain('- **No notice was sent**: `notify` has failed');
   expect(currentDetails).toContain(`**Last error**\n\n${lastError}`);
   const listed = await callCli(['approvals', run.runId, '--address', testbed.address]);
-  expect(listed.stdout).toContain('nobody: "notify" has failed');
+  expect(listed.stdout).toContain('not sent: "notify" failed');
   await expectSameFromHistory(testbed, run);
   for (const id of ['m1', 'm2', 'm3', 'm4']) await run.send(id, { id });
   await until(async () => (await run.status()).executions > 1, 'another execution');

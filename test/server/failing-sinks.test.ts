@@ -150,7 +150,7 @@ test('an archive that fails for a while shows why meanwhile, is asked again, and
   const shown = await callCli(['show', run.runId, '--address', testbed.address]);
   expect(shown.stdout).toContain(`takes events 0 to 7 since ${archiving?.since}`);
   expect(shown.stdout).toMatch(
-    /archiveEvents … hands events to the archive \(attempt \d+\)\n.*the attempt before failed: the bucket is gone/,
+    /archiveEvents … sends events to the archive \(attempt \d+\)\n.*the attempt before failed: the bucket is gone/,
   );
   await expectSameFromHistory(testbed, run);
   isDown = false;

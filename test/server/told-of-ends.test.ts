@@ -49,7 +49,7 @@ test('a hook that fails is shown, is given up in its time, and leaves the run as
   expect(await telling()).toMatchObject({ lastFailure: 'the service is down' });
   const shown = await callCli(['show', run.runId, '--address', testbed.address]);
   expect(shown.stdout).toMatch(
-    /notifyEnded … tells that the run has ended \(attempt \d+\)\n.*the attempt before failed: the service is down/,
+    /notifyEnded … sends the notice that the run has ended \(attempt \d+\)\n.*the attempt before failed: the service is down/,
   );
   await expect(run.send('one more thing')).rejects.toMatchObject({ code: 'run_ended' });
   isUp = true;

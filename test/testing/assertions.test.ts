@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import {
   assertRequest,
   assertSameRun,
-  assertStory,
+  assertTimeline,
   callTool,
   say,
   scriptedModel,
-  storyOf,
+  timelineOf,
   testAgent,
   type TestedRun,
 } from '../../src/testing/index.ts';
@@ -23,15 +23,15 @@ beforeAll(async () => {
   run = await played('here');
 });
 
-test('a run has a story', () => {
-  expect(storyOf(run)).toEqual(['user: Where?', 'agent calls look {"text":"here"}', 'look: seen here', 'agent: There.']);
+test('a run has a timeline', () => {
+  expect(timelineOf(run)).toEqual(['user: Where?', 'agent calls look {"text":"here"}', 'look: seen here', 'agent: There.']);
 });
 
 describe('an assertion', () => {
-  test('on a story takes lines and patterns, and shows the difference', () => {
-    assertStory(run, ['user: Where?', /calls look/, 'look: seen here', /There/]);
-    expect(() => assertStory(run, ['user: Where?', /calls look/, 'look: seen there', 'agent: There.', 'user: Thanks']))
-      .toThrow(`What happened is not what was expected (- expected, + happened):
+  test('on a timeline takes lines and patterns, and shows the difference', () => {
+    assertTimeline(run, ['user: Where?', /calls look/, 'look: seen here', /There/]);
+    expect(() => assertTimeline(run, ['user: Where?', /calls look/, 'look: seen there', 'agent: There.', 'user: Thanks']))
+      .toThrow(`The timeline is not the expected one (- expected, + actual):
   user: Where?
   agent calls look {"text":"here"}
 - look: seen there
@@ -44,7 +44,7 @@ describe('an assertion', () => {
     assertRequest(run, 2, 'look: seen here');
     assertRequest(run, 1, /^user: Where\?$/m);
     expect(() => assertRequest(run, 1, 'seen')).toThrow(/Request 1 does not say seen\. It says:\n.*user: Where\?/s);
-    expect(() => assertRequest(run, 3, 'seen')).toThrow('The model was asked 2 times, and has no request 3');
+    expect(() => assertRequest(run, 3, 'seen')).toThrow('There is no request 3: the model received 2');
   });
 
   test('on two runs holds whatever their ids and times are, and shows what differs', async () => {

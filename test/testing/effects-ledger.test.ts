@@ -39,6 +39,6 @@ describe('a ledger of effects', () => {
     ledger.act('k1', 'b');
     ledger.act('k2', 'a');
     ledger.assertEffects(['a', 'b']);
-    expect(() => ledger.assertEffects(['a'])).toThrow('What was done is [a, b], not [a]');
+    expect(() => ledger.assertEffects(['a'])).toThrow('The effects are [a, b], not [a]');
   });
 });

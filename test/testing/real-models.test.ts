@@ -16,7 +16,7 @@ describe('where real models are forbidden', () => {
     try {
       await expect(openai({ apiKey: 'k' }).call(request, context)).rejects.toMatchObject({
         code: 'model_forbidden',
-        message: expect.stringMatching(/Model "m" at "api.openai.com" was not asked: .* Give the run a scripted model/),
+        message: expect.stringMatching(/Model "m" at "api.openai.com" was not called: .* Give the run a scripted model/),
       });
     } finally {
       allow();

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { assertStory, testAgent } from '../../src/testing/index.ts';
+import { assertTimeline, testAgent } from '../../src/testing/index.ts';
 import { SCENARIOS } from './scenarios/index.ts';
 
 describe('in memory', () => {
-  test.each(SCENARIOS)('$name', async ({ agent, options, story, status }) => {
+  test.each(SCENARIOS)('$name', async ({ agent, options, timeline, status }) => {
     const run = await testAgent(agent, options());
-    assertStory(run, story);
+    assertTimeline(run, timeline);
     expect(run.result.status).toBe(status);
   });
 });

@@ -55,13 +55,15 @@ describe('a test of an agent fails', () => {
       faults: [killWorker({ afterStep: 7 }), dropCompletion('look', { step: 2 }), rateLimit(1, { step: 2 })],
     });
     await expect(testing).rejects.toThrow(
-      'The run never came to where this was to happen: killWorker({afterStep: 7}), dropCompletion("look", {step: 2}), rateLimit(1, {step: 2}), sendMessage("More", {step: 3}).',
+      'The run ended before these planned faults and messages happened: killWorker({afterStep: 7}), dropCompletion("look", {step: 2}), rateLimit(1, {step: 2}), sendMessage("More", {step: 3}).',
     );
   });
 
   test('where it waits and nobody decides', async () => {
     const testing = testAgent(agent, { input: 'Go', model: scriptedModel([callTool('refund', { amount: 1 }, 'c1'), say('Done.')]) });
-    await expect(testing).rejects.toThrow('The run waits for a decision on "refund" (call "c1"), nobody decides, and there is no deadline');
+    await expect(testing).rejects.toThrow(
+      'The run waits for a decision on "refund" (call "c1"), the test does not decide it, and there is no deadline',
+    );
   });
 
   test('where a decision is refused again and again', async () => {

@@ -1,5 +1,5 @@
 import type { FinishReason } from '../../../src/core/domain/record/step.ts';
-import { inOurWords } from '../../../src/model/finish-words.ts';
+import { finishReasonOf } from '../../../src/model/finish-words.ts';
 
 /**
  * Returns the finish reason of Longhaul, or the provider's own word if there is none. The content of the answer
@@ -7,7 +7,7 @@ import { inOurWords } from '../../../src/model/finish-words.ts';
  * answer may have been cut off.
  */
 export function normalFinishReason(word: string | undefined, answer: { toolCalls: number; refusal: string }): FinishReason {
-  const known = inOurWords(word ?? 'stop');
+  const known = finishReasonOf(word ?? 'stop');
   if (known === 'length' || known === 'content_filter') return known;
   if (answer.refusal !== '') return 'refusal';
   return answer.toolCalls > 0 && known === 'stop' ? 'tool_calls' : known;

@@ -1,4 +1,4 @@
-import type { ApprovalView, RememberedDecision } from '../../core/domain/approvals/approval.ts';
+import { type ApprovalView, decider, type RememberedDecision } from '../../core/domain/approvals/approval.ts';
 import type { ServerFlags } from '../program/command.ts';
 import { decisionHints } from '../../core/hints/decision-hints.ts';
 import { printableLine } from '../../core/domain/content/printable.ts';
@@ -10,21 +10,24 @@ import { serverOptions } from '../program/server-options.ts';
 import { indented } from '../timeline/step-lines.ts';
 import { visibleJson, visibleText } from './visible-json.ts';
 
-/** Arguments up to this many characters are one line. */
+/** Arguments of up to this many characters are shown on one line. */
 const ONE_LINE = 100;
 
-/** Where what waits is shown. */
-export interface ApprovalPlace {
+/** The output and the commands that pending decisions are shown with. */
+export interface ApprovalDisplay {
   output: Pick<Output, 'look'> & Partial<Pick<Output, 'program'>>;
   runId: string;
-  /** How the server is reached: the commands to copy say the same. */
+  /** The server flags, which the commands to copy repeat. */
   flags: ServerFlags;
-  /** With what to fill into the form of the Temporal UI. */
+  /** True to also show what to enter in the form of the Temporal UI. */
   form?: boolean;
 }
 
-/** Something that waits for a decision, for the person who decides: what, with which arguments, why, until when, and the commands. */
-export function approvalLines(waiting: ApprovalView, { output, runId, flags, form = false }: ApprovalPlace): string[] {
+/**
+ * Returns the lines for a pending decision: the call with its arguments, the reason, the deadline, and the commands
+ * that decide.
+ */
+export function approvalLines(waiting: ApprovalView, { output, runId, flags, form = false }: ApprovalDisplay): string[] {
   const { toolName, callId, step, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
   const facts: [string, string][] = [
     ...(reason === undefined ? [] : [['why', printableLine(reason)] satisfies [string, string]]),
@@ -32,7 +35,7 @@ export function approvalLines(waiting: ApprovalView, { output, runId, flags, for
     ...(deadlineAt === undefined
       ? []
       : [['until', `${pointInTime(deadlineAt)}, then ${onDeadline === 'approve' ? 'approved' : 'rejected'}`] satisfies [string, string]]),
-    ...(notified === false ? [['told', 'nobody: "notify" has failed'] satisfies [string, string]] : []),
+    ...(notified === false ? [['notice', 'not sent: "notify" failed'] satisfies [string, string]] : []),
   ];
   return [
     `${output.look('yellow', printableLine(toolName))} ${output.look('dim', `· call ${printableLine(callId)} · step ${step} of run ${printableLine(runId)}`)}`,
@@ -50,14 +53,12 @@ function formLine(waiting: ApprovalView): string {
   return `Temporal UI, Send an Update, ${names.join(' or ')}: ${visibleJson(input)}`;
 }
 
-/** A decision that holds for further calls, with the command that ends that. */
-export function rememberedLines(
-  { id, type, toolName, digest, by, verifiedBy, at, reason }: RememberedDecision,
-  { output, runId, flags }: ApprovalPlace,
-): string[] {
+/** Returns the lines for a remembered decision, with the command that revokes it. */
+export function rememberedLines(remembered: RememberedDecision, { output, runId, flags }: ApprovalDisplay): string[] {
+  const { id, type, toolName, digest, at, reason } = remembered;
   const calls = digest === undefined ? 'every call' : `calls with arguments of digest ${digest}`;
-  const who = verifiedBy ?? by ?? 'somebody who gave no name';
-  const what = `${type === 'approve' ? 'approved' : 'rejected'} by ${who} at ${pointInTime(at)}${reason === undefined ? '' : `: ${reason}`}`;
+  const decided = type === 'approve' ? 'approved' : 'rejected';
+  const what = `${decided} by ${decider({ ...remembered, source: 'remembered' })} at ${pointInTime(at)}${reason === undefined ? '' : `: ${reason}`}`;
   const hint = shellCommand('revoke', { operands: [runId, id], options: serverOptions(flags), program: output.program });
   return [
     `${output.look('bold', printableLine(toolName))} ${printableLine(`· ${calls} · ${what}`)}`,

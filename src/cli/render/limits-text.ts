@@ -16,7 +16,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const;
 
-/** Limits for people, in one line: `steps 20, calls of refund 2, cost $0.50, deadline 2h`. */
+/** Returns limits as one line: `steps 20, calls of refund 2, cost $0.50, deadline 2h`. */
 export function limitsText(limits: LimitChanges): string {
   const counts = Object.entries(WORDS).flatMap(([name, words]) => {
     const limit = limits[name as keyof typeof WORDS];
@@ -31,7 +31,7 @@ export function limitsText(limits: LimitChanges): string {
   ].join(', ');
 }
 
-/** A duration as it would be written: `90m`, `2h`, `1d`. */
+/** Returns a duration in its largest whole unit: `90m`, `2h`, `1d`. */
 function durationText(ms: number): string {
   const [unit, length] = UNITS.find(([, one]) => ms % one === 0) ?? ['ms', 1];
   return `${ms / length}${unit}`;

@@ -6,7 +6,7 @@ import type { Output } from '../output.ts';
 import { serverOptions } from '../program/server-options.ts';
 import { tableLines } from './table-lines.ts';
 
-/** Where such a workflow is shown. */
+/** The output that such a workflow is shown with. */
 interface WorkflowLook {
   output: Pick<Output, 'look'>;
   /** The workflow in the Temporal UI. */
@@ -14,7 +14,7 @@ interface WorkflowLook {
   flags?: ServerFlags;
 }
 
-/** A workflow of the user's own for people: what it is, and the runs of agents that it has started. */
+/** Returns the lines for a workflow of the user's own: its facts, and the runs of agents that it started. */
 export function ownWorkflowLines(workflow: OwnWorkflow, { output, link, flags = {} }: WorkflowLook): string[] {
   const { workflowId, workflowType, status, startTime, endTime, childRuns } = workflow;
   const facts: [string, string][] = [

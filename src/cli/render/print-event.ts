@@ -7,53 +7,54 @@ import { resultText } from '../../core/domain/content/tool-text.ts';
 import { eventHeadline } from '../timeline/event-headline.ts';
 import { printable } from '../../core/domain/content/printable.ts';
 import type { Look } from '../output.ts';
-import { spentText, usageText } from './usage-text.ts';
 import { wrapText } from './wrap-text.ts';
+import type { EstimatedUsage, Spent, UsageStats } from '../../core/domain/model/usage.ts';
+import { dollars } from '../../core/domain/model/dollars.ts';
 
-/** How events are printed. */
+/** Options for printing events. */
 export interface EventPrintOptions {
-  /** When the run started, in seconds since the epoch like `event.timestamp`: the times printed count from here. */
+  /** The start of the run, in seconds since the epoch like `event.timestamp`. Printed times are relative to it. */
   startedAt: number;
-  /** Columns of a line. Default 120. */
+  /** The width of a line in columns. Default 120. */
   width?: number;
-  /** Lines that one message, call or result may take; the rest is counted. Default 12. */
+  /** The number of lines that one message, call or result may take; the rest is only counted. Default 12. */
   maxLines?: number;
-  /** Colours a piece of text. Default: leaves it as it is. */
+  /** Applies a style to text. Default: leaves it unchanged. */
   look?: (look: Look, text: string) => string;
 }
 
 const TIME_WIDTH = 7;
-const WHO_WIDTH = 16;
+const AUTHOR_WIDTH = 16;
 const GAP = '  ';
-const INDENT = TIME_WIDTH + GAP.length + WHO_WIDTH + GAP.length;
+const INDENT = TIME_WIDTH + GAP.length + AUTHOR_WIDTH + GAP.length;
 const DEFAULT_WIDTH = 120;
 const DEFAULT_MAX_LINES = 12;
-/** Below this, text is not squeezed further: the terminal wraps it. */
+/** The smallest width of the text column: below it, the terminal wraps lines. */
 const MIN_TEXT_WIDTH = 40;
 
-/** One piece of an event: who it is from, what it says, and how it looks. */
+/** One part of an event: its author, its text and its style. */
 interface Entry {
-  who: string;
+  author: string;
   text: string;
   look?: Look;
 }
 
 /**
- * An event as lines for a person: time since the start, who, then what was said, called or returned, in columns, and
- * what the model call cost. Pure; text of models and tools cannot control the terminal.
+ * Returns an event as lines for people, in columns: the time since the start, the author, then the message, call or
+ * result, and the usage of the model call. Pure. Control characters in texts of models and tools are escaped.
  */
 export function eventLines(event: Event, options: EventPrintOptions): string[] {
   const { startedAt, width = DEFAULT_WIDTH, maxLines = DEFAULT_MAX_LINES, look: style = (_look: Look, text: string) => text } = options;
   const look: typeof style = (name, text) => (text.trim() === '' ? text : style(name, text));
   let time = elapsed(event.timestamp - startedAt);
-  let lastWho: string | undefined;
+  let lastAuthor: string | undefined;
   return entriesOf(event).flatMap((entry) => {
     const lines = wrapText(printable(entry.text), Math.max(MIN_TEXT_WIDTH, width - INDENT), maxLines);
     return lines.map((line) => {
-      const who = entry.who === lastWho ? '' : printable(entry.who).replace(/\s+/g, ' ');
-      const head = `${look('dim', time.padStart(TIME_WIDTH))}${GAP}${look('bold', who.padEnd(WHO_WIDTH))}${GAP}`;
+      const author = entry.author === lastAuthor ? '' : printable(entry.author).replace(/\s+/g, ' ');
+      const head = `${look('dim', time.padStart(TIME_WIDTH))}${GAP}${look('bold', author.padEnd(AUTHOR_WIDTH))}${GAP}`;
       time = '';
-      lastWho = entry.who;
+      lastAuthor = entry.author;
       return `${head}${entry.look === undefined ? line : look(entry.look, line)}`.trimEnd();
     });
   });
@@ -62,23 +63,22 @@ export function eventLines(event: Event, options: EventPrintOptions): string[] {
 function entriesOf(event: Event): Entry[] {
   const { author, content, usage, estimated, failedAttempts, contextUpdates = [] } = event;
   const entries = content.map((item) => entryOf(item, author));
-  const happening = eventHeadline(event);
-  if (happening !== undefined) entries.push({ who: author, ...happening });
+  const headline = eventHeadline(event);
+  if (headline !== undefined) entries.push({ author, ...headline });
   const changes = contextUpdates.flatMap(({ operations }) => operations.map(changeText));
-  if (changes.length > 0) entries.push({ who: author, text: `deps: ${changes.join(', ')}`, look: 'dim' });
-  if (entries.length === 0) entries.push({ who: author, text: '(an empty answer)', look: 'dim' });
-  if (usage !== undefined) entries.push({ who: author, text: usageText(usage, estimated), look: 'dim' });
-  if (failedAttempts !== undefined)
-    entries.push({ who: author, text: `${spentText(failedAttempts)} in attempts that failed`, look: 'dim' });
+  if (changes.length > 0) entries.push({ author, text: `deps: ${changes.join(', ')}`, look: 'dim' });
+  if (entries.length === 0) entries.push({ author, text: '(an empty answer)', look: 'dim' });
+  if (usage !== undefined) entries.push({ author, text: usageText(usage, estimated), look: 'dim' });
+  if (failedAttempts !== undefined) entries.push({ author, text: `${spentText(failedAttempts)} in attempts that failed`, look: 'dim' });
   return entries;
 }
 
 function entryOf(item: ContentItem, author: string): Entry {
   switch (item.type) {
     case 'message':
-      return { who: author, text: outputText(item.content) };
+      return { author, text: outputText(item.content) };
     case 'tool_call':
-      return { who: author, text: `→ ${callText(item)}`, look: 'cyan' };
+      return { author, text: `→ ${callText(item)}`, look: 'cyan' };
     case 'tool_result':
       return resultEntry(item);
   }
@@ -86,23 +86,26 @@ function entryOf(item: ContentItem, author: string): Entry {
 
 function resultEntry({ name, status, content }: ToolResult): Entry {
   const text = resultText(content);
-  if (status === 'error') return { who: name, text: `← error: ${text}`, look: 'red' };
-  return { who: name, text: `← ${text === '' ? '(nothing)' : text}` };
+  if (status === 'error') return { author: name, text: `← error: ${text}`, look: 'red' };
+  return { author: name, text: `← ${text === '' ? '(nothing)' : text}` };
 }
 
-/** `append cart "table"`: a change of the deps as its tool wrote it. */
+/** Returns a change of the deps as its tool wrote it: `append cart "table"`. */
 function changeText(operation: ContextOperation): string {
   const { op, key } = operation;
   return op === 'delete' ? `${op} ${key}` : `${op} ${key} ${JSON.stringify(operation.value)}`;
 }
 
-/** `name(key: value, …)`, with the values as JSON. */
+/** Returns a call as `name(key: value, …)`, with values as JSON. */
 function callText({ name, arguments: args }: ToolCall): string {
   const pairs = Object.entries(args).map(([key, value]: [string, JsonValue]) => `${key}: ${JSON.stringify(value)}`);
   return `${name}(${pairs.join(', ')})`;
 }
 
-/** Seconds as a person reads them: `0.31s`, `2m05s`, `3h20m`, `2d04h`. Clocks of two machines may make them negative: that is 0. */
+/**
+ * Returns seconds for people: `0.31s`, `2m05s`, `3h20m`, `2d04h`. A negative time, from the clocks of two machines,
+ * is shown as 0.
+ */
 function elapsed(seconds: number): string {
   if (!(seconds > 0)) return '0.00s';
   if (seconds < 99.995) return `${seconds.toFixed(2)}s`;
@@ -116,4 +119,31 @@ function elapsed(seconds: number): string {
 
 function two(value: number): string {
   return String(value).padStart(2, '0');
+}
+
+/** Returns the usage of a model call: as the provider reported it, otherwise as estimated. */
+function usageText(usage: UsageStats | null, estimated: EstimatedUsage | undefined): string {
+  if (usage !== null) return reportedText(usage);
+  return estimated === undefined ? 'tokens unknown' : estimatedText(estimated);
+}
+
+/** Returns the usage of failed attempts. */
+function spentText({ reported, estimated }: Spent): string {
+  return [...(reported === undefined ? [] : [reportedText(reported)]), ...(estimated === undefined ? [] : [estimatedText(estimated)])].join(
+    ', ',
+  );
+}
+
+function reportedText({ totalTokens, promptTokens, completionTokens, cachedTokens, reasoningTokens, costUsd }: UsageStats): string {
+  const read = cachedTokens ? `${promptTokens} in, ${cachedTokens} of them cached` : `${promptTokens} in`;
+  const written = reasoningTokens ? `${completionTokens} out, ${reasoningTokens} of them reasoning` : `${completionTokens} out`;
+  return `${totalTokens} tokens (${read}; ${written})${costText(costUsd)}`;
+}
+
+function estimatedText({ totalTokens, promptTokens, completionTokens, costUsd }: EstimatedUsage): string {
+  return `about ${totalTokens} tokens (${promptTokens} in; ${completionTokens} out)${costText(costUsd)}, estimated`;
+}
+
+function costText(costUsd: number | undefined): string {
+  return costUsd === undefined ? '' : `, ${dollars(costUsd)}`;
 }

@@ -4,36 +4,39 @@ import { ACTIVITIES, type RunningCall } from '../../core/protocol.ts';
 import { printable } from '../../core/domain/content/printable.ts';
 import type { Output } from '../output.ts';
 
-/** How often a run is asked for the progress of its calls, in milliseconds. */
+/** The interval between queries for the progress of a run's calls, in milliseconds. */
 const EVERY_MS = 1_000;
 
-/** Says what calls do that never tell progress. */
+/** The texts for calls that never report progress. */
 const WITHOUT_PROGRESS: Partial<Record<string, string>> = {
-  [ACTIVITIES.archiveEvents]: 'hands events to the archive',
-  [ACTIVITIES.notifyWaiting]: 'tells that a decision is waited for',
-  [ACTIVITIES.notifyEnded]: 'tells that the run has ended',
+  [ACTIVITIES.archiveEvents]: 'sends events to the archive',
+  [ACTIVITIES.notifyWaiting]: 'sends the notice of a pending decision',
+  [ACTIVITIES.notifyEnded]: 'sends the notice that the run has ended',
 };
 
-/** `deploy  3 of 5 hosts`, and the attempt where it is not the first. */
+/**
+ * Returns the progress of a call, such as `deploy … 3 of 5 hosts`, with the number of the attempt if it is not the
+ * first.
+ */
 export function progressText({ name, attempt, progress }: RunningCall): string {
-  const said =
+  const text =
     progress === undefined
-      ? (WITHOUT_PROGRESS[name] ?? 'no progress told')
+      ? (WITHOUT_PROGRESS[name] ?? 'no progress reported')
       : typeof progress === 'string'
         ? progress
         : JSON.stringify(progress);
-  return printable(`${name} … ${said}${attempt > 1 ? ` (attempt ${attempt})` : ''}`);
+  return printable(`${name} … ${text}${attempt > 1 ? ` (attempt ${attempt})` : ''}`);
 }
 
-/** A call that is going on, and why the attempt before failed. */
+/** Returns the lines for a running call, with the failure of the attempt before. */
 export function runningLines(call: RunningCall): string[] {
   return [progressText(call), ...(call.lastFailure === undefined ? [] : [printable(`the attempt before failed: ${call.lastFailure}`)])];
 }
 
-/** A run, as far as its progress is asked for. */
+/** The part of a run handle that reports progress. */
 type Progressing = Pick<RunHandle<unknown>, 'status'>;
 
-/** Prints the progress that calls of a run tell, each time it has changed, until the signal is aborted. Never rejects. */
+/** Prints the progress that calls of a run report, each time it changes, until the signal is aborted. Never rejects. */
 export async function followProgress(run: Progressing, output: Output, signal: AbortSignal, everyMs = EVERY_MS): Promise<void> {
   let shown = '';
   while (!signal.aborted) {
@@ -45,7 +48,7 @@ export async function followProgress(run: Progressing, output: Output, signal: A
   }
 }
 
-/** Progress is worth no error: what goes wrong here shows in the events. */
+/** Returns the running calls with progress. A failed query is ignored: the events of the run will show the problem. */
 async function callsWithProgress(run: Progressing): Promise<RunningCall[]> {
   try {
     const { running = [] } = await run.status();

@@ -1,7 +1,10 @@
 import type { RunResult } from '../../core/domain/run/run-result.ts';
 import { counted } from './run-facts.ts';
 
-/** A result for people, in one line: `[completed] clerk | 2/10 steps | 1 tool call (look_up_order ×1) | 30 tokens | 2.50s`. */
+/**
+ * Returns a result as one line: `[completed] clerk | 2/10 steps | 1 tool call (look_up_order ×1) | 30 tokens |
+ * 2.50s`.
+ */
 export function resultLine(result: RunResult<unknown>): string {
   const { status, agentName, stepsUsed, maxIterations, toolCallsTotal, toolCallsByName, usage, durationSeconds, mediaTypes } = result;
   const calls = Object.entries(toolCallsByName).map(([name, count]) => `${name} ×${count}`);

@@ -9,7 +9,7 @@ import type { Look, Output } from '../output.ts';
 import { pointInTime } from './point-in-time.ts';
 import type { RunView } from '../timeline/run-view.ts';
 
-/** What a run is and where it stands, a line for each fact: status, what it has used of what it may use, times. */
+/** Returns the facts of a run, one per line: its status, its usage and limits, and times. */
 export function runFacts(run: RunView, link: string | undefined, output: Pick<Output, 'look'>): string[] {
   const status = output.look(LOOKS[run.status], run.status);
   const more = run.stopReason === null || ['final_answer', run.status].includes(run.stopReason) ? '' : ` (${run.stopReason})`;
@@ -48,7 +48,7 @@ function callsText({ toolCallsTotal, limits }: RunView): string {
   return `${counted(toolCallsTotal, 'tool call')}${atMost(limits?.toolCalls)}${ofTools.length === 0 ? '' : ` (${ofTools.join(', ')})`}`;
 }
 
-/** Limits count estimates like what was reported. */
+/** Returns the tokens used. Limits count estimated tokens like reported ones. */
 function tokensText({ promptTokens, completionTokens, totalTokens, llmCalls, estimated }: AggregatedUsage, limits: Limits): string {
   const prompt = `prompt ${promptTokens + (estimated?.promptTokens ?? 0)}${atMost(limits.inputTokens)}`;
   const completion = `completion ${completionTokens + (estimated?.completionTokens ?? 0)}${atMost(limits.outputTokens)}`;
@@ -79,7 +79,7 @@ function atMost(limit: number | undefined): string {
   return limit === undefined ? '' : ` of at most ${limit}`;
 }
 
-/** `1 tool call`, `2 tool calls`. */
+/** Returns a count with its noun: `1 tool call`, `2 tool calls`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

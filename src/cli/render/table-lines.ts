@@ -1,6 +1,6 @@
 import type { Output } from '../output.ts';
 
-/** A table for people: a header, and columns as wide as what stands in them. */
+/** Returns a table for people: a header, and columns as wide as their content. */
 export function tableLines(header: readonly string[], rows: readonly (readonly string[])[], output: Pick<Output, 'look'>): string[] {
   const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)));
   const line = (cells: readonly string[]): string =>

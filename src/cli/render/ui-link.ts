@@ -1,20 +1,20 @@
-import type { ServerPlace } from '../with-client.ts';
+import type { ServerLocation } from '../with-client.ts';
 
 const PROBE_MS = 500;
-/** `temporal server start-dev` puts its UI this far above the server's port. */
+/** The difference between the port of the UI and the port of the server in `temporal server start-dev`. */
 const UI_PORT_OFFSET = 1000;
 const CLOUD_UI = 'https://cloud.temporal.io';
 
-/** The address of a run in the Temporal UI at `base`. */
+/** Returns the address of a run in the Temporal UI at `base`. */
 export function runLink(base: string, namespace: string, runId: string): string {
   return `${base.replace(/\/+$/, '')}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(runId)}`;
 }
 
 /**
- * Where the Temporal UI of a server is: `LONGHAUL_UI_URL`, Temporal Cloud's for a server of Temporal Cloud, and for a
- * server on this machine the port that goes with it, if a UI answers there. Undefined where none is known.
+ * Returns the address of a server's Temporal UI: `LONGHAUL_UI_URL`, the UI of Temporal Cloud for a server there, or
+ * for a local server the matching port, if a UI answers on it. Undefined if none is known.
  */
-export async function findUi({ address }: ServerPlace, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+export async function findUi({ address }: ServerLocation, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   if (env['LONGHAUL_UI_URL']) return env['LONGHAUL_UI_URL'];
   const url = URL.parse(`grpc://${address}`);
   if (url === null) return undefined;
@@ -25,7 +25,7 @@ export async function findUi({ address }: ServerPlace, env: NodeJS.ProcessEnv): 
   return port <= 65_535 && (await answersAsUi(base)) ? base : undefined;
 }
 
-/** Something else may listen at that port: only Temporal's UI knows the settings of one. */
+/** True if Temporal's UI answers. Another program may listen on that port, but only the UI serves its settings. */
 async function answersAsUi(base: string): Promise<boolean> {
   try {
     const response = await fetch(`${base}/api/v1/settings`, { signal: AbortSignal.timeout(PROBE_MS) });

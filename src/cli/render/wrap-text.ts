@@ -1,6 +1,6 @@
 /**
- * Text as lines of at most `width` characters, broken at blanks where there are some, and at most `maxLines` of them:
- * the last one then says how many characters are left out. Line breaks stay; tabs become blanks.
+ * Returns text as lines of at most `width` characters, broken at spaces if possible. There are at most `maxLines` of
+ * them, and then one that says how many characters are left out. Line breaks are kept; tabs become spaces.
  */
 export function wrapText(text: string, width: number, maxLines: number): string[] {
   const characters = Array.from(text.replaceAll('\t', '  '));
@@ -14,7 +14,7 @@ export function wrapText(text: string, width: number, maxLines: number): string[
     const end = lineEnd(characters, start, width);
     lines.push(characters.slice(start, end).join('').trimEnd());
     start = end;
-    // The blank or the line break at which a line ends belongs to neither line.
+    // The space or line break at which a line ends belongs to neither line.
     if (characters[start] === ' ' || characters[start] === '\n') start += 1;
   } while (start < characters.length);
   return lines;

@@ -4,7 +4,10 @@ import { UsageError, errorMessage } from '../../core/domain/errors/error.ts';
 import { isJsonObject, type JsonValue } from '../../core/domain/json/json.ts';
 import type { ReplayedRun } from './replayed-run.ts';
 
-/** The histories in files and folders: one execution each, as `temporal workflow show --output json` and `--save` write them. */
+/**
+ * Yields the histories in files and folders: one execution each, in the format of `temporal workflow show --output
+ * json` and `--save`.
+ */
 export async function* runsInFiles(paths: readonly string[]): AsyncGenerator<ReplayedRun> {
   for (const path of paths) {
     for (const file of await filesAt(path)) {
@@ -35,7 +38,10 @@ async function readJson(file: string): Promise<JsonValue> {
   }
 }
 
-/** Newer servers write the workflow id into a history; for older ones the name of the file has to do. */
+/**
+ * Returns the workflow id in a history. Only newer servers write it; for older histories the file name is used
+ * instead.
+ */
 function workflowIdIn(history: JsonValue): string | undefined {
   const events = Array.isArray(history) ? history : isJsonObject(history) ? history['events'] : undefined;
   const first = Array.isArray(events) ? events[0] : undefined;

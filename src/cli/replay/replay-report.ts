@@ -3,35 +3,41 @@ import { printable } from '../../core/domain/content/printable.ts';
 import type { Output } from '../output.ts';
 import type { ReplayedRun } from './replayed-run.ts';
 
-/** What became of a run in a replay: the line of `--json`. */
+/** The outcome of replaying a run: one line of `--json`. */
 export interface ReplayReport {
   runId: string;
-  /** `diverged`: the code does something else than the history. `failed`: it could not be replayed at all. */
+  /**
+   * `diverged`: the code does something other than what the history records. `failed`: the run could not be replayed
+   * at all.
+   */
   verdict: 'ok' | 'diverged' | 'failed';
-  /** How many executions the run consists of. */
+  /** The number of executions of the run. */
   executions: number;
-  /** The server has removed the first of them. */
+  /** True if the server has removed the first executions. */
   incomplete?: true;
   file?: string;
   problem?: ReplayProblem;
 }
 
-/** Where the replay of a run ended, and why. */
+/** The point at which the replay of a run ended, and the reason. */
 interface ReplayProblem {
-  /** 1-based; its Temporal run id where it is known. */
+  /** The number of the execution, 1-based. `executionId` is its Temporal run id, if known. */
   execution: number;
   executionId?: string;
-  /** Step of the run; null before the first call of that execution. */
+  /** The step of the run; null before the first call of that execution. */
   step: number | null;
-  /** Of the history: the first command that differs, what it is there and what the code does instead. Null where the SDK alone knows. */
+  /**
+   * The first command of the history that differs, as recorded and as the code produces it. Null if only the SDK's
+   * message describes the difference.
+   */
   eventId: number | null;
   expected: string | null;
   actual: string | null;
-  /** In the words of the SDK. */
+  /** The message of the SDK. */
   message: string;
 }
 
-/** The report of a run of which `replayed` executions were replayed, the last with this verdict. */
+/** Returns the report of a run of which `replayed` executions were replayed, the last one with this verdict. */
 export function replayReport(run: ReplayedRun, replayed: number, verdict: ReplayVerdict): ReplayReport {
   return {
     runId: run.runId,
@@ -57,18 +63,18 @@ function problemOf(run: ReplayedRun, replayed: number, verdict: Exclude<ReplayVe
   };
 }
 
-/** The lines of a report, for people. */
+/** Returns the lines of a report, for people. */
 export function reportLines(report: ReplayReport, output: Pick<Output, 'look'>): string[] {
   const { runId, verdict, executions, incomplete, file, problem } = report;
-  const parts = `${executions} executions${incomplete ? ', earlier ones are gone' : ''}`;
+  const parts = `${executions} executions${incomplete ? ', earlier ones were removed' : ''}`;
   const about = [executions > 1 || incomplete ? parts : '', file ?? ''].filter((text) => text !== '').join(', ');
   const head = `${output.look(verdict === 'ok' ? 'green' : 'red', verdict.padEnd(8))}  ${printable(runId)}${about === '' ? '' : ` (${about})`}`;
-  return problem === undefined ? [head] : [head, `          ${place(report, problem)}: ${printable(difference(problem))}`];
+  return problem === undefined ? [head] : [head, `          ${positionText(report, problem)}: ${printable(difference(problem))}`];
 }
 
-function place({ executions }: ReplayReport, { execution, executionId, step }: ReplayProblem): string {
-  const where = executions > 1 ? `execution ${execution} of ${executions}${executionId === undefined ? '' : ` (${executionId})`}, ` : '';
-  return `${where}${step === null ? 'before any step' : `step ${step}`}`;
+function positionText({ executions }: ReplayReport, { execution, executionId, step }: ReplayProblem): string {
+  const prefix = executions > 1 ? `execution ${execution} of ${executions}${executionId === undefined ? '' : ` (${executionId})`}, ` : '';
+  return `${prefix}${step === null ? 'before any step' : `step ${step}`}`;
 }
 
 function difference({ eventId, expected, actual, message }: ReplayProblem): string {

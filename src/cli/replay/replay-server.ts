@@ -6,14 +6,14 @@ import { executionHistory, historyJson } from '../../history/execution-history.t
 import { listExecutions, type ListFilter } from '../../client/listing/list-runs.ts';
 import type { ReplayedExecution, ReplayedRun } from './replayed-run.ts';
 
-/** Which runs to replay, and where to keep their histories, if anywhere. */
+/** The runs to replay, and the folder for their histories, if any. */
 export interface ServerRuns extends ListFilter {
   workflowType?: string;
-  /** A folder. */
+  /** The folder to save histories in. */
   save?: string;
 }
 
-/** The newest runs of a namespace that a filter finds, each with all its executions. */
+/** Yields the newest runs of a namespace that match a filter, each with all its executions. */
 export async function* runsOnServer(client: Client, runs: ServerRuns): AsyncGenerator<ReplayedRun> {
   if (runs.save !== undefined) await mkdir(runs.save, { recursive: true });
   for await (const { workflowId, runId } of listExecutions(client, runs)) {
@@ -33,7 +33,7 @@ function execution(client: Client, workflowId: string, executionId: string, save
   };
 }
 
-/** Ids of workflows are texts of any kind; names of files are not. */
+/** Returns a file name for an execution: workflow ids may contain any character, file names may not. */
 function fileName(workflowId: string, executionId: string): string {
   return `${workflowId.replace(/[^\w.-]+/g, '_').slice(0, 150)}.${executionId}.json`;
 }

@@ -15,7 +15,7 @@ import { withClient } from '../with-client.ts';
 
 /** The options of `longhaul replay`. */
 export interface ReplayFlags extends ServerFlags {
-  /** Files and folders of histories; none for those of the server. */
+  /** Files and folders of histories; empty for those of the server. */
   paths: string[];
   workflows?: string;
   agent?: string;
@@ -25,7 +25,7 @@ export interface ReplayFlags extends ServerFlags {
   save?: string;
 }
 
-/** Replays histories with the workflow code as it is, and reports each run that it would leave stuck. */
+/** Replays histories with the current workflow code, and reports each run that this code would leave stuck. */
 export async function replay(io: CommandIo, flags: ReplayFlags): Promise<number> {
   const options = { ...(await workflowsOf(flags)), codec: chosenCodec(flags, io.terminal.env) };
   if (flags.paths.length > 0) return await untilInterrupted(io.terminal.signal, replayRuns(io, runsInFiles(flags.paths), options));
@@ -56,7 +56,7 @@ async function replayRuns(io: CommandIo, runs: AsyncIterable<ReplayedRun>, optio
   return counts.diverged + counts.failed === 0 ? EXIT_CODES.ok.code : EXIT_CODES.diverged.code;
 }
 
-/** Up to the first execution that does not replay: what comes after it was built on it. */
+/** Replays a run up to the first execution that does not replay: later ones depend on it. */
 async function replayRun(replayer: Replayer, run: ReplayedRun): Promise<ReplayReport> {
   let replayed = 0;
   for (const execution of run.executions) {
@@ -69,7 +69,7 @@ async function replayRun(replayer: Replayer, run: ReplayedRun): Promise<ReplayRe
 
 function summary({ ok, diverged, failed }: Record<ReplayReport['verdict'], number>): string {
   const runs = ok + diverged + failed;
-  if (runs === 0) return 'No runs to replay: without --type, runs of agents are looked for, and no workflows of your own.';
+  if (runs === 0) return 'No runs to replay: without --type, only runs of agents are replayed, not workflows of your own.';
   const bad = [diverged === 0 ? '' : `${diverged} diverged`, failed === 0 ? '' : `${failed} failed`].filter((text) => text !== '');
   return `${ok} of ${runs} ${runs === 1 ? 'run goes' : 'runs go'} on with this code${bad.length === 0 ? '.' : `; ${bad.join(', ')}.`}`;
 }

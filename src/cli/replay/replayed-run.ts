@@ -1,9 +1,9 @@
-/** A run to replay, from wherever it comes. */
+/** A run to replay, from files or a server. */
 export interface ReplayedRun {
   runId: string;
   /** The file that it was read from. */
   file?: string;
-  /** False where the server has removed earlier executions. */
+  /** False if the server has removed earlier executions. */
   complete: boolean;
   /** The oldest first; loaded one at a time, because a history may be large. */
   executions: ReplayedExecution[];
@@ -11,8 +11,8 @@ export interface ReplayedRun {
 
 /** One execution of such a run. */
 export interface ReplayedExecution {
-  /** Temporal's run id, where it is known. */
+  /** Temporal's run id, if known. */
   executionId?: string;
-  /** Its history: the server's, or the JSON of a file. */
+  /** Loads its history: the server's, or the JSON of a file. */
   load(): Promise<unknown>;
 }

@@ -1,8 +1,8 @@
 let installed: Promise<void> | undefined;
 
 /**
- * Makes Temporal's SDK say nothing: a replay reports every problem itself, and the SDK would log each a second time.
- * Must come before anything of the SDK's worker is used; calling it again changes nothing.
+ * Silences the log of Temporal's SDK: a replay reports every problem itself, and the SDK would log each one again.
+ * Must be called before anything else of the SDK's worker is used. Calling it again has no effect.
  */
 export async function installSilentRuntime(): Promise<void> {
   installed ??= install();

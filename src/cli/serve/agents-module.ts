@@ -9,26 +9,26 @@ import type { ModelClient } from '../../core/domain/model/model.ts';
 import { importProblem } from './import-problem.ts';
 import { moduleKindProblem } from './module-kind.ts';
 
-/** What a module of agents gives to a worker. */
+/** The exports of a module of agents that a worker uses. */
 export interface AgentsModule {
   agents: AnyAgent[];
-  /** Undefined where the module leaves the providers to us. */
+  /** Undefined if the module exports none: the command then provides defaults. */
   providers: Record<string, ModelClient> | undefined;
   resources: Resources;
-  /** Where tools spill results to. Undefined where the module has none. */
+  /** The store for large tool results. Undefined if the module exports none. */
   payloadStore: PayloadStore | undefined;
-  /** Where what runs leave behind is kept. Undefined where the module has none. */
+  /** The archive for finished executions. Undefined if the module exports none. */
   archive: ArchiveSink | undefined;
-  /** What else of it is an option of the worker, which checks it. */
+  /** Other options of the worker, which the worker checks. */
   more: MoreOptions;
 }
 
 const MORE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices'] as const;
 
-/** Options of a worker that a module may export under their own names. */
+/** Worker options that a module may export under their own names. */
 export type MoreOptions = Pick<CreateWorkerOptions, (typeof MORE)[number]>;
 
-/** Loads the module that the user named. Throws a UsageError that says what is wrong with it. */
+/** Loads the module that the user named. Throws a UsageError that explains what is wrong with it. */
 export async function loadAgentsModule(path: string): Promise<AgentsModule> {
   const file = resolve(path);
   const found = await stat(file).catch(() => undefined);
@@ -66,7 +66,7 @@ function readExports(path: string, exported: Record<string, unknown>): AgentsMod
   };
 }
 
-/** `agents` says it all; otherwise every agent that is exported, alone or in the default list, counts. */
+/** Returns the agents of `agents` if it is exported; otherwise every exported agent, alone or in an exported list. */
 function agentsIn(path: string, exported: Record<string, unknown>): AnyAgent[] {
   const listed = exported['agents'];
   if (listed === undefined) return [...new Set(Object.values(exported).flat().filter(isAgent))];
@@ -77,7 +77,9 @@ function agentsIn(path: string, exported: Record<string, unknown>): AnyAgent[] {
   throw new UsageError(`"agents[${wrong}]" of the agents module "${path}" is not an agent: make it with defineAgent`);
 }
 
-/** By its mark, not by its class: the module may have another copy of this package. */
+/**
+ * True for an agent, recognised by its `kind` and not by its class: the module may use another copy of this package.
+ */
 function isAgent(value: unknown): value is AnyAgent {
   return isObject(value) && value['kind'] === 'longhaul.agent';
 }

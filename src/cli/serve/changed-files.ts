@@ -2,19 +2,25 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sleep } from '../../temporal/waiting.ts';
 
-/** What code is loaded from. */
+/** Names of files that code is loaded from. */
 const CODE = /\.(?:[mc]?[jt]s|json)$/;
 
-/** Folders that hold the code of others, or none. */
+/** Folders that are not watched: packages and hidden folders. */
 const SKIPPED = /^(?:node_modules|\..*)$/;
 
-/** How often files are looked at, in milliseconds. Looking works everywhere, on network drives and in containers too. */
+/**
+ * The interval between two looks at the files, in milliseconds. Polling works everywhere, including network drives
+ * and containers.
+ */
 const EVERY_MS = 250;
 
-/** How often files that go on changing are looked at before they are told all the same. */
+/** The number of looks at files that keep changing before the change is reported anyway. */
 const MOST_LOOKS = 4;
 
-/** Gives the files of code below the folders that were changed, added or removed, each time there are some, until the signal is aborted. */
+/**
+ * Yields the code files below the folders that were changed, added or removed, each time there are some, until the
+ * signal is aborted.
+ */
 export async function* changedFiles(folders: readonly string[], signal: AbortSignal, everyMs = EVERY_MS): AsyncGenerator<string[]> {
   let before = await stamps(folders);
   const changed = new Set<string>();
@@ -31,7 +37,7 @@ export async function* changedFiles(folders: readonly string[], signal: AbortSig
     for (const path of news) changed.add(path);
     if (changed.size === 0) continue;
     looks += 1;
-    // A file is emptied and then written, and an editor saves several: all of that is one change.
+    // Writing often empties a file first, and an editor saves several files: these count as one change.
     if (news.length > 0 && looks < MOST_LOOKS) continue;
     yield [...changed];
     changed.clear();
@@ -39,7 +45,7 @@ export async function* changedFiles(folders: readonly string[], signal: AbortSig
   }
 }
 
-/** When each file was written, and how large it is. */
+/** Returns the modification time and size of each file. */
 async function stamps(folders: readonly string[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const look = async (folder: string): Promise<void> => {

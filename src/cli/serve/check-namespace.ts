@@ -1,11 +1,12 @@
 import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { type ServerPlace, withClient } from '../with-client.ts';
+import { type ServerLocation, withClient } from '../with-client.ts';
 
 /**
- * Finds out within 5 s whether a worker can run there, and returns the place: a worker's own connection takes its time,
- * and its errors are not for people. Throws `server_unreachable`, or the server's word on a namespace it does not have.
+ * Checks within 5 s that a worker can run in the namespace, and returns the server. The worker's own connection takes
+ * longer and its errors are hard to read. Throws `server_unreachable`, or the server's error for a namespace that it
+ * does not have.
  */
-export async function checkNamespace(io: CommandIo, flags: ServerFlags): Promise<ServerPlace> {
+export async function checkNamespace(io: CommandIo, flags: ServerFlags): Promise<ServerLocation> {
   return await withClient(io, flags, async ({ client, server }) => {
     await client.temporal.workflowService.describeNamespace({ namespace: server.namespace });
     return server;

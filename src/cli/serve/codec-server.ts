@@ -10,13 +10,13 @@ export interface CodecServerFlags extends ServerFlags {
   allowOrigin?: string[];
 }
 
-/** The variable that holds what callers must send as `Authorization: Bearer <token>`. */
+/** The environment variable with the token that callers must send as `Authorization: Bearer <token>`. */
 export const TOKEN_VARIABLE = 'LONGHAUL_CODEC_TOKEN';
 
-/** The port of a codec server: the next after the usual one of the Temporal UI. */
+/** The default port of a codec server: one above the usual port of the Temporal UI. */
 export const USUAL_CODEC_PORT = 8234;
 
-/** Where the Temporal UI of a local server is. */
+/** The origins of the Temporal UI of a local server. */
 const USUAL_ORIGINS = ['http://localhost:8233', 'http://127.0.0.1:8233'];
 
 /** Serves `/encode` and `/decode` for the Temporal UI and CLI, until Ctrl-C. */
@@ -51,7 +51,7 @@ export async function codecServer({ terminal, output }: CommandIo, flags: CodecS
   }
 }
 
-/** Says why requests were refused, and not again while it is the same: the Temporal CLI tries again and again. */
+/** Reports why requests are refused, but not the same reason twice in a row: the Temporal CLI retries many times. */
 export function refusals(say: (line: string) => void): (line: string) => void {
   let last = '';
   return (line) => {

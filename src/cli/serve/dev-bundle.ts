@@ -5,7 +5,10 @@ import { join, resolve } from 'node:path';
 import type { CodecOptions } from '../../codec/codec-options.ts';
 import { importedFiles } from './imported-files.ts';
 
-/** The workflow code of a session that watches: the worker that needs it first bundles it, and later ones take it as it is until a file of the workflows changes. */
+/**
+ * The workflow bundle of a session with `--watch`. The first worker that needs it creates it, and later workers load
+ * it until a file of the workflows changes.
+ */
 export class DevBundle {
   readonly #folder = mkdtempSync(join(tmpdir(), 'longhaul-dev-'));
   readonly #workflows: string | undefined;
@@ -17,23 +20,23 @@ export class DevBundle {
     process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }));
   }
 
-  /** Where the code is, or is to be put. */
+  /** The path of the bundle, whether or not it exists yet. */
   get file(): string {
     return join(this.#folder, `workflows-${this.#generation}.js`);
   }
 
-  /** Looks which files the workflows are made of. To be called when a worker starts. */
+  /** Finds the files that the workflows consist of. Called when a worker starts. */
   async look(): Promise<void> {
     if (this.#workflows !== undefined) this.#files = await importedFiles(this.#workflows);
   }
 
-  /** Where one of the files belongs to the workflows, the next worker bundles anew. */
+  /** Makes the next worker create a new bundle if one of the files belongs to the workflows. */
   changed(files: readonly string[]): void {
     if (files.some((file) => this.#files.has(file))) this.#generation += 1;
   }
 }
 
-/** The bundle at the path, which is made where it is missing. */
+/** Returns the bundle at the path, and creates it if it is missing. */
 export async function bundleAt(file: string, options: { workflowsPath?: string; codec: CodecOptions }): Promise<{ codePath: string }> {
   if ((await stat(file).catch(() => undefined)) === undefined) {
     const { bundleAhead } = await import('../../../worker/bundle-ahead.ts');

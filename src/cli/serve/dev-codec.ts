@@ -3,15 +3,15 @@ import type { CodecOptions } from '../../codec/codec-options.ts';
 import { encodes } from '../program/codec-choice.ts';
 import { refusals } from './codec-server.ts';
 
-/** The codec server that `dev` runs for the Temporal UI; without an endpoint where nothing is encoded. */
+/** The codec server that `dev` runs for the Temporal UI; without an endpoint if nothing is encoded. */
 export interface DevCodecServer {
   readonly endpoint: string | undefined;
-  /** Lets the pages of the Temporal UI at this address call. */
+  /** Allows the pages of the Temporal UI at this address to call. */
   allow(uiUrl: string | undefined): void;
   stop(): Promise<void>;
 }
 
-/** Starts a codec server on this machine where the codec encodes anything. Pages may call once their address is allowed. */
+/** Starts a local codec server if the codec encodes anything. Pages may call once their address is allowed. */
 export async function startDevCodecServer(
   codec: CodecOptions,
   port: () => Promise<number | undefined>,
@@ -32,7 +32,7 @@ export async function startDevCodecServer(
   };
 }
 
-/** A browser may be given either name of this machine. */
+/** Returns both names of a local origin, because a browser may use either one. */
 function namesOf(url: URL): string[] {
   const isLocal = url.hostname === '127.0.0.1' || url.hostname === 'localhost';
   return isLocal ? ['127.0.0.1', 'localhost'].map((host) => `${url.protocol}//${host}:${url.port}`) : [url.origin];

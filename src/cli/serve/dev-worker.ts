@@ -8,26 +8,26 @@ import { installQuietRuntime } from './quiet-runtime.ts';
 import { serveAgents } from './serve-agents.ts';
 import { workflowsFile } from './workflows-file.ts';
 
-/** The options of `longhaul dev` that are about its worker. */
+/** The options of `longhaul dev` that concern its worker. */
 export interface DevWorkerFlags extends ServerFlags, LogFlags {
   agents: string;
   /** The module of the user's own workflows. */
   workflows?: string;
-  /** Milliseconds. */
+  /** The time that running calls may take to end at shutdown, in milliseconds. */
   grace?: number;
 }
 
-/** Where the worker of a session works. Plain data: it may be another process. */
-export interface DevWorkerPlace {
+/** The server of a session's worker. Plain data, because the worker may be another process. */
+export interface DevWorkerLocation {
   address: string;
   namespace: string;
-  /** The session has started the server. */
+  /** True if the session started the server. */
   startedHere: boolean;
-  /** Where the bundle of the workflows is, or is to be put. Without it the worker bundles for itself. */
+  /** The path of the workflow bundle, whether or not it exists yet. Without it, the worker creates its own bundle. */
   bundleFile?: string;
 }
 
-/** What a worker says of itself when it polls. */
+/** The message of a worker that has begun to poll. */
 export interface DevWorkerReady {
   taskQueue: string;
   agents: string[];
@@ -35,19 +35,23 @@ export interface DevWorkerReady {
 
 const DEFAULT_GRACE_MS = 10_000;
 
-/** Runs the worker of a session until the terminal's signal, and drains it. Returns the exit code. */
+/** Runs the worker of a session until the terminal's signal, then drains it. Returns the exit code. */
 export async function serveDevWorker(
   io: CommandIo,
-  { flags, place, ready }: { flags: DevWorkerFlags; place: DevWorkerPlace; ready: (worker: DevWorkerReady) => void | Promise<void> },
+  {
+    flags,
+    location,
+    ready,
+  }: { flags: DevWorkerFlags; location: DevWorkerLocation; ready: (worker: DevWorkerReady) => void | Promise<void> },
 ): Promise<number> {
   const workflowsPath = workflowsFile(flags.workflows);
   const agentsModule = await loadAgentsModule(flags.agents);
   await installQuietRuntime(io.output, flaggedLog(flags, io.terminal.env));
-  const { address, namespace, startedHere, bundleFile } = place;
+  const { address, namespace, startedHere, bundleFile } = location;
   const codec = chosenCodec(flags, io.terminal.env);
   const ofUser = workflowsPath === undefined ? {} : { workflowsPath };
   if (!startedHere) await checkNamespace(io, { address, namespace });
-  // TLS and keys of the user's profile are for another server than one that was started here.
+  // TLS settings and keys of the user's profile are for another server, not for one started here.
   const { NativeConnection } = await import('@temporalio/worker');
   const connection = startedHere ? await NativeConnection.connect({ address }) : undefined;
   try {
@@ -62,7 +66,7 @@ export async function serveDevWorker(
       ready: (taskQueue) => ready({ taskQueue, agents: agentsModule.agents.map((agent) => agent.name) }),
     });
   } finally {
-    // A worker that failed may still hold on to it; the process ends in any case.
+    // A worker that failed may still use the connection; the process ends in any case.
     await connection?.close().catch(() => undefined);
   }
 }

@@ -12,7 +12,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import { type DevWorkerReady, serveDevWorker } from './dev-worker.ts';
 import { flaggedLog, type LogFlags } from '../program/log-flags.ts';
 import { findUi } from '../render/ui-link.ts';
-import { resolvePlace } from '../with-client.ts';
+import { resolveServerLocation } from '../with-client.ts';
 import { workflowsFile } from './workflows-file.ts';
 
 /** The options of `longhaul dev`. */
@@ -23,31 +23,32 @@ export interface DevFlags extends ServerFlags, LogFlags {
   db?: string;
   /** The module of the user's own workflows. */
   workflows?: string;
-  /** The worker starts anew when a file changes. */
+  /** True to restart the worker when a file changes. */
   watch?: boolean;
-  /** Milliseconds. */
+  /** The time that running calls may take to end at shutdown, in milliseconds. */
   grace?: number;
 }
 
-/** Where clients look when they are not told otherwise, and where the Temporal UI usually is. */
+/** The port that clients use by default, and the usual port of the Temporal UI. */
 const USUAL_PORT = 7233;
 const USUAL_UI_PORT = 8233;
 
-/** Runs a local server, and a worker where there are agents, until Ctrl-C; then drains the worker and ends the server. */
+/** Runs a local server, and a worker if there are agents, until Ctrl-C; then drains the worker and ends the server. */
 export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
   const { agents } = flags;
   checkWorkerFlags(flags);
   flaggedLog(flags, io.terminal.env);
-  // What is wrong with it is said before a server is started. A session that watches waits for it to be mended.
+  // Problems of the module are reported before a server is started. A session with --watch waits until the user fixes
+  // them.
   if (agents !== undefined && !flags.watch) await loadAgentsModule(agents);
   const codec = chosenCodec(flags, io.terminal.env);
-  const codecServer = await startDevCodecServer(codec, () => usualPort(USUAL_CODEC_PORT, dimly(io)), dimly(io));
+  const codecServer = await startDevCodecServer(codec, () => usualPort(USUAL_CODEC_PORT, dimNotes(io)), dimNotes(io));
   try {
     const server = await provideServer(io, flags, codecServer);
     try {
-      const place: Place = { server, codecServer };
-      if (agents !== undefined) return await work(io, { ...place, flags: { ...flags, agents } });
-      await announce(io, { ...place, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [] });
+      const session: Session = { server, codecServer };
+      if (agents !== undefined) return await work(io, { ...session, flags: { ...flags, agents } });
+      await announce(io, { ...session, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [] });
       await untilAborted(io.terminal.signal);
       return EXIT_CODES.ok.code;
     } finally {
@@ -61,17 +62,17 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
 function checkWorkerFlags({ agents, workflows, watch = false }: DevFlags): void {
   workflowsFile(workflows);
   if (agents !== undefined) return;
-  const lost = workflows === undefined ? (watch ? '--watch' : undefined) : '--workflows';
-  if (lost !== undefined) throw new UsageError(`${lost} is about a worker, and without agents there is none: add --agents <module>`);
+  const flag = workflows === undefined ? (watch ? '--watch' : undefined) : '--workflows';
+  if (flag !== undefined) throw new UsageError(`${flag} configures a worker, and there is no worker without agents: add --agents <module>`);
 }
 
-/** What a session has started, or found. */
-interface Place {
+/** The servers that a session has started or found. */
+interface Session {
   server: DevServer;
   codecServer: DevCodecServer;
 }
 
-function dimly({ output }: CommandIo): (line: string) => void {
+function dimNotes({ output }: CommandIo): (line: string) => void {
   return (line) => output.note(output.look('dim', line));
 }
 
@@ -85,7 +86,7 @@ async function provideServer(io: CommandIo, flags: DevFlags, { endpoint }: DevCo
   if (flags.namespace !== undefined && !env.TEMPORAL_ADDRESS && flags.namespace !== 'default') {
     throw new UsageError(`A local server has the namespace "default" only, not "${flags.namespace}": leave --namespace out`);
   }
-  const say = dimly(io);
+  const say = dimNotes(io);
   return await startDevServer({
     say,
     env,
@@ -99,7 +100,7 @@ async function provideServer(io: CommandIo, flags: DevFlags, { endpoint }: DevCo
   });
 }
 
-/** The usual port while it is free: a second server must not fail over it. */
+/** Returns the usual port if it is free, otherwise undefined: a second server must not fail because of it. */
 async function usualPort(port: number, say: (line: string) => void): Promise<number | undefined> {
   try {
     await freePorts([port]);
@@ -110,16 +111,16 @@ async function usualPort(port: number, say: (line: string) => void): Promise<num
   }
 }
 
-async function work(io: CommandIo, { flags, server, codecServer }: Place & { flags: DevFlags & { agents: string } }): Promise<number> {
+async function work(io: CommandIo, { flags, server, codecServer }: Session & { flags: DevFlags & { agents: string } }): Promise<number> {
   const { address, namespace } = server;
-  const index = { address, namespace, startedHere: server.cliPath !== undefined };
+  const location = { address, namespace, startedHere: server.cliPath !== undefined };
   const ready = (worker: DevWorkerReady): Promise<void> => announce(io, { server, codecServer, ...worker });
-  if (!flags.watch) return serveDevWorker(io, { flags, place: index, ready });
+  if (!flags.watch) return serveDevWorker(io, { flags, location, ready });
   const { watchWorker } = await import('./watch-worker.ts');
-  return watchWorker(io, { flags, place: index, ready });
+  return watchWorker(io, { flags, location, ready });
 }
 
-interface Ready extends Place, DevWorkerReady {}
+interface Ready extends Session, DevWorkerReady {}
 
 async function announce({ terminal, output }: CommandIo, { server, codecServer, taskQueue, agents }: Ready): Promise<void> {
   const { address, namespace } = server;
@@ -143,9 +144,9 @@ async function announce({ terminal, output }: CommandIo, { server, codecServer, 
   output.print('\nCtrl-C ends it.');
 }
 
-/** What another terminal has to say so that it finds this server. */
+/** Returns the flag that another terminal needs to find this server, if any. */
 async function addressFlag(address: string): Promise<string> {
-  const usual = (await resolvePlace({})).address.replace(/^localhost:/, '127.0.0.1:');
+  const usual = (await resolveServerLocation({})).address.replace(/^localhost:/, '127.0.0.1:');
   return usual === address.replace(/^localhost:/, '127.0.0.1:') ? '' : ` --address ${address}`;
 }
 

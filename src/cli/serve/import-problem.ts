@@ -4,18 +4,20 @@ import { importedKindProblem } from './module-kind.ts';
 
 const TYPESCRIPT = ['.ts', '.mts', '.cts', '.tsx'];
 
-/** The line that says why a module could not be loaded, and what to do where that is known. */
+/** Returns the line that explains why a module could not be loaded and, if known, how to fix it. */
 export function importProblem(path: string, extension: string, error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-  const said = errorMessage(error).split('\n').slice(0, 3).join(' ').trim();
+  const message = errorMessage(error).split('\n').slice(0, 3).join(' ').trim();
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && TYPESCRIPT.includes(extension)) return noTypeScript(path, extension);
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
     return (
-      `The agents module "${path}" cannot be loaded: ${said}${place(error)}. Node only strips types: ` +
+      `The agents module "${path}" cannot be loaded: ${message}${locationText(error)}. Node only strips types: ` +
       'write it without enums, namespaces and parameter properties, or compile it to JavaScript'
     );
   }
-  return importedKindProblem(path, error, failedFile(error)) ?? `The agents module "${path}" cannot be loaded: ${said}${place(error)}`;
+  return (
+    importedKindProblem(path, error, failedFile(error)) ?? `The agents module "${path}" cannot be loaded: ${message}${locationText(error)}`
+  );
 }
 
 function noTypeScript(path: string, extension: string): string {
@@ -27,16 +29,18 @@ function noTypeScript(path: string, extension: string): string {
   );
 }
 
-/** The file that a SyntaxError is about: the first line of its stack, before the message. */
+/** Returns the file that a SyntaxError is about: the first line of its stack, before the message. */
 function failedFile(error: unknown): string | undefined {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   return /^(?:file:\/\/)?(\/[^\n]+):\d+\n/.exec(stack)?.[1];
 }
 
-/** Where in the user's own code it happened: the message alone seldom says. */
-function place(error: unknown): string {
+/** Returns the location of an error in the user's own code, which the message alone seldom tells. */
+function locationText(error: unknown): string {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
-  const places = [...stack.matchAll(/(?:file:\/\/)?(\/[^():\n]+):(\d+)/g)].map(([, file = '', line = '']) => `${decodeURI(file)}:${line}`);
-  const own = places.find((one) => !/\/node_modules\/|\/cli\/agents-module\./.test(one));
+  const locations = [...stack.matchAll(/(?:file:\/\/)?(\/[^():\n]+):(\d+)/g)].map(
+    ([, file = '', line = '']) => `${decodeURI(file)}:${line}`,
+  );
+  const own = locations.find((one) => !/\/node_modules\/|\/cli\/agents-module\./.test(one));
   return own === undefined ? '' : ` (at ${own})`;
 }

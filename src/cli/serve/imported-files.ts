@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-/** Imports of files. One of types alone is erased. */
+/** Imports of files, except type imports, which are erased. */
 const IMPORT = /\b(?:import|export)\s+(?!type\b)(?:[^'"`;]*?\bfrom\s*)?['"](\.[^'"]+)['"]|\bimport\(\s*['"](\.[^'"]+)['"]\s*\)/g;
 
-/** What a name without its extension, or with that of the compiled file, may stand for. */
+/** Endings of the file that an import without an extension, or with that of the compiled file, may mean. */
 const ENDINGS = ['', '.ts', '.js', '.mts', '.mjs', '/index.ts', '/index.js'];
 
-/** The file, and the files that are loaded with it from the same project, by relative imports. */
+/** Returns the file and all files of the same project that it loads by relative imports. */
 export async function importedFiles(file: string, found = new Set<string>()): Promise<Set<string>> {
   if (found.has(file)) return found;
   const code = await readFile(file, 'utf8').catch(() => undefined);

@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 
-/** A statement that only an ES module has, at the beginning of a line. */
+/** A statement at the beginning of a line that only an ES module has. */
 const ES_MODULE = /^(?:import\s*[\w{*'"]|export\s*[{*]|export\s+(?:const|let|var|default|async|function|class|type|interface)\b)/m;
 
-/** How a CommonJS module hands out what it has: one without it hands out nothing. */
+/** The ways in which a CommonJS module exports: without them it exports nothing. */
 const COMMON_JS = /\b(?:module\.exports|exports\.\w+|require\()/;
 
-/** What Node says of an ES module that it takes for CommonJS. */
+/** Node's errors for an ES module that it loads as CommonJS. */
 const TAKEN_FOR_COMMON_JS = /^(?:Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import\.meta' outside)/;
 
 /**
- * What to do where an ES module lies in a package that `package.json` declares as CommonJS, as `npm init -y` does.
- * Undefined where that is not so. To be asked before Node is: it fails with a warning of its own.
+ * Returns advice for an ES module in a package that `package.json` declares as CommonJS, as `npm init -y` does;
+ * otherwise undefined. Called before Node loads the module, because Node prints a warning of its own.
  */
 export async function moduleKindProblem(path: string, file: string): Promise<string | undefined> {
   if (!['.ts', '.js'].includes(extname(file))) return undefined;
@@ -22,7 +22,7 @@ export async function moduleKindProblem(path: string, file: string): Promise<str
   return ES_MODULE.test(code) && !COMMON_JS.test(code) ? advice(path, path, manifest.path) : undefined;
 }
 
-/** The same, of a module that is imported by the one at `path`, where loading that has failed: `at` is where. */
+/** Returns the same advice for a module that the one at `path` imports and that failed to load. `at` is its file. */
 export function importedKindProblem(path: string, error: unknown, at: string | undefined): string | undefined {
   if (!(error instanceof SyntaxError) || !TAKEN_FOR_COMMON_JS.test(error.message)) return undefined;
   return advice(path, at ?? path, 'package.json');

@@ -2,9 +2,9 @@ import type { LogChoice } from '../../log/log-choice.ts';
 import type { Output } from '../output.ts';
 
 /**
- * Makes Temporal's SDK log on stderr what was chosen, by default what tools log and of its own what needs attention, and
- * leaves signals to the command: the SDK would shut workers down by itself. Must come before anything of the SDK's worker
- * is used.
+ * Makes Temporal's SDK log on stderr at the chosen level: by default what tools log, and only warnings and errors of
+ * the SDK itself. Leaves signals to the command, because the SDK would shut workers down by itself. Must be called
+ * before anything else of the SDK's worker is used.
  */
 export async function installQuietRuntime(
   output: Pick<Output, 'note'>,

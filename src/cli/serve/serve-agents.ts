@@ -2,10 +2,11 @@ import type { CreateWorkerOptions } from '../../../worker/index.ts';
 import { errorMessage } from '../../core/domain/errors/error.ts';
 import type { AgentsModule } from './agents-module.ts';
 import type { CommandIo } from '../program/command.ts';
-import { defaultProviders } from './default-providers.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import type { ModelClient } from '../../core/domain/model/model.ts';
+import type { Output } from '../output.ts';
 
-/** What a worker of a command needs: its agents, and where it polls. */
+/** The options of a worker that a command runs: its agents, and the server and task queue that it polls. */
 export interface ServeOptions extends Pick<
   CreateWorkerOptions,
   'connection' | 'address' | 'namespace' | 'taskQueue' | 'codec' | 'versioning' | 'workflowsPath' | 'worker'
@@ -17,15 +18,15 @@ export interface ServeOptions extends Pick<
 }
 
 /**
- * Runs a worker until the terminal's signal, and drains it. Returns the exit code: calls that do not end even when they
- * are aborted are an error. Rejects where the worker fails.
+ * Runs a worker until the terminal's signal, then drains it. Returns the exit code, which is an error if calls do not
+ * end even when they are aborted. Rejects if the worker fails.
  */
 export async function serveAgents({ terminal, output }: CommandIo, options: ServeOptions): Promise<number> {
-  const { agentsModule, graceMs, ready, ...place } = options;
+  const { agentsModule, graceMs, ready, ...workerOptions } = options;
   const { signal } = terminal;
   const { createWorker } = await import('../../../worker/index.ts');
   const worker = await createWorker({
-    ...place,
+    ...workerOptions,
     agents: agentsModule.agents,
     providers: agentsModule.providers ?? (await defaultProviders(output, terminal.env)),
     resources: agentsModule.resources,
@@ -52,4 +53,16 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
   } finally {
     signal.removeEventListener('abort', drain);
   }
+}
+
+/**
+ * Returns the providers for a module that exports none: `openai`, configured from the environment. Warns early if its
+ * key seems to be missing.
+ */
+async function defaultProviders(output: Pick<Output, 'note'>, env: NodeJS.ProcessEnv): Promise<Record<string, ModelClient>> {
+  const { openai } = await import('../../../activities/models/index.ts');
+  if (!env['OPENAI_API_KEY'] && !env['OPENAI_BASE_URL']) {
+    output.note('OPENAI_API_KEY is not set: calls to models "openai/…" will fail. Set it, or export "providers" from the agents module.');
+  }
+  return { openai: openai() };
 }

@@ -3,27 +3,27 @@ import { dirname, extname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { changedFiles } from './changed-files.ts';
 import type { CommandIo } from '../program/command.ts';
-import type { DevWorkerFlags, DevWorkerPlace, DevWorkerReady } from './dev-worker.ts';
+import type { DevWorkerFlags, DevWorkerLocation, DevWorkerReady } from './dev-worker.ts';
 import { DevBundle } from './dev-bundle.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 
 const MODULE = fileURLToPath(import.meta.url);
-/** Beside this file, which is TypeScript in the repository and JavaScript in the package. */
+/** The program of the worker, beside this file: TypeScript in the repository and JavaScript in the package. */
 const PROCESS = resolve(dirname(MODULE), `dev-worker-process${extname(MODULE)}`);
 
-/** A session's worker in a process of its own, and the one that takes its place when a file changes. */
+/** The options of a worker that restarts when a file changes. */
 export interface WatchOptions {
   flags: DevWorkerFlags;
-  place: DevWorkerPlace;
+  location: DevWorkerLocation;
   /** Called when the first worker polls. */
   ready: (worker: DevWorkerReady) => void | Promise<void>;
 }
 
 /**
- * Runs a worker until the terminal's signal, and another in its place each time a file of code beside the agents or the
- * workflows changes. The old one takes nothing new and finishes its calls while the new one starts, so runs go on.
+ * Runs a worker until the terminal's signal, and replaces it each time a code file beside the agents or the workflows
+ * changes. The old worker takes nothing new and finishes its calls while the new one starts, so runs continue.
  */
-export async function watchWorker(io: CommandIo, { flags, place, ready }: WatchOptions): Promise<number> {
+export async function watchWorker(io: CommandIo, { flags, location, ready }: WatchOptions): Promise<number> {
   const { signal } = io.terminal;
   const bundle = new DevBundle(flags.workflows);
   const running = new Set<Promise<boolean>>();
@@ -35,7 +35,7 @@ export async function watchWorker(io: CommandIo, { flags, place, ready }: WatchO
     const child = spare ?? newProcess();
     spare = undefined;
     current = child;
-    child.send({ flags, place: { ...place, bundleFile: bundle.file } });
+    child.send({ flags, location: { ...location, bundleFile: bundle.file } });
     child.once('message', (worker: unknown) => {
       if (!isAnnounced) void ready(worker as DevWorkerReady);
       else if (changedAt !== undefined) io.output.note(`The worker polls again, after ${((Date.now() - changedAt) / 1000).toFixed(1)} s.`);
@@ -65,10 +65,13 @@ export async function watchWorker(io: CommandIo, { flags, place, ready }: WatchO
   return EXIT_CODES.ok.code;
 }
 
-/** In its own process group: Ctrl-C in the terminal is for the session, which lets the worker finish its calls. */
+/**
+ * Starts a worker in its own process group: Ctrl-C in the terminal reaches only the session, which lets the worker
+ * finish its calls.
+ */
 function newProcess(): ChildProcess {
   const child = fork(PROCESS, [], { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  // What is told to one that has ended is of no use; that it has ended is said.
+  // A message to a process that has ended fails; its end is reported separately.
   child.on('error', () => undefined);
   return child;
 }
@@ -77,7 +80,7 @@ function ended(child: ChildProcess): Promise<number | null> {
   return new Promise((resolveEnd) => child.once('close', (code) => resolveEnd(code)));
 }
 
-/** The folders of the modules, each once. */
+/** Returns the folders of the modules, each once. */
 function watchedFolders({ agents, workflows }: DevWorkerFlags): string[] {
   const folders = [agents, workflows].flatMap((path) => (path === undefined ? [] : [dirname(resolve(path))]));
   return [...new Set(folders)].filter((folder) => !folders.some((other) => other !== folder && folder.startsWith(`${other}/`)));

@@ -13,13 +13,13 @@ export interface WorkerFlags extends ServerFlags, VersioningFlags, LogFlags {
   agents: string;
   /** The module of the user's own workflows. */
   workflows?: string;
-  /** Milliseconds. */
+  /** The time that running calls may take to end at shutdown, in milliseconds. */
   grace?: number;
 }
 
 const DEFAULT_GRACE_MS = 300_000;
 
-/** Runs a worker until SIGTERM or Ctrl-C, and drains it. */
+/** Runs a worker until SIGTERM or Ctrl-C, then drains it. */
 export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number> {
   const { output } = io;
   const versioning = chosenVersioning(flags);

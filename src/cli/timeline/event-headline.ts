@@ -2,7 +2,10 @@ import type { Event } from '../../core/domain/record/event.ts';
 import { decidedText, raisedText, refusedText } from '../render/decision-text.ts';
 import type { Look } from '../output.ts';
 
-/** What an event says beside its content, in one line, and how that looks; undefined where it says no more. */
+/**
+ * Returns the fact that an event records besides its content, in one line, with its style; undefined if it records
+ * none.
+ */
 export function eventHeadline({
   decision,
   refused,

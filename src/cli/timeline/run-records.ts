@@ -3,19 +3,19 @@ import { errorCode } from '../../core/domain/errors/error.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import { type RunRecord, recordsInOrder } from '../../core/domain/record/run-record.ts';
 
-/** What of a run its records are read through. */
+/** The part of a run handle that its records are read through. */
 export type ReadableRun = Pick<RunHandle<unknown>, 'events' | 'steps' | 'export'>;
 
 /**
- * The events and steps of a run, in order. A run that goes on is asked; of one that has ended, and of one whose beginning
- * the server has removed, history is read, as far as it is left.
+ * Returns the events and steps of a run, in order. A live run is queried. For a run that has ended, or whose
+ * beginning the server has removed, its history is read, as far as it is left.
  */
 export async function runRecords(run: ReadableRun, { live }: { live: boolean }): Promise<RunRecord[]> {
   if (!live) return await exported(run);
   try {
     const events: Event[] = [];
     for await (const event of run.events()) events.push(event);
-    // After the events: each step that they complete is there.
+    // Read after the events, so that every step that they complete is included.
     const steps = await run.steps();
     return [...recordsInOrder({ firstOffset: 0, events, firstStep: 0, steps })];
   } catch (error) {

@@ -5,7 +5,10 @@ import { checkRunId } from '../../temporal/run-id.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
-/** When a run's workflow started, and when it closed, where it has. Throws `run_not_found`, and `not_a_run` for a workflow of the user's own. */
+/**
+ * Returns the start of a run's workflow and, if it has closed, its end. Throws `run_not_found`, and `not_a_run` for a
+ * workflow of the user's own.
+ */
 export async function runTimes({ temporal }: LonghaulClient, runId: string): Promise<{ start: Date; close: Date | undefined }> {
   return failIfUnreachable(temporal, async () => {
     try {

@@ -14,7 +14,7 @@ import type { RunningCall, StatusView } from '../../core/protocol.ts';
 import { runRecords } from './run-records.ts';
 import { runTimes } from './run-times.ts';
 
-/** A run as `longhaul show` has it, ended or not: a RunResult with its steps, where what is not known yet is null. */
+/** A run as `longhaul show` prints it, live or ended: a RunResult with its steps, in which unknown fields are null. */
 export interface RunView {
   version: 1;
   runId: string;
@@ -34,23 +34,23 @@ export interface RunView {
   startTime: string | null;
   endTime: string | null;
   durationSeconds: number | null;
-  /** As they are now; null where the agent was never resolved. */
+  /** The current limits; null if the agent was never resolved. */
   limits: RunLimits | null;
-  /** Messages that wait to be taken in. */
+  /** The number of messages in the queue. */
   queued: number;
-  /** Of a run that goes on: the newest error that a tool gave or a request met. */
+  /** The newest error of a tool or a request in a live run. */
   lastError: string | null;
-  /** What the run waits for because no worker that took its tasks had it so far. */
+  /** Everything that the run waits for because no worker that took its tasks has had it so far. */
   missing: Missing[];
-  /** The events that the archive is being given; null where there are none. */
+  /** The events that are being sent to the archive; null if there are none. */
   archiving: Archiving | null;
   /** The events of the run that are not in the archive. */
   notArchived: NotArchived[];
-  /** Calls that are going on, with the progress that they tell. */
+  /** Running calls, with the progress that they report. */
   running: RunningCall[];
-  /** What waits for a decision. */
+  /** Pending decisions. */
   pending: ApprovalView[];
-  /** Decisions that hold for further calls. */
+  /** Remembered decisions, which apply to further calls. */
   remembered: RememberedDecision[];
   decisions: Decision[];
   refused: RefusedRequest[];
@@ -68,11 +68,11 @@ export async function runView(client: LonghaulClient, runId: string): Promise<Ru
     return await endedView(handle);
   } catch (error) {
     if (!isEndedFromOutside(error)) throw error;
-    // There is no result; what was recorded can still be read.
+    // There is no result, but the record can still be read.
     const ending = { endTime: close.toISOString(), durationSeconds: (close.getTime() - start.getTime()) / 1000 };
     const failure = { stopReason: 'error', error: errorMessage(error), errorCode: errorCode(error) ?? null } as const;
     const [status, records] = await Promise.all([handle.status(), runRecords(handle, { live: false })]);
-    return { ...standing(status, records), ...ending, ...failure, status: 'error', lastError: null };
+    return { ...viewOfStatus(status, records), ...ending, ...failure, status: 'error', lastError: null };
   }
 }
 
@@ -84,7 +84,7 @@ async function endedView(handle: RunHandle<JsonValue>): Promise<RunView> {
   const [result, status, records] = await Promise.all([handle.result(), handle.status(), runRecords(handle, { live: false })]);
   const { success: _success, hasMedia: _hasMedia, mediaTypes: _mediaTypes, ...fields } = result.toJSON();
   return {
-    ...standing(status, records),
+    ...viewOfStatus(status, records),
     ...fields,
     steps: stepsOf(records),
     errorCode: fields.errorCode ?? null,
@@ -97,11 +97,11 @@ async function endedView(handle: RunHandle<JsonValue>): Promise<RunView> {
 async function liveView(handle: RunHandle<JsonValue>): Promise<RunView> {
   const [status, approvals, records] = await Promise.all([handle.status(), handle.approvals(), runRecords(handle, { live: true })]);
   const { pending, remembered } = approvals;
-  return { ...standing(status, records), pending, remembered };
+  return { ...viewOfStatus(status, records), pending, remembered };
 }
 
-/** What the run itself says of where it stands. */
-function standing(status: StatusView, records: RunRecord[]): RunView {
+/** Returns the view of a run from its own status and records. */
+function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
   const { runId, agentName, maxIterations, usage, toolCallsTotal, startTime, limits, queued, lastError, running = [] } = status;
   const { archiving = null, notArchived = [], missing = [] } = status;
   const steps = stepsOf(records);

@@ -6,22 +6,22 @@ import { decisionText } from '../render/decision-text.ts';
 import { printable, printableLine } from '../../core/domain/content/printable.ts';
 import type { Output } from '../output.ts';
 
-/** Bytes of arguments or of a result that a line shows; `--json` has all. */
+/** The bytes of arguments or of a result that a line shows; `--json` shows all. */
 const SHOWN_BYTES = 300;
 
-/** What is known of a step beside itself. */
-export interface StepSurroundings {
-  /** What was decided about its calls. */
+/** Facts about a step that are not part of it. */
+export interface StepDetails {
+  /** Decisions about its calls. */
   decisions?: readonly Decision[];
-  /** Of a step that is not complete: ids of calls that have no result yet. */
+  /** Ids of calls that have no result yet, if the step is not complete. */
   unanswered?: readonly string[];
   /** Ids of calls that wait for a decision. */
   waiting?: ReadonlySet<string>;
 }
 
-/** A step for people: what the model thought, which tools it called, what was decided about the calls, and what came back. */
-export function stepLines(step: StepResult, output: Pick<Output, 'look'>, around: StepSurroundings = {}): string[] {
-  const finished = around.unanswered === undefined ? step.finishReason : 'not complete yet';
+/** Returns the lines for a step: the model's thought, its tool calls, the decisions about them, and their results. */
+export function stepLines(step: StepResult, output: Pick<Output, 'look'>, details: StepDetails = {}): string[] {
+  const finished = details.unanswered === undefined ? step.finishReason : 'not complete yet';
   const facts = [finished, ...(step.usage === null ? [] : [`${step.usage.totalTokens} tokens`])];
   const title = `Step ${step.step}${step.final ? ' (final attempt)' : ''}`;
   return [
@@ -29,8 +29,8 @@ export function stepLines(step: StepResult, output: Pick<Output, 'look'>, around
     ...(step.thought === null ? [] : indented(printable(step.thought))),
     ...step.toolCalls.flatMap((call) => [
       `  → ${output.look('cyan', printable(call.toolName))} ${shown(JSON.stringify(call.arguments))}`,
-      ...(around.decisions ?? []).filter(({ callId }) => callId === call.callId).map((decision) => decisionLine(decision, output)),
-      outcomeLine(call, output, around),
+      ...(details.decisions ?? []).filter(({ callId }) => callId === call.callId).map((decision) => decisionLine(decision, output)),
+      outcomeLine(call, output, details),
       ...verifiedLines(call, output),
     ]),
   ];
@@ -41,7 +41,7 @@ function decisionLine(decision: Decision, output: Pick<Output, 'look'>): string 
   return decision.type === 'reject' ? `  ✗ ${output.look('red', text)}` : `  ✓ ${output.look('green', text)}`;
 }
 
-function outcomeLine(call: ToolCallRecord, output: Pick<Output, 'look'>, { unanswered = [], waiting }: StepSurroundings): string {
+function outcomeLine(call: ToolCallRecord, output: Pick<Output, 'look'>, { unanswered = [], waiting }: StepDetails): string {
   if (waiting?.has(call.callId)) return `  … ${output.look('yellow', 'waits for a decision')}`;
   if (unanswered.includes(call.callId)) return `  … ${output.look('dim', 'no result yet')}`;
   const took = call.durationMs === null ? '' : output.look('dim', ` (${Math.round(call.durationMs)} ms)`);
@@ -49,13 +49,13 @@ function outcomeLine(call: ToolCallRecord, output: Pick<Output, 'look'>, { unans
   return `  ← ${call.isError ? output.look('red', `error: ${result}`) : result}${took}`;
 }
 
-/** How the outcome of a call is known whose answer was lost. */
+/** Returns the line that says how the outcome of a lost call was verified. */
 function verifiedLines({ verified }: ToolCallRecord, output: Pick<Output, 'look'>): string[] {
   if (verified === undefined) return [];
   return [`  ✓ ${output.look('yellow', shown(verifiedText(verified)))}`];
 }
 
-/** The lines of a text, set off. */
+/** Returns the lines of a text, indented. */
 export function indented(text: string): string[] {
   return text.split('\n').map((line) => `  ${line}`);
 }

@@ -8,10 +8,10 @@ import type { Output } from '../output.ts';
 import type { TimelineItem } from './timeline.ts';
 import { stepLines } from './step-lines.ts';
 
-/** Bytes of a message that a line shows; `longhaul events` has all. */
+/** The bytes of a message that a line shows; `longhaul events` shows all. */
 const SHOWN_BYTES = 300;
 
-/** The story of a run for people: a paragraph for each step, and lines for what came between them. */
+/** Returns the timeline of a run for people: a paragraph for each step, and lines for the events between steps. */
 export function timelineLines(
   items: readonly TimelineItem[],
   output: Pick<Output, 'look'>,
@@ -25,9 +25,9 @@ export function timelineLines(
 }
 
 function eventLine(event: Event, output: Pick<Output, 'look'>): string {
-  const happening = eventHeadline(event);
-  const who = event.decision === undefined ? event.author : decider(event.decision);
-  const said = event.content.map((item) => (item.type === 'message' ? outputText(item.content) : '')).join(' ');
-  const text = oneLine(printableLine([said, happening?.text ?? ''].filter((part) => part.trim() !== '').join(' · ')), SHOWN_BYTES);
-  return `${output.look('bold', printableLine(who))} · ${happening === undefined ? text : output.look(happening.look, text)}`;
+  const headline = eventHeadline(event);
+  const author = event.decision === undefined ? event.author : decider(event.decision);
+  const messages = event.content.map((item) => (item.type === 'message' ? outputText(item.content) : '')).join(' ');
+  const text = oneLine(printableLine([messages, headline?.text ?? ''].filter((part) => part.trim() !== '').join(' · ')), SHOWN_BYTES);
+  return `${output.look('bold', printableLine(author))} · ${headline === undefined ? text : output.look(headline.look, text)}`;
 }

@@ -6,19 +6,22 @@ import type { RunRecord } from '../../core/domain/record/run-record.ts';
 import { newStep, newToolCallRecord, type StepResult, type ToolCallRecord } from '../../core/domain/record/step.ts';
 import { resultText } from '../../core/domain/content/tool-text.ts';
 
-/** A step as it is told: with what people decided about its calls, which are shown as the model asked for them. */
-export interface ToldStep {
+/** A step of a timeline, with the decisions about its calls. The calls have the arguments that the model requested. */
+export interface TimelineStep {
   type: 'step';
   step: StepResult;
   decisions: Decision[];
-  /** Of the step at hand: ids of calls that have no result yet. */
+  /** Ids of calls that have no result yet, if the step is not complete. */
   unanswered?: string[];
 }
 
-/** A piece of the story of a run: a step, or what came between steps. */
-export type TimelineItem = ToldStep | { type: 'event'; event: Event };
+/** An item of a timeline: a step, or an event between steps. */
+export type TimelineItem = TimelineStep | { type: 'event'; event: Event };
 
-/** The story of a run: its steps, with the decisions about their calls, and what people said and asked meanwhile. */
+/**
+ * Returns the timeline of a run: its steps, with the decisions about their calls, and the messages and requests
+ * between them.
+ */
 export function timelineOf(records: readonly RunRecord[]): TimelineItem[] {
   const items: TimelineItem[] = [];
   let decisions: Decision[] = [];
@@ -27,7 +30,7 @@ export function timelineOf(records: readonly RunRecord[]): TimelineItem[] {
   let steps = 0;
   for (const record of records) {
     if (record.type === 'step') {
-      items.push({ type: 'step', step: asAsked(record, response), decisions });
+      items.push({ type: 'step', step: withRequestedArguments(record, response), decisions });
       steps = record.step;
       [decisions, results, response] = [[], [], undefined];
     } else if (record.decision !== undefined && record.decision.toolName !== RAISE_LIMITS) decisions.push(record.decision);
@@ -35,11 +38,11 @@ export function timelineOf(records: readonly RunRecord[]): TimelineItem[] {
     else if (isResponse(record)) response = record;
     else results.push(record);
   }
-  if (response !== undefined) items.push(atHand(steps + 1, response, results, decisions));
+  if (response !== undefined) items.push(unfinishedStep(steps + 1, response, results, decisions));
   return items;
 }
 
-/** Messages, decisions about limits, requests, and model calls that gave no step. */
+/** True for messages, decisions about limits, requests, and model calls that produced no step. */
 function isBetweenSteps({ author, content, decision, refused, raised, interrupted, failed, compaction }: Event): boolean {
   if (compaction !== undefined) return false;
   const isMessage = content.some((item) => item.type === 'message' && item.role === 'user');
@@ -50,16 +53,27 @@ function isResponse({ content, usage, compaction }: Event): boolean {
   return usage !== undefined && compaction === undefined && !content.some(({ type }) => type === 'tool_result');
 }
 
-/** A step has the arguments that its calls ran with: those of the model are in its response. */
-function asAsked({ type: _type, index: _index, ...step }: Extract<RunRecord, { type: 'step' }>, response: Event | undefined): StepResult {
-  const asked = new Map(response?.content.filter(isToolCall).map((call) => [call.toolCallId, call.arguments]));
-  return { ...step, toolCalls: step.toolCalls.map((call) => ({ ...call, arguments: asked.get(call.callId) ?? call.arguments })) };
+/**
+ * Returns a step with the arguments that the model requested, taken from its response. The step itself records the
+ * arguments that its calls ran with.
+ */
+function withRequestedArguments(
+  { type: _type, index: _index, ...step }: Extract<RunRecord, { type: 'step' }>,
+  response: Event | undefined,
+): StepResult {
+  const requested = new Map(response?.content.filter(isToolCall).map((call) => [call.toolCallId, call.arguments]));
+  return { ...step, toolCalls: step.toolCalls.map((call) => ({ ...call, arguments: requested.get(call.callId) ?? call.arguments })) };
 }
 
-/** The step whose calls are not all answered yet. */
-function atHand(number: number, { content, usage, timestamp }: Event, results: readonly Event[], decisions: Decision[]): ToldStep {
+/** Returns the step whose calls do not all have results yet. */
+function unfinishedStep(
+  number: number,
+  { content, usage, timestamp }: Event,
+  results: readonly Event[],
+  decisions: Decision[],
+): TimelineStep {
   const thought = content.flatMap((item) => (item.type === 'message' ? [outputText(item.content)] : [])).join('\n');
-  const given = new Map(
+  const answers = new Map(
     results.flatMap((event) => event.content.flatMap((item) => (item.type === 'tool_result' ? [[item.toolCallId, item] as const] : []))),
   );
   const toolCalls = content.filter(isToolCall).map((call): ToolCallRecord => {
@@ -67,7 +81,7 @@ function atHand(number: number, { content, usage, timestamp }: Event, results: r
       ...newToolCallRecord(call.name, call.toolCallId, new Date(timestamp * 1000).toISOString()),
       arguments: call.arguments,
     };
-    const result = given.get(call.toolCallId);
+    const result = answers.get(call.toolCallId);
     return result === undefined ? record : { ...record, result: resultText(result.content), isError: result.status === 'error' };
   });
   const step: StepResult = {
@@ -77,6 +91,6 @@ function atHand(number: number, { content, usage, timestamp }: Event, results: r
     usage: usage ?? null,
     finishReason: 'tool_calls',
   };
-  const unanswered = toolCalls.flatMap(({ callId }) => (given.has(callId) ? [] : [callId]));
+  const unanswered = toolCalls.flatMap(({ callId }) => (answers.has(callId) ? [] : [callId]));
   return { type: 'step', step, decisions, unanswered };
 }

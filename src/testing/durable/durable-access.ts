@@ -1,7 +1,7 @@
 import type { RunHandle } from '../../client/run-handle.ts';
 import type { RunAccess } from '../harness/run-access.ts';
 
-/** How what is said comes to a run on a server: as from any client. */
+/** Returns the access of a test to a run on a server: like any other client. */
 export function durableAccess(run: RunHandle<unknown>): RunAccess {
   return {
     send: (id, content, mode) => run.send(content, { id, mode }),

@@ -5,34 +5,35 @@ import { isToolCall } from '../../core/domain/content/content.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import type { ApprovalDriver } from '../harness/approval-driver.ts';
 
-/** How often a run is looked at, in milliseconds: at once where something happens, seldom where nothing does. */
-const SHORTEST_PAUSE_MS = 15;
-const LONGEST_PAUSE_MS = 250;
+/** The interval between two looks at a run, in milliseconds: short after an event, longer when nothing happens. */
+const SHORTEST_INTERVAL_MS = 15;
+const LONGEST_INTERVAL_MS = 250;
 
-/** When attending a run is over. */
-export interface Attendance {
+/** Ends driving the approvals of a run. */
+export interface DrivingEnd {
   signal: AbortSignal;
-  /** Called if the run waits for what will not come. Always rejects. */
-  stuck: (pending: readonly ApprovalView[]) => Promise<never>;
+  /** Called if the run waits for a decision that the test does not make. Always rejects. */
+  undecided: (pending: readonly ApprovalView[]) => Promise<never>;
 }
 
-/** Lets the people of a test deal with what waits in a run on a server, until the signal is aborted. */
-export async function attendRun(run: RunHandle<unknown>, attendant: ApprovalDriver, { signal, stuck }: Attendance): Promise<void> {
+/** Makes the test's decisions in a run on a server until the signal is aborted. */
+export async function driveApprovals(run: RunHandle<unknown>, driver: ApprovalDriver, { signal, undecided }: DrivingEnd): Promise<void> {
   const events: Event[] = [];
-  let pauseMs = SHORTEST_PAUSE_MS;
+  let intervalMs = SHORTEST_INTERVAL_MS;
   while (!signal.aborted) {
-    // In this order: a result that is missing here may have come before what waits is read.
+    // Events are read before pending calls: a result that is missing here may have arrived before the pending calls
+    // are read.
     for await (const event of run.events({ from: events.length })) events.push(event);
     const { pending } = await run.approvals();
     const waitsIdly = isIdle(events, pending);
-    if (waitsIdly && (await attendant.attend(pending))) pauseMs = SHORTEST_PAUSE_MS;
-    else if (waitsIdly && pending.every(({ deadlineAt }) => deadlineAt === undefined)) await requireDeadline(run, () => stuck(pending));
-    await sleep(pauseMs);
-    pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
+    if (waitsIdly && (await driver.decideNext(pending))) intervalMs = SHORTEST_INTERVAL_MS;
+    else if (waitsIdly && pending.every(({ deadlineAt }) => deadlineAt === undefined)) await requireDeadline(run, () => undecided(pending));
+    await sleep(intervalMs);
+    intervalMs = Math.min(intervalMs * 1.5, LONGEST_INTERVAL_MS);
   }
 }
 
-/** Something waits, and nothing else of the run goes on: all other calls of the response have their results. */
+/** True if a decision is pending and nothing else is running: all other calls of the response have results. */
 function isIdle(events: readonly Event[], pending: readonly ApprovalView[]): boolean {
   if (pending.length === 0) return false;
   if (pending.some(({ kind }) => kind === 'limit')) return true;
@@ -42,8 +43,8 @@ function isIdle(events: readonly Event[], pending: readonly ApprovalView[]): boo
   return calls - results === pending.length;
 }
 
-/** The deadline of the run ends the wait as well. */
-async function requireDeadline(run: RunHandle<unknown>, stuck: () => Promise<never>): Promise<void> {
+/** Rejects unless the run has a deadline, which would end the wait too. */
+async function requireDeadline(run: RunHandle<unknown>, undecided: () => Promise<never>): Promise<void> {
   const { limits, status } = await run.status();
-  if (status === 'pending_confirmation' && (limits?.deadlineMs === undefined || limits.onLimit === 'ask')) await stuck();
+  if (status === 'pending_confirmation' && (limits?.deadlineMs === undefined || limits.onLimit === 'ask')) await undecided();
 }

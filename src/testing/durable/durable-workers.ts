@@ -2,26 +2,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createWorker, type CreateWorkerOptions, type LonghaulWorker } from '../../../worker/create-worker.ts';
 import { type TcpProxy, startTcpProxy } from './tcp-proxy.ts';
 
-/** What the workers of a test are made of. */
+/** The options of a test's workers. */
 export interface DurableWorkersOptions {
   worker: CreateWorkerOptions & { address: string };
-  /** Whether the test means to cut a worker off or to kill it. */
-  isHarmed: boolean;
+  /** True if the test plans to disconnect or kill a worker. */
+  hasWorkerFaults: boolean;
 }
 
 interface Polling {
   worker: LonghaulWorker;
   running: Promise<void>;
-  cable: TcpProxy | undefined;
+  proxy: TcpProxy | undefined;
 }
 
-/** How long a worker that was killed may take to find out, in milliseconds: until then its server is back. */
-const BURIAL_MS = 10_000;
+/** The time that a killed worker may take to shut down, in milliseconds; by then its connection is restored. */
+const KILLED_WORKER_MS = 10_000;
 
-/** The workers of a test on a server, one after the other. */
+/** The workers of a test on a server, one after another. */
 export class DurableWorkers {
   readonly #options: DurableWorkersOptions;
-  readonly #dead: Polling[] = [];
+  readonly #killed: Polling[] = [];
   readonly #failure = Promise.withResolvers<never>();
   #current: Polling;
 
@@ -32,57 +32,60 @@ export class DurableWorkers {
     this.#watch(first);
   }
 
-  /** Starts the first of them. Throws what `createWorker` throws. */
+  /** Starts the first worker. Throws the errors of `createWorker`. */
   static async start(options: DurableWorkersOptions): Promise<DurableWorkers> {
     return new DurableWorkers(options, await poll(options));
   }
 
-  /** Rejects where a worker ends by itself that was not killed. */
+  /** Rejects if a worker that was not killed ends by itself. */
   get failure(): Promise<never> {
     return this.#failure.promise;
   }
 
-  /** To the server it is as if the process had died: no word comes from it any more. What it runs is aborted. */
+  /**
+   * Kills the current worker: its connection is cut, so that to the server its process has died, and its activities
+   * are aborted.
+   */
   async kill(): Promise<never> {
     const killed = this.#current;
-    this.#dead.push(killed);
-    killed.cable?.cut();
+    this.#killed.push(killed);
+    killed.proxy?.cut();
     killed.worker.shutdown();
     this.#current = await poll(this.#options);
     this.#watch(this.#current);
     throw new Error('The worker of this test was killed');
   }
 
-  /** Cuts the worker off from its server for so many milliseconds. */
+  /** Disconnects the worker from its server for so many milliseconds. */
   disconnect(ms: number): void {
-    const { cable } = this.#current;
-    cable?.cut();
-    setTimeout(() => cable?.mend(), ms);
+    const { proxy } = this.#current;
+    proxy?.cut();
+    setTimeout(() => proxy?.restore(), ms);
   }
 
-  /** Shuts all of them down, the dead ones too. */
+  /** Shuts all workers down, including killed ones. */
   async stop(): Promise<void> {
-    const all = [...this.#dead, this.#current];
-    for (const { worker, cable } of all) {
-      // What was killed ends sooner where it can say goodbye; nobody listens to it any more.
-      cable?.mend();
+    const all = [...this.#killed, this.#current];
+    for (const { worker, proxy } of all) {
+      // A killed worker shuts down sooner with a connection; the server ignores it.
+      proxy?.restore();
       worker.shutdown();
     }
-    await Promise.all(all.map(({ running }) => Promise.race([running, sleep(BURIAL_MS, undefined, { ref: false })])));
-    await Promise.all(all.map(async ({ cable }) => cable?.close()));
+    await Promise.all(all.map(({ running }) => Promise.race([running, sleep(KILLED_WORKER_MS, undefined, { ref: false })])));
+    await Promise.all(all.map(async ({ proxy }) => proxy?.close()));
   }
 
   #watch(polling: Polling): void {
     polling.running.catch((error: unknown) => {
-      if (!this.#dead.includes(polling)) this.#failure.reject(error);
+      if (!this.#killed.includes(polling)) this.#failure.reject(error);
     });
-    // Whoever stops the workers has nobody to tell.
+    // Failures are reported by `failure`; stopping ignores them.
     polling.running = polling.running.catch(() => undefined);
   }
 }
 
-async function poll({ worker: options, isHarmed }: DurableWorkersOptions): Promise<Polling> {
-  const cable = isHarmed ? await startTcpProxy(options.address) : undefined;
-  const worker = await createWorker({ ...options, address: cable?.address ?? options.address });
-  return { worker, running: worker.run(), cable };
+async function poll({ worker: options, hasWorkerFaults }: DurableWorkersOptions): Promise<Polling> {
+  const proxy = hasWorkerFaults ? await startTcpProxy(options.address) : undefined;
+  const worker = await createWorker({ ...options, address: proxy?.address ?? options.address });
+  return { worker, running: worker.run(), proxy };
 }

@@ -13,7 +13,7 @@ import { type DevServer, startDevServer } from '../../dev-server/index.ts';
 import { installLog } from '../../../worker/install-log.ts';
 import type { DurableTestOptions } from '../durable-test-options.ts';
 import { effectsLedger } from '../effects-ledger.ts';
-import { assertPlayed } from '../harness/assert-played.ts';
+import { assertPlanCarriedOut } from '../harness/assert-plan.ts';
 import { ApprovalDriver } from '../harness/approval-driver.ts';
 import { Harness } from '../harness/harness.ts';
 import { withinTime } from '../harness/within-time.ts';
@@ -21,18 +21,18 @@ import { workerParts } from '../harness/worker-parts.ts';
 import type { TestedRecord, TestedRun } from '../tested-run.ts';
 import { UndecidedRun } from '../undecided-run.ts';
 import { durableAccess } from './durable-access.ts';
-import { attendRun } from './durable-waiting.ts';
-import { CleanUp } from './clean-up.ts';
+import { driveApprovals } from './durable-waiting.ts';
 import { DurableWorkers } from './durable-workers.ts';
 import { workerOptions } from './worker-options.ts';
 
-/** Runs an agent on a server, with everything around it that the test says. */
+/** Runs an agent on a server with everything that the test plans. */
 export async function runDurably(agent: AnyAgent, options: DurableTestOptions): Promise<TestedRun<unknown>> {
-  // Failing attempts are what many tests are about. A process that has chosen what the SDK says keeps it.
+  // Many tests are about failing attempts, so only errors are logged. A process that has already configured its log
+  // keeps that.
   installLog({}, { level: 'ERROR', format: 'text' });
   const ledger = options.ledger ?? effectsLedger();
-  const stage = new Harness(agent, options);
-  const parts = workerParts(stage, agent, options, ledger);
+  const harness = new Harness(agent, options);
+  const parts = workerParts(harness, agent, options, ledger);
   const cleanUp = new CleanUp();
   try {
     const server = await serverFor(options);
@@ -41,15 +41,19 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
     const taskQueue = `test-${randomUUID()}`;
     const client = await connect({ address, namespace, taskQueue });
     cleanUp.add(() => client.close());
-    const workers = await DurableWorkers.start(await workerOptions(stage, { address, namespace, taskQueue, parts, options }));
+    const workers = await DurableWorkers.start(await workerOptions(harness, { address, namespace, taskQueue, parts, options }));
     cleanUp.add(() => workers.stop());
-    cleanUp.add(async () => stage.end());
-    stage.worker = workers;
-    const run = await client.start(agent, startOptions(stage, options));
+    cleanUp.add(async () => harness.end());
+    harness.worker = workers;
+    const run = await client.start(agent, startOptions(harness, options));
     cleanUp.add(() => terminate(client, run));
-    const result = await withinTime(options.timeout ?? '60s', [attended(stage, client, run, options), workers.failure, stage.failure]);
-    const record = await recordOf(stage, client, run);
-    assertPlayed(stage, options.model, result);
+    const result = await withinTime(options.timeout ?? '60s', [
+      resultWithDecisions(harness, client, run, options),
+      workers.failure,
+      harness.failure,
+    ]);
+    const record = await recordOf(harness, client, run);
+    assertPlanCarriedOut(harness, options.model, result);
     const fields: RunResultFields<unknown> = { ...result.toJSON(), steps: [...record.steps] };
     return { ...record, result: new RunResult(fields), ledger };
   } finally {
@@ -70,31 +74,31 @@ function startOptions({ runId }: Harness, options: DurableTestOptions): StartOpt
   };
 }
 
-/** The result of the run, with people around it until then. */
-async function attended(
-  stage: Harness,
+/** Returns the result of the run, making the test's decisions until it ends. */
+async function resultWithDecisions(
+  harness: Harness,
   client: LonghaulClient,
   run: RunHandle<unknown>,
   { decide }: DurableTestOptions,
 ): Promise<RunResult<unknown>> {
   const access = durableAccess(run);
-  stage.run = access;
+  harness.run = access;
   const over = new AbortController();
-  const stuck = async (pending: readonly ApprovalView[]): Promise<never> => {
-    throw new UndecidedRun(pending, await recordOf(stage, client, run));
+  const undecided = async (pending: readonly ApprovalView[]): Promise<never> => {
+    throw new UndecidedRun(pending, await recordOf(harness, client, run));
   };
-  const attending = attendRun(run, new ApprovalDriver(stage, access, decide), { signal: over.signal, stuck });
-  attending.catch((error: unknown) => stage.fail(error));
+  const driving = driveApprovals(run, new ApprovalDriver(harness, access, decide), { signal: over.signal, undecided });
+  driving.catch((error: unknown) => harness.fail(error));
   try {
     return await run.result();
   } finally {
-    stage.end();
+    harness.end();
     over.abort();
-    await attending.catch(() => undefined);
+    await driving.catch(() => undefined);
   }
 }
 
-/** From the run itself, as long as its worker is there. */
+/** Reads the record from the run itself, while its worker is running. */
 async function recordOf({ requests }: Harness, client: LonghaulClient, run: RunHandle<unknown>): Promise<TestedRecord> {
   const events: Event[] = [];
   for await (const event of run.events()) events.push(event);
@@ -103,7 +107,7 @@ async function recordOf({ requests }: Harness, client: LonghaulClient, run: RunH
   return { events, steps: await run.steps(), ...data, requests };
 }
 
-/** A run that has ended is beyond that. */
+/** Terminates the run, unless it has ended. */
 async function terminate(client: LonghaulClient, { runId }: RunHandle<unknown>): Promise<void> {
   await client.temporal.workflow
     .getHandle(runId)
@@ -111,9 +115,25 @@ async function terminate(client: LonghaulClient, { runId }: RunHandle<unknown>):
     .catch(() => undefined);
 }
 
-/** The server that the test names, else the one of the environment, else one of its own. */
+/** Returns the server that the test names, else that of the environment, else a new one. */
 async function serverFor({ address, namespace }: DurableTestOptions): Promise<Pick<DevServer, 'address' | 'namespace' | 'stop'>> {
   if (address !== undefined) return { address, namespace: namespace ?? 'default', stop: async () => undefined };
   const server = await startDevServer();
   return namespace === undefined ? server : { ...server, namespace };
+}
+
+/** The clean-up steps at the end of a test, run in reverse order. */
+class CleanUp {
+  readonly #todo: (() => Promise<unknown>)[] = [];
+
+  add(end: () => Promise<unknown>): void {
+    this.#todo.push(end);
+  }
+
+  /** Runs all steps even if some fail, then rejects with the first error. */
+  async run(): Promise<void> {
+    const problems: unknown[] = [];
+    for (const end of this.#todo.toReversed()) await end().catch((error: unknown) => problems.push(error));
+    if (problems.length > 0) throw problems[0];
+  }
 }

@@ -1,19 +1,19 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-/** The way from a worker to its server, which a test can cut. */
+/** A TCP proxy between a worker and its server, which a test can cut. */
 export interface TcpProxy {
   /** `host:port` for the worker. */
   readonly address: string;
-  /** Drops every connection, and refuses new ones until it is mended. */
+  /** Drops every connection, and refuses new ones until `restore`. */
   cut(): void;
-  mend(): void;
+  restore(): void;
   close(): Promise<void>;
 }
 
 const LOCALHOST = '127.0.0.1';
 
-/** Lays a cable to the server at `address` (`host:port`). */
+/** Starts a proxy to the server at `address` (`host:port`). */
 export async function startTcpProxy(address: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(`tcp://${address}`);
   const sockets = new Set<Socket>();
@@ -38,7 +38,7 @@ export async function startTcpProxy(address: string): Promise<TcpProxy> {
   return {
     address: `${LOCALHOST}:${(server.address() as AddressInfo).port}`,
     cut,
-    mend: () => {
+    restore: () => {
       isCut = false;
     },
     close: async () => {
@@ -48,7 +48,7 @@ export async function startTcpProxy(address: string): Promise<TcpProxy> {
   };
 }
 
-/** What ends one side ends the other. */
+/** Connects both sockets. When one closes, so does the other. */
 function join(near: Socket, far: Socket): void {
   near.pipe(far);
   far.pipe(near);

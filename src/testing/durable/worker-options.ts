@@ -8,8 +8,8 @@ import type { WorkerParts } from '../harness/worker-parts.ts';
 import type { DurableWorkersOptions } from './durable-workers.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
-/** Where a worker of a test polls, and what for. */
-export interface WorkerPlace {
+/** The server, task queue and parts of a test's worker. */
+export interface TestWorkerSettings {
   address: string;
   namespace: string;
   taskQueue: string;
@@ -17,47 +17,47 @@ export interface WorkerPlace {
   options: Pick<DurableTestOptions, 'heartbeatEvery' | 'worker'>;
 }
 
-/** Between two heartbeats where a test means to lose some: three missed ones are waited for. */
+/** The time between two heartbeats if a test loses calls: a call is lost after three missed ones. */
 const HEARTBEAT_EVERY = '1s';
 
-/** A workflow task for a worker that is dead waits so long (milliseconds) on that worker's own queue. */
+/** The time that a workflow task waits on the own queue of a killed worker, in milliseconds. */
 const STICKY_MS = 500;
 
 const GRACE_MS = 500;
 
-/** The options of the workers of a test. */
-export async function workerOptions(stage: Harness, { options, parts, ...place }: WorkerPlace): Promise<DurableWorkersOptions> {
-  const { plan } = stage;
-  const isHarmed = plan.of('kill_worker').length + plan.of('disconnect').length > 0;
-  const losesCompletions = isHarmed || plan.of('drop_completion').length > 0;
+/** Returns the options of a test's workers. */
+export async function workerOptions(harness: Harness, { options, parts, ...target }: TestWorkerSettings): Promise<DurableWorkersOptions> {
+  const { plan } = harness;
+  const hasWorkerFaults = plan.of('kill_worker').length + plan.of('disconnect').length > 0;
+  const losesCompletions = hasWorkerFaults || plan.of('drop_completion').length > 0;
   const heartbeatEvery = options.heartbeatEvery ?? (losesCompletions ? HEARTBEAT_EVERY : undefined);
   const { interceptors, ...worker } = options.worker ?? {};
   return {
-    isHarmed,
+    hasWorkerFaults,
     worker: {
       ...parts,
-      ...place,
-      // A process that dies gives nobody any grace.
-      shutdownGrace: isHarmed ? 0 : GRACE_MS,
+      ...target,
+      // A process that dies grants no time for shutdown.
+      shutdownGrace: hasWorkerFaults ? 0 : GRACE_MS,
       ...(heartbeatEvery === undefined ? {} : { heartbeatEvery }),
       worker: {
-        ...(isHarmed ? { stickyQueueScheduleToStartTimeout: STICKY_MS } : {}),
+        ...(hasWorkerFaults ? { stickyQueueScheduleToStartTimeout: STICKY_MS } : {}),
         ...(worker.workflowBundle === undefined ? { workflowBundle: await workflowBundle() } : {}),
         ...worker,
         interceptors: {
           ...interceptors,
-          activity: [harnessActivities(stage), ...(interceptors?.activity ?? [])],
-          ...slowQueries(stage, interceptors?.client),
+          activity: [harnessActivities(harness), ...(interceptors?.activity ?? [])],
+          ...slowQueries(harness, interceptors?.client),
         },
       },
     },
   };
 }
 
-/** The client with which activities ask their run. */
-function slowQueries({ plan }: Harness, given: WorkerInterceptors['client'] = {}): Pick<WorkerInterceptors, 'client'> {
+/** Returns the interceptors of the client with which activities query their run. */
+function slowQueries({ plan }: Harness, own: WorkerInterceptors['client'] = {}): Pick<WorkerInterceptors, 'client'> {
   const faults = plan.of('slow_queries');
-  if (faults.length === 0) return { client: given };
+  if (faults.length === 0) return { client: own };
   const slow: WorkflowClientInterceptor = {
     query: async (input, next) => {
       for (const fault of faults) {
@@ -67,6 +67,6 @@ function slowQueries({ plan }: Harness, given: WorkerInterceptors['client'] = {}
       return next(input);
     },
   };
-  const workflow = Array.isArray(given.workflow) ? given.workflow : [];
-  return { client: { ...given, workflow: [...workflow, slow] } };
+  const workflow = Array.isArray(own.workflow) ? own.workflow : [];
+  return { client: { ...own, workflow: [...workflow, slow] } };
 }

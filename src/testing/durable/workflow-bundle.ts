@@ -4,7 +4,7 @@ import { LonghaulPlugin } from '../../../worker/plugin.ts';
 
 let bundled: Promise<WorkflowBundle> | undefined;
 
-/** The workflow of runs as a worker loads it: made once in a process, because that takes seconds. */
+/** Returns the workflow bundle as a worker loads it, created once per process because that takes seconds. */
 export function workflowBundle(): Promise<WorkflowBundle> {
   bundled ??= bundleWorkflowCode({
     workflowsPath: AGENT_RUN_MODULE,

@@ -4,37 +4,40 @@ import type { Decide, Waiting } from '../decisions.ts';
 import type { RunAccess } from './run-access.ts';
 import type { Harness } from './harness.ts';
 
-/** A decision that is refused this often will not be taken. */
+/** The number of refusals after which a decision is given up. */
 const MAX_REFUSALS = 5;
 
-/** Decides in the name of the test: one thing that waits after the other, each once nothing else of the run goes on. */
+/** Makes the decisions of a test, one at a time, each when nothing else of the run is running. */
 export class ApprovalDriver {
-  readonly #stage: Harness;
+  readonly #harness: Harness;
   readonly #run: RunAccess;
   readonly #decide: Decide;
-  /** What has been decided, or is to be left alone. By its key. */
+  /** Keys of pending decisions that the test has made or leaves alone. */
   readonly #done = new Set<string>();
   readonly #refusals = new Map<string, NonNullable<Waiting['refused']>[]>();
   #decisions = 0;
 
-  constructor(stage: Harness, run: RunAccess, decide: Decide = () => undefined) {
-    this.#stage = stage;
+  constructor(harness: Harness, run: RunAccess, decide: Decide = () => undefined) {
+    this.#harness = harness;
     this.#run = run;
     this.#decide = decide;
   }
 
-  /** Deals with the first that is not dealt with. False where all are: time alone helps then. */
-  async attend(pending: readonly ApprovalView[]): Promise<boolean> {
+  /**
+   * Acts on the first pending decision that the test has not handled. Returns false if all are handled: only time can
+   * change something then.
+   */
+  async decideNext(pending: readonly ApprovalView[]): Promise<boolean> {
     for (const waiting of pending) {
-      const said = this.#stage.plan.takeOccurrences({ step: waiting.step, waiting: waiting.toolName });
-      for (const one of said) await this.#stage.say(one);
-      if (said.length > 0) return true;
-      if (!this.#done.has(waiting.key) && (await this.#attendTo(waiting))) return true;
+      const due = this.#harness.plan.takeOccurrences({ step: waiting.step, waiting: waiting.toolName });
+      for (const occurrence of due) await this.#harness.say(occurrence);
+      if (due.length > 0) return true;
+      if (!this.#done.has(waiting.key) && (await this.#decideAbout(waiting))) return true;
     }
     return false;
   }
 
-  async #attendTo(waiting: ApprovalView): Promise<boolean> {
+  async #decideAbout(waiting: ApprovalView): Promise<boolean> {
     const refusals = this.#refusals.get(waiting.key) ?? [];
     const refused = refusals.at(-1);
     const decision = await this.#decide({ ...waiting, ...(refused === undefined ? {} : { refused }) });

@@ -4,7 +4,7 @@ import type { AnyTool } from '../../define/tool-definition.ts';
 import type { RunContext } from '../../define/run-context.ts';
 import type { Plan } from './plan.ts';
 
-/** The agent with tools that take as long as the test says. */
+/** Returns the agent with its tools delayed as the test plans. */
 export function harnessAgent<Agent extends AnyAgent>(agent: Agent, plan: Plan): Agent {
   const delayed = new Set(plan.of('delay').map(({ tool }) => tool));
   if (delayed.size === 0) return agent;

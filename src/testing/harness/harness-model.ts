@@ -4,17 +4,20 @@ import type { Fault } from '../faults.ts';
 import type { Occurrence } from '../meanwhile.ts';
 import type { Harness } from './harness.ts';
 
-/** The model of a test: keeps what it is asked, refuses calls as the test says, and lets people speak while it thinks. */
-export function harnessModel(stage: Harness, model: ModelClient): ModelClient {
+/**
+ * Returns the model of a test, which records requests, refuses calls as planned, and sends planned messages during a
+ * call.
+ */
+export function harnessModel(harness: Harness, model: ModelClient): ModelClient {
   const refusals = new Map<Fault, number>();
   return {
     capabilities: model.capabilities,
     call: async (request, context) => {
-      const step = stage.step.getStore();
-      refuse(stage, refusals, step);
-      stage.requests.push(structuredClone(request));
-      const said = step === undefined ? [] : stage.plan.takeOccurrences({ step });
-      return said.length === 0 ? model.call(request, context) : callWhile(stage, said, () => model.call(request, context), context);
+      const step = harness.step.getStore();
+      refuse(harness, refusals, step);
+      harness.requests.push(structuredClone(request));
+      const due = step === undefined ? [] : harness.plan.takeOccurrences({ step });
+      return due.length === 0 ? model.call(request, context) : callWhile(harness, due, () => model.call(request, context), context);
     },
   };
 }
@@ -30,18 +33,21 @@ function refuse({ plan }: Harness, refusals: Map<Fault, number>, step: number | 
   }
 }
 
-/** The answer, once everybody has spoken. What ends a call ends this one, whatever the model says: the run may hear of it a moment later. */
+/**
+ * Returns the answer after the planned messages are sent. A cancellation or an interrupt always ends the call, even
+ * if the model has answered: the run may receive it a moment later.
+ */
 async function callWhile(
-  stage: Harness,
-  said: readonly Occurrence[],
+  harness: Harness,
+  due: readonly Occurrence[],
   call: () => Promise<ModelResponse>,
   { signal }: Pick<ModelCallContext, 'signal'>,
 ): Promise<ModelResponse> {
   const answer = call();
-  // It may be aborted before anybody waits for it.
+  // It may be aborted before it is awaited.
   answer.catch(() => undefined);
-  for (const one of said) await stage.say(one);
-  return said.some(endsCall) ? aborted(signal) : answer;
+  for (const occurrence of due) await harness.say(occurrence);
+  return due.some(endsCall) ? aborted(signal) : answer;
 }
 
 function endsCall(one: Occurrence): boolean {

@@ -7,18 +7,18 @@ import type { TestOptions } from '../tested-run.ts';
 import { Plan } from './plan.ts';
 import type { RunAccess, WorkerAccess } from './run-access.ts';
 
-/** What happens around one run in a test, in memory or on a server. */
+/** The plan and state around one run in a test, in memory or on a server. */
 export class Harness {
   readonly runId: string;
   readonly plan: Plan;
-  /** What the model was asked. */
+  /** The requests to the model. */
   readonly requests: ModelRequest[] = [];
-  /** The step that the model call at hand is for. */
+  /** The step of the current model call. */
   readonly step = new AsyncLocalStorage<number>();
-  /** Set once the run has begun. */
+  /** Set once the run has started. */
   run: RunAccess | undefined;
   worker: WorkerAccess | undefined;
-  /** Rejects where what is planned cannot be done: the test is wrong then. */
+  /** Rejects if a planned action is impossible: then the test is wrong. */
   readonly failure: Promise<never>;
   readonly #over = Promise.withResolvers<void>();
   readonly #answered: number[] = [];
@@ -29,11 +29,11 @@ export class Harness {
     this.runId = runId ?? `${agent.name}-${randomUUID()}`;
     this.plan = new Plan(agent, faults, meanwhile);
     this.failure = new Promise((_, reject) => (this.#fail = reject));
-    // Whoever waits for the run hears of it; nobody may wait any more.
+    // The test awaits this while the run is running; it may reject before or after.
     this.failure.catch(() => undefined);
   }
 
-  /** The test cannot go on. */
+  /** Fails the test. */
   fail(error: unknown): void {
     this.#fail(error);
   }
@@ -43,23 +43,23 @@ export class Harness {
     return this.#over.promise;
   }
 
-  /** The run has ended. */
+  /** Records that the run has ended. */
   end(): void {
     this.#over.resolve();
   }
 
-  /** The step of the model call after so many events: an attempt that is made again is for the same. */
+  /** Returns the step of the model call after so many events. A retry belongs to the same step. */
   stepOf(through: number): number {
     const index = this.#answered.indexOf(through);
     return (index < 0 ? this.#answered.length : index) + 1;
   }
 
-  /** The model call after so many events has its answer. */
+  /** Records that the model call after so many events was answered. */
   answered(through: number): void {
     if (!this.#answered.includes(through)) this.#answered.push(through);
   }
 
-  /** Says to the run what is planned. Rejects where it refuses, and then the test fails. */
+  /** Performs a planned action on the run. Fails the test if the run refuses it. */
   async say(occurrence: Occurrence): Promise<void> {
     try {
       await this.#say(occurrence);

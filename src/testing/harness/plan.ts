@@ -5,13 +5,13 @@ import { type Moment, type Occurrence, occurrenceText } from '../meanwhile.ts';
 
 type FaultOf<Type extends Fault['type']> = Extract<Fault, { type: Type }>;
 
-/** What a test has planned around its run: faults, and what is said meanwhile. All of it has to happen. */
+/** The plan of a test: faults and actions on the run, all of which must happen. */
 export class Plan {
   readonly #faults: readonly Fault[];
   readonly #occurrences: readonly Occurrence[];
   readonly #happened = new Set<Fault | Occurrence>();
 
-  /** Throws a UsageError for a tool that the agent does not have, or that cannot be met in its calls. */
+  /** Throws a UsageError for a tool that the agent does not have, or whose calls a test cannot act on. */
   constructor(agent: AnyAgent, faults: readonly Fault[] = [], occurrences: readonly Occurrence[] = []) {
     for (const fault of faults) {
       if (!('tool' in fault)) continue;
@@ -25,19 +25,19 @@ export class Plan {
     this.#occurrences = occurrences;
   }
 
-  /** The first fault of a kind that is due, if any; it has happened then. */
+  /** Returns the first fault of a type that is due, if any, and marks it as happened. */
   take<Type extends Fault['type']>(type: Type, isDue: (fault: FaultOf<Type>) => boolean): FaultOf<Type> | undefined {
     const fault = this.of(type).find((one) => !this.#happened.has(one) && isDue(one));
     if (fault !== undefined) this.happened(fault);
     return fault;
   }
 
-  /** All faults of a kind. */
+  /** Returns all faults of a type. */
   of<Type extends Fault['type']>(type: Type): FaultOf<Type>[] {
     return this.#faults.filter((fault): fault is FaultOf<Type> => fault.type === type);
   }
 
-  /** What is to be said at that moment; it has been said then. */
+  /** Returns the actions that are due at that moment, and marks them as happened. */
   takeOccurrences({ step, tool, waiting }: Moment): Occurrence[] {
     const due = this.#occurrences.filter(
       (one) => !this.#happened.has(one) && one.at.step === step && one.at.tool === tool && one.at.waiting === waiting,
@@ -50,25 +50,25 @@ export class Plan {
     this.#happened.add(one);
   }
 
-  /** Throws an Error that names what has not happened. */
+  /** Throws an Error that names everything that did not happen. */
   assertHappened(): void {
     const missed = [
       ...this.#faults.filter((fault) => !this.#happened.has(fault)).map(faultText),
       ...this.#occurrences.filter((one) => !this.#happened.has(one)).map(occurrenceText),
     ];
     if (missed.length === 0) return;
-    throw new Error(`The run never came to where this was to happen: ${missed.join(', ')}.`);
+    throw new Error(`The run ended before these planned faults and messages happened: ${missed.join(', ')}.`);
   }
 }
 
 function requireRemote(agent: AnyAgent, name: string, what: string): void {
   requireTool(agent, name, what);
   if (agent.tools.find((tool) => tool.name === name)?.policy.tier !== 'local') return;
-  throw new UsageError(`${what}: "${name}" is a local tool, whose calls are part of a task of the run: nothing can come in between`);
+  throw new UsageError(`${what}: "${name}" is a local tool, whose calls run inside a workflow task: a test cannot act during one`);
 }
 
 function requireTool({ name: agentName, tools, mcp }: AnyAgent, name: string, what: string): void {
-  // What MCP servers have shows when the run begins.
+  // The tools of MCP servers are known only when the run starts.
   if (mcp !== undefined || tools.some((tool) => tool.name === name)) return;
   throw new UsageError(
     `${what}: agent "${agentName}" has no tool "${name}" (it has: ${tools.map((tool) => `"${tool.name}"`).join(', ') || 'none'})`,

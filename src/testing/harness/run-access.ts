@@ -4,7 +4,10 @@ import type { ContentPart } from '../../core/domain/content/content.ts';
 import type { MessageMode } from '../../core/domain/record/queued-message.ts';
 import type { TestDecision } from '../decisions.ts';
 
-/** A run as those around it reach it, in memory or on a server. Each rejects with the error of a client where the run refuses. */
+/**
+ * The access of a test to its run, in memory or on a server. Each method rejects with a client's error if the run
+ * refuses.
+ */
 export interface RunAccess {
   send(id: string, content: string | ContentPart[], mode: MessageMode): Promise<unknown>;
   cancel(reason: string): Promise<unknown>;
@@ -12,10 +15,13 @@ export interface RunAccess {
   decide(id: string, waiting: ApprovalView, decision: TestDecision): Promise<unknown>;
 }
 
-/** What can be done to the worker of a run. */
+/** The faults that a test can cause in its worker. */
 export interface WorkerAccess {
-  /** Ends the worker where it stands, and lets another take over. Never resolves: who asks for it dies with it. */
+  /**
+   * Kills the worker immediately and starts another one. Never resolves, because the caller is part of the killed
+   * worker.
+   */
   kill(): Promise<never>;
-  /** Cuts the worker off from its server for so many milliseconds, from now on. */
+  /** Disconnects the worker from its server for so many milliseconds, starting now. */
   disconnect(ms: number): void;
 }

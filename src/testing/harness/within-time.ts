@@ -1,6 +1,9 @@
 import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
 
-/** The first of these to settle. Rejects once the time of a test is over: nothing in it may go on for ever. */
+/**
+ * Returns the first of these to settle. Rejects when the time limit of the test has passed, so that no test runs
+ * forever.
+ */
 export async function withinTime<Result>(timeout: Duration, settling: readonly Promise<Result>[]): Promise<Result> {
   const ms = milliseconds(timeout, 'the test: "timeout"');
   const timeUp = Promise.withResolvers<never>();

@@ -11,7 +11,7 @@ import { harnessModel } from './harness-model.ts';
 
 type Passed = Pick<TestOptions, 'payloadStore' | 'prices' | 'authorize' | 'notify' | 'notifyEnded'>;
 
-/** What the worker of a test is made of, in memory and on a server. */
+/** The parts of a test's worker, in memory and on a server. */
 export interface WorkerParts extends Passed {
   agents: readonly AnyAgent[];
   providers: Readonly<Record<string, ModelClient>>;
@@ -19,15 +19,15 @@ export interface WorkerParts extends Passed {
   secrets?: SecretSource | readonly SecretSource[];
 }
 
-/** The parts of a worker for one run. Throws a UsageError for a test without a model. */
-export function workerParts(stage: Harness, agent: AnyAgent, options: TestOptions, ledger: EffectsLedger): WorkerParts {
+/** Returns the parts of a worker for one run. Throws a UsageError for a test without a model. */
+export function workerParts(harness: Harness, agent: AnyAgent, options: TestOptions, ledger: EffectsLedger): WorkerParts {
   const { model, resources, secrets, payloadStore, prices, authorize, notify, notifyEnded } = options;
   if (typeof model?.call !== 'function') throw new UsageError(`the test of agent "${agent.name}" has no "model": write scriptedModel([…])`);
-  const staged = harnessModel(stage, model);
+  const client = harnessModel(harness, model);
   const names = [agent.model, agent.window.summaryModel ?? agent.model].map((name) => name.slice(0, Math.max(0, name.indexOf('/'))));
   return {
-    agents: [harnessAgent(agent, stage.plan)],
-    providers: Object.fromEntries(names.map((name) => [name, staged])),
+    agents: [harnessAgent(agent, harness.plan)],
+    providers: Object.fromEntries(names.map((name) => [name, client])),
     resources: { ledger, ...resources },
     ...(secrets === undefined ? {} : { secrets: secretSource(secrets) }),
     ...(payloadStore === undefined ? {} : { payloadStore }),
@@ -38,7 +38,7 @@ export function workerParts(stage: Harness, agent: AnyAgent, options: TestOption
   };
 }
 
-/** Values by name are a source like any other. */
+/** Returns the source of secrets. Values by name become a source like any other. */
 function secretSource(secrets: NonNullable<TestOptions['secrets']>): SecretSource | readonly SecretSource[] {
   if (Array.isArray(secrets) || typeof secrets === 'function') return secrets;
   if (isSource(secrets)) return secrets;

@@ -7,7 +7,7 @@ import { roundTrip } from './payload-round-trip.ts';
 import type { MemoryRun } from './memory-run.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** How what is said comes to a run in memory: by the rules by which its workflow takes it. */
+/** Returns the access of a test to a run in memory, by the rules of its workflow's handlers. */
 export function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
   const update = (name: keyof typeof UPDATES, input: object): void => {
     const sent = roundTrip(input);
@@ -27,9 +27,9 @@ export function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
   };
 }
 
-/** Whoever decides waits for whether they may. */
+/** Waits for the authorization of a decision, and throws if it is refused. */
 async function verdict({ inbox }: MemoryRun, time: VirtualTime, id: string): Promise<void> {
-  // One that is sent again may be settled already: its receipt says so.
+  // A decision that is sent again may be settled already, which its receipt says.
   if (inbox.decisions.every((one) => one.id !== id)) return;
   inbox.awaitVerdict(id);
   await time.until(() => inbox.closed || inbox.verdictOn(id) !== undefined);

@@ -1,48 +1,51 @@
 import type { ActivityRequest } from '../../core/activity-requests/activity-request.ts';
 import type { ScheduleActivity } from '../../core/activity-requests/activity-ports.ts';
-import { type ActivitySurroundings, ScheduledActivity } from './scheduled-activity.ts';
+import { type ActivityHost, ScheduledActivity } from './scheduled-activity.ts';
 
-/** How long calls that nobody waits for any more may take to end, in real milliseconds. */
+/** The time that abandoned calls may take to end, in real milliseconds. */
 const GRACE_MS = 500;
 
-/** What a run in memory has of Temporal: performs its activities, and can give them up. */
+/** Performs the activities of a run in memory, in place of Temporal, and can cancel them. */
 export class MemoryActivities {
-  readonly #around: ActivitySurroundings;
+  readonly #host: ActivityHost;
   readonly #running = new Set<ScheduledActivity<unknown, unknown>>();
   readonly #attempts = new Set<Promise<unknown>>();
   #count = 0;
   #isCancelled = false;
 
-  constructor(around: ActivitySurroundings) {
-    this.#around = around;
+  constructor(host: ActivityHost) {
+    this.#host = host;
   }
 
-  /** Performs an activity, and gives what its end means. */
+  /** Performs an activity and returns its outcome. */
   readonly perform: ScheduleActivity = (call) => this.begin(call).ended;
 
-  /** The same for an activity that no cancellation of the run keeps from being performed. */
+  /** Does the same for an activity that the cancellation of the run does not affect. */
   readonly performAnyway: ScheduleActivity = (call) => this.#ended(this.#schedule(call), call);
 
-  /** The same, with the way to give it up alone. */
+  /** Does the same, and returns a function that cancels this activity alone. */
   begin<Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>): { ended: Promise<Outcome>; cancel: () => void } {
     const activity = this.#schedule(call);
-    // Whoever cancels a run starts nothing more.
+    // A cancelled run starts nothing more.
     if (this.#isCancelled) activity.cancel();
     return { ended: this.#ended(activity, call), cancel: () => activity.cancel() };
   }
 
-  /** The run is cancelled, and all that it has begun. */
+  /** Cancels the run and all running activities. */
   cancel(): void {
     this.#isCancelled = true;
     for (const activity of this.#running) activity.cancel();
   }
 
-  /** The worker is gone that has begun what goes on. */
+  /** Ends all running activities, because their worker has died. */
   workerDied(): void {
     for (const activity of this.#running) activity.workerDied();
   }
 
-  /** Until nothing goes on, or a moment has passed: a tool that does not listen must not hold up the test. */
+  /**
+   * Waits until nothing is running, for a short time at most: a tool that ignores its signal must not hold up the
+   * test.
+   */
   async settled(): Promise<void> {
     const timeUp = Promise.withResolvers<void>();
     const timer = setTimeout(timeUp.resolve, GRACE_MS);
@@ -51,14 +54,14 @@ export class MemoryActivities {
   }
 
   #schedule<Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>): ScheduledActivity<Input, Output> {
-    return new ScheduledActivity<Input, Output>(String(++this.#count), call, this.#around);
+    return new ScheduledActivity<Input, Output>(String(++this.#count), call, this.#host);
   }
 
   async #ended<Input, Output, Outcome>(
     activity: ScheduledActivity<Input, Output>,
     { returned, failed }: ActivityRequest<Input, Output, Outcome>,
   ): Promise<Outcome> {
-    // Its worker may die in the moment in which it begins.
+    // Added before it starts, because its worker may die at that moment.
     this.#running.add(activity);
     const { outcome, attempts } = activity.run();
     const ended = attempts.catch(() => undefined);
@@ -68,7 +71,7 @@ export class MemoryActivities {
       return await outcome.then(returned, failed);
     } finally {
       this.#running.delete(activity);
-      this.#around.time.changed();
+      this.#host.time.changed();
     }
   }
 }

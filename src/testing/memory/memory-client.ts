@@ -6,7 +6,7 @@ import { answerQuery } from '../../core/queries/queries.ts';
 import { QUERIES } from '../../core/protocol.ts';
 import { roundTrip } from './payload-round-trip.ts';
 
-/** The client that activities ask their run with. `slowMs`: how long it takes to answer. */
+/** Returns the client with which activities query their run. `slowMs` returns the delay of each answer. */
 export function memoryClient(run: () => QueriedRun, slowMs: () => number): Client {
   const query = async (name: string, question: unknown): Promise<unknown> => {
     const delayMs = slowMs();
@@ -16,7 +16,7 @@ export function memoryClient(run: () => QueriedRun, slowMs: () => number): Clien
     return roundTrip(answerQuery(run(), known[0] as keyof typeof QUERIES, roundTrip(question)));
   };
   const unbounded = (_: unknown, work: () => unknown): unknown => work();
-  // The only parts of a client that activities use.
+  // These are the only parts of a client that activities use.
   const parts: object = {
     withDeadline: unbounded,
     withAbortSignal: unbounded,

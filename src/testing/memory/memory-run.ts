@@ -18,13 +18,13 @@ import type { RunInput } from '../../core/protocol.ts';
 import type { MemoryActivities } from './memory-activities.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** What a run in memory runs on. */
+/** The clock and the activities of a run in memory. */
 export interface MemoryRunParts {
   time: VirtualTime;
   activities: MemoryActivities;
 }
 
-/** One run of the loop in memory: what its workflow would be, with the same activities, answers and ports. */
+/** One run of the loop in memory, in place of its workflow, with the same activities, answers and ports. */
 export class MemoryRun {
   readonly runId: string;
   readonly agentName: string;
@@ -51,7 +51,7 @@ export class MemoryRun {
     this.#parts = parts;
   }
 
-  /** Runs to the end, whatever that is. Throws nothing. */
+  /** Runs to the end, successful or not. Never throws. */
   async execute(): Promise<RunResultFields> {
     const { steps: _, ...result } = await this.#end();
     this.result = result;
@@ -68,7 +68,7 @@ export class MemoryRun {
     }
   }
 
-  /** Somebody cancels the run. */
+  /** Cancels the run. */
   cancel(reason: string): void {
     this.inbox.cancelReason = reason;
     this.#isCancelled = true;
@@ -76,13 +76,13 @@ export class MemoryRun {
     this.#parts.time.changed();
   }
 
-  /** Something has come to the inbox: it may be what the model call in flight is to be given up for. */
+  /** Handles a new message in the inbox: an interrupt cancels the running model call. */
   received(): void {
     if (this.inbox.isInterrupted) this.#modelCall?.cancel();
     this.#parts.time.changed();
   }
 
-  /** Why it was cancelled, as a workflow says it where it closes. */
+  /** Returns the result with the reason of the cancellation, as a workflow adds it when it closes. */
   #withReason(result: RunResultFields): RunResultFields {
     const { cancelReason } = this.inbox;
     return result.status === 'cancelled' && cancelReason !== undefined ? { ...result, cancelReason } : result;
@@ -121,7 +121,9 @@ export class MemoryRun {
     };
   }
 
-  /** What ends a call that was given up while the run goes on is not a cancellation of the run. */
+  /**
+   * Calls the model. The end of a call that was interrupted while the run continues is not a cancellation of the run.
+   */
   async #callModel(snapshot: AgentSnapshot, call: ModelCall): Promise<ModelCallOutcome> {
     const { ended, cancel } = this.#parts.activities.begin(modelRequest(Object.assign(this, { snapshot }), call));
     this.#modelCall = { cancel };

@@ -2,10 +2,10 @@ import { type Activities, createActivities, DEFAULT } from '../../../activities/
 import { createRuntime, type RuntimeOptions } from '../../../activities/create-runtime.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 
-/** An activity, whatever it takes and gives. */
+/** An activity with any input and output. */
 export type AnyActivity = (input: unknown) => Promise<unknown>;
 
-/** What of a worker a run in memory needs: its activities, and what they share. */
+/** The part of a worker that a run in memory needs: its activities, and their shared runtime. */
 export class MemoryWorker {
   readonly runtime: ActivityRuntime;
   readonly #activities: Activities;
@@ -15,7 +15,7 @@ export class MemoryWorker {
     this.#activities = createActivities(runtime);
   }
 
-  /** Opens its resources. Throws what a worker throws that cannot be made. */
+  /** Opens a worker and its resources. Throws the errors of a worker that cannot be created. */
   static async open(options: RuntimeOptions): Promise<MemoryWorker> {
     const runtime = createRuntime(options, {
       log: () => undefined,
@@ -28,7 +28,7 @@ export class MemoryWorker {
     return worker;
   }
 
-  /** The activity of that name. Throws where a worker would not find it. */
+  /** Returns the activity of that name. Throws if a worker would not find it. */
   activity(name: string): AnyActivity {
     const activity = this.#activities[name] ?? this.#activities[DEFAULT];
     if (activity === undefined) throw new Error(`Activity function ${name} is not registered on this Worker`);

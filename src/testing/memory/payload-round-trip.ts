@@ -7,20 +7,20 @@ import {
 } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
 
-/** A value as the other side of a server gets it: through the converter, and never the same object. */
+/** Returns a value as the other side of a server receives it: converted, and never the same object. */
 export function roundTrip<Value>(value: Value): Value {
   return defaultPayloadConverter.fromPayload(defaultPayloadConverter.toPayload(value));
 }
 
-/** What an activity has thrown. */
+/** A failure of an activity. */
 export interface SentFailure {
-  /** As its run is given it. */
+  /** The failure as its run receives it. */
   failure: TemporalFailure;
-  /** The wait before the next attempt that it asks for, in milliseconds: the server alone is told of it. */
+  /** The delay before the next attempt that the activity asks for, in milliseconds. Only the server receives it. */
   waitMs?: number;
 }
 
-/** What an activity has thrown, as it arrives at the server and at its run. */
+/** Returns the error that an activity threw as the server and the run receive it. */
 export function failureAsSent(error: unknown): SentFailure {
   const thrown = ensureApplicationFailure(error);
   const sent: ProtoFailure = defaultFailureConverter.errorToFailure(thrown, defaultPayloadConverter);

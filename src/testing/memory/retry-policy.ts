@@ -2,27 +2,27 @@ import { ApplicationFailure, type RetryPolicy, type TemporalFailure, TimeoutFail
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import type { SentFailure } from './payload-round-trip.ts';
 
-/** What a server does where an activity says nothing. */
+/** The server's defaults if an activity sets no retry policy. */
 const DEFAULTS = { initialInterval: 1_000, backoffCoefficient: 2, maximumAttempts: Infinity } as const;
 const DEFAULT_MAXIMUM_FACTOR = 100;
 
-/** What becomes of an activity after a failed attempt: another one after so many milliseconds, or the end, and why. */
+/** The consequence of a failed attempt: another attempt after so many milliseconds, or the end, with the reason. */
 export type Retry =
   | { type: 'again'; afterMs: number }
   | { type: 'end'; state: 'NON_RETRYABLE_FAILURE' | 'MAXIMUM_ATTEMPTS_REACHED' | 'TIMEOUT' };
 
-/** An attempt that has failed. */
+/** A failed attempt. */
 export interface FailedAttempt extends SentFailure {
-  /** 1-based. */
+  /** The number of the attempt, 1-based. */
   attempt: number;
-  /** Milliseconds until the activity as a whole has to be over. */
+  /** The remaining time of the activity, in milliseconds. */
   leftMs: number;
 }
 
-/** What Temporal does after an attempt has failed. */
+/** Returns what Temporal does after a failed attempt. */
 export function retryAfter(policy: RetryPolicy, { attempt, failure, waitMs, leftMs }: FailedAttempt): Retry {
   if (!isRetryable(policy, failure)) return { type: 'end', state: 'NON_RETRYABLE_FAILURE' };
-  // Zero means "without end", too.
+  // Zero also means no limit.
   if (attempt >= (policy.maximumAttempts || DEFAULTS.maximumAttempts)) return { type: 'end', state: 'MAXIMUM_ATTEMPTS_REACHED' };
   const afterMs = waitMs ?? backoff(policy, attempt);
   return afterMs < leftMs ? { type: 'again', afterMs } : { type: 'end', state: 'TIMEOUT' };

@@ -5,31 +5,31 @@ import { RunResult } from '../../core/domain/run/run-result.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { effectsLedger } from '../effects-ledger.ts';
 import { faultText } from '../faults.ts';
-import { assertPlayed } from '../harness/assert-played.ts';
+import { assertPlanCarriedOut } from '../harness/assert-plan.ts';
 import { Harness } from '../harness/harness.ts';
 import { withinTime } from '../harness/within-time.ts';
 import { workerParts } from '../harness/worker-parts.ts';
 import type { TestedRun, TestOptions } from '../tested-run.ts';
-import { MemoryWorld } from './memory-world.ts';
+import { MemoryEnvironment } from './memory-environment.ts';
 
-/** Runs an agent in memory, with everything around it that the test says. */
+/** Runs an agent in memory with everything that the test plans. */
 export async function runInMemory(agent: AnyAgent, options: TestOptions): Promise<TestedRun<unknown>> {
   const { model: _, ...start } = options;
   const input = runInput(agent, start);
   if (options.runId !== undefined) checkRunId(options.runId);
   const ledger = options.ledger ?? effectsLedger();
-  const stage = new Harness(agent, options);
-  const [cut] = stage.plan.of('disconnect');
-  if (cut !== undefined) throw new UsageError(`${faultText(cut)}: a run in memory has no server to be cut off from: use durableTest`);
-  const worker = workerParts(stage, agent, options, ledger);
-  const world = await MemoryWorld.open(stage, { input, worker, decide: options.decide });
+  const harness = new Harness(agent, options);
+  const [cut] = harness.plan.of('disconnect');
+  if (cut !== undefined) throw new UsageError(`${faultText(cut)}: a run in memory has no connection to a server: use durableTest`);
+  const worker = workerParts(harness, agent, options, ledger);
+  const environment = await MemoryEnvironment.open(harness, { input, worker, decide: options.decide });
   try {
-    const fields = await withinTime(options.timeout ?? '30s', [world.execute(), stage.failure]);
-    const record = world.record();
+    const fields = await withinTime(options.timeout ?? '30s', [environment.execute(), harness.failure]);
+    const record = environment.record();
     const result = new RunResult<unknown>({ ...fields, steps: [...record.steps] });
-    assertPlayed(stage, options.model, fields);
+    assertPlanCarriedOut(harness, options.model, fields);
     return { ...record, result, ledger };
   } finally {
-    await world.close();
+    await environment.close();
   }
 }

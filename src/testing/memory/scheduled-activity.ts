@@ -19,56 +19,56 @@ import type { VirtualTime } from './virtual-time.ts';
 
 type EnvironmentArguments = ConstructorParameters<typeof MockActivityEnvironment>;
 
-/** Where activities run. */
-export interface ActivitySurroundings {
+/** The environment that activities run in. */
+export interface ActivityHost {
   time: VirtualTime;
-  /** The one that takes what is to be done now. */
+  /** The current worker. */
   worker: () => MemoryWorker;
-  /** What is the same for all activities of the run. */
+  /** The activity info that is the same for all activities of the run. */
   info: NonNullable<EnvironmentArguments[0]>;
   environment: NonNullable<EnvironmentArguments[1]>;
 }
 
-/** What is asked for, without what its end means. */
+/** The request for an activity, without the interpretation of its outcome. */
 export type ScheduledCall<Input> = Pick<ActivityRequest<Input, never, never>, 'name' | 'tier' | 'options' | 'input'>;
 
-/** How one attempt has ended. `lost`: nobody says how. */
+/** The end of one attempt. `lost`: no completion arrives. */
 type AttemptEnd =
   | { type: 'completed'; output: unknown }
   | ({ type: 'failed' | 'cancelled' } & SentFailure)
   | { type: 'lost' | 'timed_out' };
 
 /**
- * One activity from its first attempt to its end, by the rules of Temporal: attempts take real time, the waits between
- * them virtual time, and a failure is as a workflow gets it.
+ * One activity from its first attempt to its end, by the rules of Temporal. Attempts take real time, the waits
+ * between them virtual time, and a failure is converted as for a workflow.
  */
 export class ScheduledActivity<Input, Output> {
   readonly #call: ScheduledCall<Input>;
-  readonly #around: ActivitySurroundings;
+  readonly #host: ActivityHost;
   readonly #id: string;
   readonly #givenUp = Promise.withResolvers<never>();
   readonly #cancelled = new AbortController();
   #environment: MockActivityEnvironment | undefined;
-  #dies: (() => void) | undefined;
+  #loseAttempt: (() => void) | undefined;
   #heartbeat: unknown;
 
-  constructor(id: string, call: ScheduledCall<Input>, around: ActivitySurroundings) {
+  constructor(id: string, call: ScheduledCall<Input>, host: ActivityHost) {
     this.#id = id;
     this.#call = call;
-    this.#around = around;
+    this.#host = host;
     this.#givenUp.promise.catch(() => undefined);
   }
 
   /**
-   * Runs it to its end. `outcome` rejects with an ActivityFailure; `attempts` ends later where it was given up and does
-   * not listen.
+   * Runs the activity to its end. `outcome` rejects with an ActivityFailure. `attempts` ends later if the activity
+   * was abandoned and ignores its signal.
    */
   run(): { outcome: Promise<Output>; attempts: Promise<unknown> } {
     const attempts = this.#attempts();
     return { outcome: Promise.race([attempts, this.#givenUp.promise]), attempts };
   }
 
-  /** The run gives it up: at once, or once it has ended, as it was asked for. */
+  /** Cancels the activity: it ends at once, or when its attempt has ended if the request says so. */
   cancel(): void {
     this.#cancelled.abort();
     this.#environment?.cancel('CANCELLED');
@@ -76,15 +76,15 @@ export class ScheduledActivity<Input, Output> {
     if (this.#environment === undefined || !isWaitedFor) this.#givenUp.reject(this.#failure(new CancelledFailure('CANCELLED')));
   }
 
-  /** The worker that runs it is gone. */
+  /** Ends the attempt, because its worker has died. */
   workerDied(): void {
-    this.#dies?.();
+    this.#loseAttempt?.();
     this.#environment?.cancel('WORKER_SHUTDOWN', new ActivityCancellationDetails({ workerShutdown: true }));
   }
 
   async #attempts(): Promise<Output> {
     const { retry = {}, scheduleToCloseTimeout } = this.#call.options;
-    const { time } = this.#around;
+    const { time } = this.#host;
     const closeAt = scheduleToCloseTimeout === undefined ? Infinity : time.now() + msToNumber(scheduleToCloseTimeout);
     for (let attempt = 1; ; attempt += 1) {
       if (this.#cancelled.signal.aborted) throw this.#failure(new CancelledFailure('CANCELLED'));
@@ -99,7 +99,7 @@ export class ScheduledActivity<Input, Output> {
   }
 
   async #attempt(attempt: number): Promise<AttemptEnd> {
-    const { time, worker, info, environment: surroundings } = this.#around;
+    const { time, worker, info, environment: environmentOptions } = this.#host;
     const { name, options, tier } = this.#call;
     const environment = new MockActivityEnvironment(
       {
@@ -113,12 +113,12 @@ export class ScheduledActivity<Input, Output> {
         heartbeatDetails: this.#heartbeat,
         ...(options.retry === undefined ? {} : { retryPolicy: options.retry }),
       },
-      surroundings,
+      environmentOptions,
     );
     environment.on('heartbeat', (details: unknown) => (this.#heartbeat = roundTrip(details)));
     this.#environment = environment;
     const died = Promise.withResolvers<AttemptEnd>();
-    this.#dies = () => died.resolve({ type: 'lost' });
+    this.#loseAttempt = () => died.resolve({ type: 'lost' });
     const over = new AbortController();
     const ends = [this.#executed(environment, worker()), died.promise, this.#timeUp(over.signal)];
     try {
@@ -126,7 +126,7 @@ export class ScheduledActivity<Input, Output> {
     } finally {
       over.abort();
       this.#environment = undefined;
-      this.#dies = undefined;
+      this.#loseAttempt = undefined;
     }
   }
 
@@ -144,17 +144,20 @@ export class ScheduledActivity<Input, Output> {
     }
   }
 
-  /** The server ends an attempt that takes too long, and its worker hears of it. */
+  /** Ends an attempt that takes too long, as the server does, and notifies its worker. */
   async #timeUp(signal: AbortSignal): Promise<AttemptEnd> {
     await realDelay(Math.min(this.#startToCloseMs, MAX_TIMER_MS), undefined, { signal, ref: false }).catch(() => undefined);
     if (!signal.aborted) this.#environment?.cancel('TIMED_OUT', new ActivityCancellationDetails({ timedOut: true }));
     return { type: 'timed_out' };
   }
 
-  /** Of an attempt that is lost, the server hears nothing: it waits for a sign of life. */
+  /**
+   * Returns the timeout of an attempt. For a lost attempt the server waits until the heartbeat or the attempt times
+   * out.
+   */
   async #timeOut(end: 'lost' | 'timed_out'): Promise<TimeoutFailure> {
     const isSilent = end === 'lost' && this.#heartbeatMs !== undefined && this.#heartbeatMs < this.#startToCloseMs;
-    const { time } = this.#around;
+    const { time } = this.#host;
     if (end === 'lost') await time.sleepUntil(time.now() + (isSilent ? (this.#heartbeatMs ?? 0) : this.#startToCloseMs));
     return isSilent
       ? new TimeoutFailure('activity Heartbeat timeout', this.#heartbeat, 'HEARTBEAT')
@@ -177,5 +180,5 @@ export class ScheduledActivity<Input, Output> {
   }
 }
 
-/** The longest that a timer of Node can run. */
+/** The longest timeout that Node supports. */
 const MAX_TIMER_MS = 2_147_483_647;

@@ -1,4 +1,4 @@
-/** Something that is to happen at its time. */
+/** A timer. */
 interface Timer {
   at: number;
   fire: () => void;
@@ -9,17 +9,17 @@ interface Wait {
   resolve: () => void;
 }
 
-/** What happens when nothing goes on any more. */
+/** The actions of a test when nothing is running. */
 export interface Idleness {
-  /** Lets somebody act. False where nobody has anything to do. */
+  /** Lets the test act. Resolves to false if it has nothing to do. */
   act: () => Promise<boolean>;
-  /** Nobody acts, and there is no timer: nothing will ever happen. */
+  /** Called if the test has nothing to do and there is no timer, so that the run can never continue. */
   stuck: () => void;
 }
 
 /**
- * The time of a run in memory. It is the real time as long as something real goes on (an attempt of an activity, the
- * code of a test). When nothing does, people act; when they have nothing to do, it jumps to the nearest timer.
+ * The clock of a run in memory. It follows real time while something is running (an attempt of an activity, the
+ * test's own code). When nothing is, the test may act; if it has nothing to do, the clock jumps to the next timer.
  */
 export class VirtualTime {
   #ahead = 0;
@@ -36,12 +36,12 @@ export class VirtualTime {
     this.#idleness = idleness;
   }
 
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   now(): number {
     return Date.now() + this.#ahead;
   }
 
-  /** Real work: time does not jump meanwhile. */
+  /** Waits for real work, during which the clock does not jump. */
   async during<Result>(work: Promise<Result>): Promise<Result> {
     this.#goingOn += 1;
     try {
@@ -52,7 +52,7 @@ export class VirtualTime {
     }
   }
 
-  /** Until that time. The signal ends the wait early. */
+  /** Waits until that time. The signal ends the wait early. */
   async sleepUntil(at: number, signal?: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer: Timer = { at, fire: resolve };
@@ -64,7 +64,10 @@ export class VirtualTime {
     this.#timers.delete(timer);
   }
 
-  /** Until the condition holds, or that time has come. Never at once: whoever waits in circles must not block the process. */
+  /**
+   * Waits until the condition holds or that time has come. Never resolves synchronously, so that a loop of waits
+   * cannot block the process.
+   */
   async until(isMet: () => boolean, at?: number): Promise<void> {
     const over = new AbortController();
     await new Promise<void>((resolve) => {
@@ -75,7 +78,7 @@ export class VirtualTime {
     over.abort();
   }
 
-  /** Something has happened: whoever waits looks again. */
+  /** Makes all waits check their conditions again. */
   changed(): void {
     if (this.#isOver) return;
     this.#look ??= setImmediate(() => {
@@ -84,7 +87,7 @@ export class VirtualTime {
     });
   }
 
-  /** Nothing more is to happen. */
+  /** Stops the clock. */
   end(): void {
     this.#isOver = true;
     clearImmediate(this.#look);
@@ -100,7 +103,7 @@ export class VirtualTime {
     else void this.#act();
   }
 
-  /** Lets those go on whose time has come. */
+  /** Wakes the waits and timers that are due. */
   #wake(): boolean {
     const dueTimers = [...this.#timers].filter(({ at }) => at <= this.now());
     const dueWaits = [...this.#waits].filter(({ isMet }) => isMet());
@@ -115,7 +118,7 @@ export class VirtualTime {
     return dueTimers.length + dueWaits.length > 0;
   }
 
-  /** What goes on may take longer than until the nearest timer. */
+  /** Sets an alarm for the next timer, because the running work may take longer. */
   #wakeInTime(): void {
     const next = this.#nearest();
     if (next !== undefined) this.#alarm = setTimeout(() => this.changed(), Math.max(0, next - this.now()));

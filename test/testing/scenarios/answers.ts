@@ -10,66 +10,66 @@ const typed = defineAgent({ name: 'agent', model: 'scripted/m', output: z.object
 
 /** What a model may answer, and what becomes of it. */
 export const ANSWERS = [
-  scenario('a plain answer ends the run', plain, { script: [say('Hello.')], story: ['agent: Hello.'] }),
-  scenario('an answer of unknown cost is estimated', plain, { script: [say('Hello.', { usage: null })], story: ['agent: Hello.'] }),
+  scenario('a plain answer ends the run', plain, { script: [say('Hello.')], timeline: ['agent: Hello.'] }),
+  scenario('an answer of unknown cost is estimated', plain, { script: [say('Hello.', { usage: null })], timeline: ['agent: Hello.'] }),
   scenario('a refusal is an error', plain, {
     script: [say('', { refusal: 'I would rather not.' })],
-    story: [/^agent:/],
+    timeline: [/^agent:/],
     status: 'error',
   }),
   scenario('an answer that the provider withholds is an error', plain, {
     script: [say('', { finishReason: 'content_filter' })],
-    story: [/^agent:/],
+    timeline: [/^agent:/],
     status: 'error',
   }),
   scenario('after the last step one answer without tools is asked for', lastWords, {
     script: [callTool('look'), say('As far as I can see.')],
-    story: ['agent calls look {}', 'look: seen', 'agent: As far as I can see.'],
+    timeline: ['agent calls look {}', 'look: seen', 'agent: As far as I can see.'],
     status: 'max_iterations_reached',
   }),
-  scenario('a structured answer is the output', typed, { script: [structured({ answer: 4 })], story: ['agent: {"answer":4}'] }),
+  scenario('a structured answer is the output', typed, { script: [structured({ answer: 4 })], timeline: ['agent: {"answer":4}'] }),
   scenario('an answer that does not fit goes back to the model', typed, {
     script: [say('four'), structured({ answer: 4 })],
-    story: ['agent: four', /^user: Your previous answer did not fit/, 'agent: {"answer":4}'],
+    timeline: ['agent: four', /^user: Your previous answer did not fit/, 'agent: {"answer":4}'],
   }),
   scenario('an answer that never fits ends the run with an error', typed, {
     script: [say('four'), structured({ answer: 'four' })],
-    story: ['agent: four', /^user: Your previous answer did not fit/, 'agent: {"answer":"four"}'],
+    timeline: ['agent: four', /^user: Your previous answer did not fit/, 'agent: {"answer":"four"}'],
     status: 'error',
   }),
   scenario('where the provider enforces no schema, the answer comes by a tool', typed, {
     script: [together(say('I know'), callTool('final_answer', { output: { answer: 'x' } })), structured({ answer: 4 })],
     model: { capabilities: { structuredOutput: false } },
-    story: ['agent: I know', /^agent calls final_answer/, /^final_answer failed/, /^agent calls final_answer/, /^final_answer: /],
+    timeline: ['agent: I know', /^agent calls final_answer/, /^final_answer failed/, /^agent calls final_answer/, /^final_answer: /],
   }),
 
   scenario('a provider that limits the rate is asked again after the wait', plain, {
     script: [failWith('model_rate_limited', 'slow down', { retryAfter: 20 }), say('Hello.')],
-    story: ['agent: Hello.'],
+    timeline: ['agent: Hello.'],
   }),
-  scenario('a burst of 429 is waited out', plain, { script: [say('Hello.')], faults: [rateLimit(3)], story: ['agent: Hello.'] }),
+  scenario('a burst of 429 is waited out', plain, { script: [say('Hello.')], faults: [rateLimit(3)], timeline: ['agent: Hello.'] }),
   scenario('a provider that fails is asked again', plain, {
     script: [failWith('model_server_error', 'oops', { retryAfter: 10 }), say('Hello.')],
-    story: ['agent: Hello.'],
+    timeline: ['agent: Hello.'],
   }),
   scenario('a provider that goes on failing ends the run', agentWith([], { modelMaxAttempts: 2 }), {
     script: [failWith('model_server_error', 'oops', { retryAfter: 10 }), failWith('model_server_error', 'still oops')],
-    story: [],
+    timeline: [],
     status: 'error',
   }),
   scenario('a request that the provider rejects is not sent again', plain, {
     script: [failWith('model_bad_request', 'no such parameter')],
-    story: [],
+    timeline: [],
     status: 'error',
   }),
   scenario('an answer that is not what the provider promises is asked for again', plain, {
     script: [failWith('model_bad_response', 'no JSON', { retryAfter: 10 }), say('Hello.')],
-    story: ['agent: Hello.'],
+    timeline: ['agent: Hello.'],
   }),
-  scenario('a model client that gives nothing has said nothing', plain, { script: [malformed(null)], story: ['agent: '] }),
+  scenario('a model client that gives nothing has said nothing', plain, { script: [malformed(null)], timeline: ['agent: '] }),
   scenario('a model that does not answer in time is given up', agentWith([], { modelTimeout: '1s', modelMaxAttempts: 1 }), {
     script: [{ type: 'hang', text: 'half an ans' }],
-    story: [/^a model call failed|^$/],
+    timeline: [/^a model call failed|^$/],
     status: 'error',
   }),
 ];

@@ -30,42 +30,42 @@ export const DECISIONS = [
   scenario('an approved call runs', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: () => approve({ by: 'ann' }),
-    story: [calls, 'ann approves refund', 'refund: refunded 150', 'agent: Done.'],
+    timeline: [calls, 'ann approves refund', 'refund: refunded 150', 'agent: Done.'],
   }),
   scenario('a rejected call tells the model why', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: () => reject('too much', { by: 'ann' }),
-    story: [calls, 'ann rejects refund: too much', 'refund failed: User denied the tool execution. Reason: too much', 'agent: Done.'],
+    timeline: [calls, 'ann rejects refund: too much', 'refund failed: User denied the tool execution. Reason: too much', 'agent: Done.'],
   }),
   scenario('an approved call runs with other arguments', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: () => approve({ arguments: { amount: 50 }, by: 'ann' }),
-    story: [calls, 'ann approves refund', 'refund: refunded 50', 'agent: Done.'],
+    timeline: [calls, 'ann approves refund', 'refund: refunded 50', 'agent: Done.'],
   }),
   scenario('other arguments that are large reach the tool', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: () => approve({ arguments: { amount: 50, note: 'n'.repeat(2_000) }, by: 'ann' }),
-    story: [calls, 'ann approves refund', 'refund: refunded 50 (2000)', 'agent: Done.'],
+    timeline: [calls, 'ann approves refund', 'refund: refunded 50 (2000)', 'agent: Done.'],
   }),
   scenario('arguments that do not fit are refused, and somebody decides again', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: ({ refused }) => approve({ arguments: { amount: refused === undefined ? 'much' : 5 }, by: 'ann' }),
-    story: [calls, 'ann approves refund', 'refund: refunded 5', 'agent: Done.'],
+    timeline: [calls, 'ann approves refund', 'refund: refunded 5', 'agent: Done.'],
   }),
   scenario('somebody answers in the stead of the tool', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: () => respond({ voucher: 42 }, { by: 'ann' }),
-    story: [calls, 'ann answers refund', 'refund: {"voucher":42}', 'agent: Done.'],
+    timeline: [calls, 'ann answers refund', 'refund: {"voucher":42}', 'agent: Done.'],
   }),
   scenario('a decision holds for further calls of the tool', agentWith([refund]), {
     script: [call, callTool('refund', { amount: 7 }), say('Done.')],
     decide: ({ arguments: { amount } }) => (amount === 150 ? approve({ remember: 'tool', by: 'ann' }) : undefined),
-    story: [calls, 'ann approves refund', 'refund: refunded 150', /calls/, 'ann approves refund', 'refund: refunded 7', 'agent: Done.'],
+    timeline: [calls, 'ann approves refund', 'refund: refunded 150', /calls/, 'ann approves refund', 'refund: refunded 7', 'agent: Done.'],
   }),
   scenario('a decision holds for further calls with the same arguments', agentWith([refund]), {
     script: [call, together(call, callTool('refund', { amount: 7 })), say('Done.')],
     decide: ({ arguments: { amount } }) => (amount === 150 ? approve({ remember: 'arguments', by: 'ann' }) : reject('no', { by: 'bob' })),
-    story: [
+    timeline: [
       calls,
       'ann approves refund',
       'refund: refunded 150',
@@ -80,22 +80,22 @@ export const DECISIONS = [
   }),
   scenario('a call that nobody decides is rejected at its deadline', agentWith([soon]), {
     script: [call, say('Done.')],
-    story: [calls, 'the deadline rejects refund: nobody decided before the deadline', /^refund failed: User denied/, 'agent: Done.'],
+    timeline: [calls, 'the deadline rejects refund: nobody decided before the deadline', /^refund failed: User denied/, 'agent: Done.'],
   }),
   scenario('a call that nobody decides is approved at its deadline, where the tool says so', agentWith([anyway]), {
     script: [call, say('Done.')],
-    story: [calls, 'the deadline approves refund', 'refund: refunded 150', 'agent: Done.'],
+    timeline: [calls, 'the deadline approves refund', 'refund: refunded 150', 'agent: Done.'],
   }),
   scenario('a predicate says which calls wait, and why', agentWith([large]), {
     script: [together(callTool('refund', { amount: 5 }), call), say('Done.')],
     decide: ({ reason }) => (reason === '150 is a lot' ? approve({ by: 'ann' }) : undefined),
-    story: [/"amount":5/, calls, 'refund: refunded 5', 'ann approves refund', 'refund: refunded 150', 'agent: Done.'],
+    timeline: [/"amount":5/, calls, 'refund: refunded 5', 'ann approves refund', 'refund: refunded 150', 'agent: Done.'],
   }),
   scenario('other calls go ahead while one waits', agentWith([refund, look]), {
     script: [together(call, callTool('look'), call), say('Done.')],
     faults: [delay('look', 80)],
     decide: () => approve({ by: 'ann' }),
-    story: [
+    timeline: [
       calls,
       'agent calls look {}',
       calls,
@@ -111,7 +111,7 @@ export const DECISIONS = [
     script: [call, say('Done.')],
     authorize: ({ by }) => (by === 'ann' ? { as: 'Ann of accounts' } : { refuse: 'only Ann may' }),
     decide: ({ refused }) => approve({ by: refused === undefined ? 'bob' : 'ann' }),
-    story: [
+    timeline: [
       calls,
       'approve of bob is refused: Whoever decides about call "call_1_1" may not: only Ann may',
       'Ann of accounts approves refund',
@@ -125,7 +125,7 @@ export const DECISIONS = [
       (resources as { ledger: { act(key: string, what: string): boolean } }).ledger.act(toolName, 'told');
     },
     decide: () => approve({ by: 'ann' }),
-    story: [calls, 'ann approves refund', 'refund: refunded 150', 'agent: Done.'],
+    timeline: [calls, 'ann approves refund', 'refund: refunded 150', 'agent: Done.'],
   }),
   scenario('somebody is told how a run has ended that was cancelled', agentWith([refund]), {
     script: [call],
@@ -133,23 +133,23 @@ export const DECISIONS = [
       ledgerIn(resources).act('end', `${status}: ${result.cancelReason}`);
     },
     meanwhile: [cancelRun('not needed any more', { step: 1, waiting: 'refund' })],
-    story: [calls, /^refund failed: Tool call was interrupted/],
+    timeline: [calls, /^refund failed: Tool call was interrupted/],
     status: 'cancelled',
   }),
   scenario('a person answers a question', agentWith([ask]), {
     script: [callTool('ask', { question: 'What would you like?' }), say('Done.')],
     decide: ({ kind, answer }) => (kind === 'question' && answer !== undefined ? respond({ wish: 'refund' }, { by: 'eve' }) : undefined),
-    story: ['agent calls ask {"question":"What would you like?"}', 'eve answers ask', 'ask: {"wish":"refund"}', 'agent: Done.'],
+    timeline: ['agent calls ask {"question":"What would you like?"}', 'eve answers ask', 'ask: {"wish":"refund"}', 'agent: Done.'],
   }),
   scenario('a message that steers gives up a call that waits', agentWith([refund]), {
     script: [call, say('Done.')],
     meanwhile: [sendMessage('Never mind', { step: 1, waiting: 'refund', mode: 'steer' })],
-    story: [calls, /^refund failed: Tool call was interrupted/, 'user: Never mind', 'agent: Done.'],
+    timeline: [calls, /^refund failed: Tool call was interrupted/, 'user: Never mind', 'agent: Done.'],
   }),
   scenario('a run that waits can be cancelled', agentWith([refund]), {
     script: [call],
     meanwhile: [cancelRun('not needed any more', { step: 1, waiting: 'refund' })],
-    story: [calls, /^refund failed: Tool call was interrupted/],
+    timeline: [calls, /^refund failed: Tool call was interrupted/],
     status: 'cancelled',
   }),
 ];

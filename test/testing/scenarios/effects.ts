@@ -48,48 +48,48 @@ const unknown = /failed: The outcome of this call of '\w+' is unknown/;
 export const EFFECTS = [
   scenario('what happens once and fails is not tried again', agentWith([breaking]), {
     script: [callTool('breaking'), say('Done.')],
-    story: ['agent calls breaking {}', 'breaking failed: the card is refused', 'agent: Done.'],
+    timeline: ['agent calls breaking {}', 'breaking failed: the card is refused', 'agent: Done.'],
   }),
   scenario('what happens once and is lost has an unknown outcome', agentWith([pay]), {
     script: [callTool('pay'), say('Done.')],
     faults: [dropCompletion('pay')],
-    story: ['agent calls pay {}', unknown, 'agent: Done.'],
+    timeline: ['agent calls pay {}', unknown, 'agent: Done.'],
   }),
   scenario('a tool that can be asked says that a lost call has happened', agentWith([checked]), {
     script: [callTool('checked'), say('Done.')],
     faults: [dropCompletion('checked')],
-    story: ['agent calls checked {}', 'checked: paid, as the bank says', 'agent: Done.'],
+    timeline: ['agent calls checked {}', 'checked: paid, as the bank says', 'agent: Done.'],
   }),
   scenario('a tool that can be asked says that a lost call has not happened', agentWith([forgotten]), {
     script: [callTool('forgotten'), say('Done.')],
     faults: [dropCompletion('forgotten')],
-    story: ['agent calls forgotten {}', /^forgotten failed: This call of 'forgotten' did not happen/, 'agent: Done.'],
+    timeline: ['agent calls forgotten {}', /^forgotten failed: This call of 'forgotten' did not happen/, 'agent: Done.'],
   }),
   scenario('where the tool cannot say, nobody knows', agentWith([unverifiable]), {
     script: [callTool('unverifiable'), say('Done.')],
     faults: [dropCompletion('unverifiable')],
-    story: ['agent calls unverifiable {}', unknown, 'agent: Done.'],
+    timeline: ['agent calls unverifiable {}', unknown, 'agent: Done.'],
   }),
   scenario('somebody who is asked says what a lost call gave', agentWith([pay], { onUnknownOutcome: 'ask' }), {
     script: [callTool('pay'), say('Done.')],
     faults: [dropCompletion('pay')],
     decide: ({ kind }) => (kind === 'outcome' ? respond('paid after all', { by: 'ann' }) : undefined),
-    story: ['agent calls pay {}', 'ann answers pay', 'pay: paid after all', 'agent: Done.'],
+    timeline: ['agent calls pay {}', 'ann answers pay', 'pay: paid after all', 'agent: Done.'],
   }),
   scenario('somebody who is asked does not know, either', agentWith([pay, look], { onUnknownOutcome: 'ask' }), {
     script: [together(callTool('pay'), callTool('look')), say('Done.')],
     faults: [dropCompletion('pay')],
     decide: ({ refused }) => (refused === undefined ? approve() : reject('the bank is closed', { by: 'ann' })),
-    story: [/calls pay/, /calls look/, 'look: seen', 'ann rejects pay: the bank is closed', unknown, 'agent: Done.'],
+    timeline: [/calls pay/, /calls look/, 'look: seen', 'ann rejects pay: the bank is closed', unknown, 'agent: Done.'],
   }),
 
   scenario('a local tool', agentWith([quick]), {
     script: [callTool('quick', { text: ' as a flash' }), say('Done.')],
-    story: [/^agent calls quick/, 'quick: quick as a flash', 'agent: Done.'],
+    timeline: [/^agent calls quick/, 'quick: quick as a flash', 'agent: Done.'],
   }),
   scenario('a local tool is tried again, and has no heartbeats', agentWith([limping, lame]), {
     script: [together(callTool('limping'), callTool('lame')), say('Done.')],
-    story: [
+    timeline: [
       /calls limping/,
       /calls lame/,
       'limping: worked at retry 1, after no heartbeat',
@@ -100,17 +100,17 @@ export const EFFECTS = [
   scenario('a local tool beside a remote one', agentWith([quick, look]), {
     script: [together(callTool('look'), callTool('quick')), say('Done.')],
     faults: [delay('look', 30)],
-    story: [/calls look/, /calls quick/, 'look: seen', 'quick: quick', 'agent: Done.'],
+    timeline: [/calls look/, /calls quick/, 'look: seen', 'quick: quick', 'agent: Done.'],
   }),
 
   scenario('a worker that dies between two steps costs nothing', agentWith([look]), {
     script: [callTool('look'), say('Done.')],
     faults: [killWorker({ afterStep: 1 })],
-    story: ['agent calls look {}', 'look: seen', 'agent: Done.'],
+    timeline: ['agent calls look {}', 'look: seen', 'agent: Done.'],
   }),
   scenario('a worker that dies in the middle of a tool lets another run it again', agentWith([look]), {
     script: [callTool('look'), say('Done.')],
     faults: [killWorker({ tool: 'look' })],
-    story: ['agent calls look {}', 'look: seen again', 'agent: Done.'],
+    timeline: ['agent calls look {}', 'look: seen again', 'agent: Done.'],
   }),
 ];

@@ -19,51 +19,51 @@ const twice = together(callTool('look', { text: ' a' }), callTool('look', { text
 export const LIMITS = [
   scenario('the limit of steps ends a run', agentWith([look], { limits: { steps: 2 } }), {
     script: [callTool('look'), callTool('look')],
-    story: [/calls/, 'look: seen', /calls/, 'look: seen'],
+    timeline: [/calls/, 'look: seen', /calls/, 'look: seen'],
     status: 'max_iterations_reached',
   }),
   scenario('the limit of tool calls leaves the rest out and ends the run', agentWith([look], { limits: { toolCalls: 1 } }), {
     script: [twice],
-    story: [/calls/, /calls/, 'look: seen a', /^look failed: Tool call was not executed: the limit/],
+    timeline: [/calls/, /calls/, 'look: seen a', /^look failed: Tool call was not executed: the limit/],
     status: 'max_iterations_reached',
   }),
   scenario('the calls of one tool have a limit of their own', agentWith([look, other], { limits: { toolCallsByName: { look: 1 } } }), {
     script: [together(callTool('look'), callTool('other'), callTool('look'))],
-    story: [/calls/, /calls/, /calls/, 'look: seen', 'other: other', /^look failed/],
+    timeline: [/calls/, /calls/, /calls/, 'look: seen', 'other: other', /^look failed/],
     status: 'max_iterations_reached',
   }),
   scenario('tokens have a limit', agentWith([look], { limits: { totalTokens: 100 } }), {
     script: [{ ...callTool('look'), usage }],
-    story: [/calls/, 'look: seen'],
+    timeline: [/calls/, 'look: seen'],
     status: 'max_iterations_reached',
   }),
   scenario('cost has a limit', agentWith([look], { limits: { costUsd: 0.001 } }), {
     script: [{ ...callTool('look'), usage }],
     prices: { 'scripted/m': { input: 10, output: 30 } },
-    story: [/calls/, 'look: seen'],
+    timeline: [/calls/, 'look: seen'],
     status: 'max_iterations_reached',
   }),
   scenario('time has a limit, for a run that waits as well', agentWith([asking]), {
     script: [callTool('asking')],
     limits: { deadline: '3s' },
-    story: [/calls/, /^asking failed: Tool call was interrupted/],
+    timeline: [/calls/, /^asking failed: Tool call was interrupted/],
     status: 'max_iterations_reached',
   }),
   scenario('somebody raises a limit that a run has come to', agentWith([look], { limits: { steps: 1 }, onLimit: 'ask' }), {
     script: [callTool('look'), say('Done.')],
     decide: ({ kind }) => (kind === 'limit' ? approve({ arguments: { maxIterations: 5 }, by: 'ann' }) : undefined),
-    story: [/calls/, 'look: seen', 'ann approves raise_limits', 'agent: Done.'],
+    timeline: [/calls/, 'look: seen', 'ann approves raise_limits', 'agent: Done.'],
   }),
   scenario('somebody does not raise a limit', agentWith([look], { limits: { toolCalls: 1 }, onLimit: 'ask' }), {
     script: [twice],
     decide: () => reject('no more', { by: 'ann' }),
-    story: [/calls/, /calls/, 'ann rejects raise_limits: no more', 'look: seen a', /^look failed/],
+    timeline: [/calls/, /calls/, 'ann rejects raise_limits: no more', 'look: seen a', /^look failed/],
     status: 'max_iterations_reached',
   }),
   scenario('a limit is raised before the run has come to it', agentWith([look], { limits: { steps: 1 } }), {
     script: [callTool('look'), say('Done.')],
     meanwhile: [raiseLimits({ steps: 2 }, { step: 1 })],
-    story: [/calls/, 'look: seen', 'user raises {"maxIterations":2}', 'agent: Done.'],
+    timeline: [/calls/, 'look: seen', 'user raises {"maxIterations":2}', 'agent: Done.'],
   }),
 ];
 
@@ -72,33 +72,33 @@ export const MESSAGES = [
   scenario('a message is read after the current step', agentWith([look]), {
     script: [callTool('look'), say('Done.')],
     meanwhile: [sendMessage('Only this year', { step: 1 })],
-    story: [/calls/, 'look: seen', 'user: Only this year', 'agent: Done.'],
+    timeline: [/calls/, 'look: seen', 'user: Only this year', 'agent: Done.'],
   }),
   scenario('a message that steers keeps calls from starting', agentWith([look], { parallel: false }), {
     script: [twice, say('Done.')],
     meanwhile: [sendMessage('Stop', { step: 1, tool: 'look', mode: 'steer' })],
-    story: [/calls/, /calls/, 'look: seen a', /^look failed: Tool call was interrupted/, 'user: Stop', 'agent: Done.'],
+    timeline: [/calls/, /calls/, 'look: seen a', /^look failed: Tool call was interrupted/, 'user: Stop', 'agent: Done.'],
   }),
   scenario('a message that interrupts gives up the model call, and keeps what it had said', agentWith([look]), {
     script: [hang('I will first'), say('Done.')],
     meanwhile: [sendMessage('Stop', { step: 1, mode: 'interrupt' })],
-    story: ['agent: I will first (interrupted)', 'user: Stop', 'agent: Done.'],
+    timeline: ['agent: I will first (interrupted)', 'user: Stop', 'agent: Done.'],
   }),
   scenario('a message that comes with the answer is answered, too', agentWith([]), {
     script: [say('Done.'), say('That, too.')],
     meanwhile: [sendMessage('And this?', { step: 1 })],
-    story: ['agent: Done.', 'user: And this?', 'agent: That, too.'],
+    timeline: ['agent: Done.', 'user: And this?', 'agent: That, too.'],
   }),
   scenario('a cancellation gives up the model call, and keeps what it had said', agentWith([]), {
     script: [hang('Let me')],
     meanwhile: [cancelRun('enough', { step: 1 })],
-    story: ['agent: Let me (interrupted)'],
+    timeline: ['agent: Let me (interrupted)'],
     status: 'cancelled',
   }),
   scenario('a cancellation does not wait for a tool', agentWith([look]), {
     script: [callTool('look')],
     meanwhile: [cancelRun('enough', { step: 1, tool: 'look' })],
-    story: [/calls/, /^look failed: Tool call was running when the run was cancelled/],
+    timeline: [/calls/, /^look failed: Tool call was running when the run was cancelled/],
     status: 'cancelled',
   }),
 ];
@@ -109,6 +109,6 @@ const big = toolThat('big', ({ text }) => `${text ?? ''}${'r'.repeat(2_000)}`);
 export const WINDOWS = [
   scenario('old results give way to a marker', agentWith([big], { window: { maxBytes: 5_000, keepResults: 1 } }), {
     script: [callTool('big', { text: 'a' }), callTool('big', { text: 'b' }), callTool('big', { text: 'c' }), say('Done.')],
-    story: [/calls/, /^big: a/, /calls/, /^big: b/, /calls/, /^big: c/, /old results are taken out/, 'agent: Done.'],
+    timeline: [/calls/, /^big: a/, /calls/, /^big: b/, /calls/, /^big: c/, /old results are removed from the window/, 'agent: Done.'],
   }),
 ];

@@ -23,8 +23,8 @@ export interface Scenario {
   agent: AnyAgent;
   /** What the test says of the run. Called for each kit: nothing of one run gets into another. */
   options: () => TestOptions;
-  /** The story of the run. The first line, `user: Go`, goes without saying. */
-  story: readonly ExpectedLine[];
+  /** The timeline of the run. The first line, `user: Go`, goes without saying. */
+  timeline: readonly ExpectedLine[];
   status: TerminalStatus;
 }
 
@@ -32,19 +32,19 @@ export interface Scenario {
 export interface ScenarioParts extends Omit<Partial<TestOptions>, 'model'> {
   script: readonly ScriptEntry[];
   model?: ScriptedModelOptions;
-  story: readonly ExpectedLine[];
+  timeline: readonly ExpectedLine[];
   /** Default `completed`. */
   status?: TerminalStatus;
 }
 
 /** A scenario. Anything in `parts` that is not plain data must not remember anything. */
 export function scenario(name: string, agent: AnyAgent, parts: ScenarioParts): Scenario {
-  const { script, model, story, status = 'completed', ...options } = parts;
+  const { script, model, timeline, status = 'completed', ...options } = parts;
   return {
     name,
     agent,
     options: () => ({ input: 'Go', ...options, model: scriptedModel(script, model) }),
-    story: ['user: Go', ...story],
+    timeline: ['user: Go', ...timeline],
     status,
   };
 }

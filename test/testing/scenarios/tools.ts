@@ -62,52 +62,52 @@ const large = toolThat('large', ({ text }, { deps }) => `${(text ?? '').length} 
 export const TOOLS = [
   scenario('one tool after the other', agentWith([look]), {
     script: [callTool('look', { text: ' one' }), callTool('look', { text: ' two' }), say('Done.')],
-    story: ['agent calls look {"text":" one"}', 'look: seen one', 'agent calls look {"text":" two"}', 'look: seen two', 'agent: Done.'],
+    timeline: ['agent calls look {"text":" one"}', 'look: seen one', 'agent calls look {"text":" two"}', 'look: seen two', 'agent: Done.'],
   }),
   scenario('results of calls that overlap come in the order of the calls', agentWith([look, slow]), {
     script: [together(say('I look'), callTool('slow'), callTool('look')), say('Done.')],
     faults: [delay('slow', 60)],
-    story: ['agent: I look', 'agent calls slow {}', 'agent calls look {}', 'slow: at last', 'look: seen', 'agent: Done.'],
+    timeline: ['agent: I look', 'agent calls slow {}', 'agent calls look {}', 'slow: at last', 'look: seen', 'agent: Done.'],
   }),
   scenario('calls in sequence see the state that those before have set', agentWith([keeping], { parallel: false }), {
     script: [together(callTool('keeping', { text: 'a' }), callTool('keeping', { text: 'b' })), say('Done.')],
-    story: [/^agent calls/, /^agent calls/, 'keeping: before: {}', 'keeping: before: {"last":"a"}', 'agent: Done.'],
+    timeline: [/^agent calls/, /^agent calls/, 'keeping: before: {}', 'keeping: before: {"last":"a"}', 'agent: Done.'],
   }),
   scenario('a tool that does not exist is an error result', agentWith([look]), {
     script: [callTool('look_up'), say('Done.')],
-    story: ['agent calls look_up {}', "look_up failed: Tool 'look_up' not found in agent's tool list", 'agent: Done.'],
+    timeline: ['agent calls look_up {}', "look_up failed: Tool 'look_up' not found in agent's tool list", 'agent: Done.'],
   }),
   scenario('arguments that do not fit, or are no JSON, are error results', agentWith([look]), {
     script: [together(callTool('look', { text: 7 }), callTool('look', '{"text": "fixed",}'), callTool('look', '<nothing>')), say('Done.')],
-    story: [/^agent calls/, /^agent calls/, /^agent calls/, /^look failed: .*text/s, 'look: seenfixed', /^look failed/, 'agent: Done.'],
+    timeline: [/^agent calls/, /^agent calls/, /^agent calls/, /^look failed: .*text/s, 'look: seenfixed', /^look failed/, 'agent: Done.'],
   }),
   scenario('what a tool throws is tried again, and is then an error that names the attempts', agentWith([down]), {
     script: [callTool('down'), say('Done.')],
-    story: ['agent calls down {}', 'down failed: the service is down (3 attempts)', 'agent: Done.'],
+    timeline: ['agent calls down {}', 'down failed: the service is down (3 attempts)', 'agent: Done.'],
   }),
   scenario('a tool that recovers has a result', agentWith([flaky]), {
     script: [callTool('flaky'), say('Done.')],
-    story: ['agent calls flaky {}', 'flaky: worked at retry 2', 'agent: Done.'],
+    timeline: ['agent calls flaky {}', 'flaky: worked at retry 2', 'agent: Done.'],
   }),
   scenario('a definitive failure is not tried again', agentWith([definitive]), {
     script: [callTool('definitive'), say('Done.')],
-    story: ['agent calls definitive {}', 'definitive failed: there is no such order', 'agent: Done.'],
+    timeline: ['agent calls definitive {}', 'definitive failed: there is no such order', 'agent: Done.'],
   }),
   scenario('a tool that is never tried again fails at once', agentWith([never]), {
     script: [callTool('never'), say('Done.')],
-    story: ['agent calls never {}', 'never failed: no use', 'agent: Done.'],
+    timeline: ['agent calls never {}', 'never failed: no use', 'agent: Done.'],
   }),
   scenario('a tool says which errors are tried again', agentWith([picky]), {
     script: [together(callTool('picky', { text: 'busy' }), callTool('picky', { text: 'broken' })), say('Done.')],
-    story: [/^agent calls/, /^agent calls/, 'picky failed: busy (3 attempts)', 'picky failed: broken', 'agent: Done.'],
+    timeline: [/^agent calls/, /^agent calls/, 'picky failed: busy (3 attempts)', 'picky failed: broken', 'agent: Done.'],
   }),
   scenario('a tool may ask the model to try again', agentWith([again]), {
     script: [callTool('again'), callTool('again', { text: 'right' }), say('Done.')],
-    story: [/^agent calls/, /^again failed: say "right"/, /^agent calls/, 'again: thanks', 'agent: Done.'],
+    timeline: [/^agent calls/, /^again failed: say "right"/, /^agent calls/, 'again: thanks', 'agent: Done.'],
   }),
   scenario('a tool asks the model to try again so often and no more', agentWith([again]), {
     script: [callTool('again'), callTool('again'), callTool('again'), say('Done.')],
-    story: [
+    timeline: [
       /calls/,
       /^again failed/,
       /calls/,
@@ -119,39 +119,39 @@ export const TOOLS = [
   }),
   scenario('an attempt that takes too long is tried again', agentWith([late]), {
     script: [callTool('late'), say('Done.')],
-    story: ['agent calls late {}', 'late: in time', 'agent: Done.'],
+    timeline: ['agent calls late {}', 'late: in time', 'agent: Done.'],
   }),
   scenario('a tool that always takes too long has timed out', agentWith([hanging]), {
     script: [callTool('hanging'), say('Done.')],
-    story: ['agent calls hanging {}', "hanging failed: Tool 'hanging' timed out after 60ms (2 attempts)", 'agent: Done.'],
+    timeline: ['agent calls hanging {}', "hanging failed: Tool 'hanging' timed out after 60ms (2 attempts)", 'agent: Done.'],
   }),
   scenario('a result that does not fit its schema is an error', agentWith([typed]), {
     script: [callTool('typed'), say('Done.')],
-    story: ['agent calls typed {}', /^typed failed: Tool 'typed' returned a value that does not fit/, 'agent: Done.'],
+    timeline: ['agent calls typed {}', /^typed failed: Tool 'typed' returned a value that does not fit/, 'agent: Done.'],
   }),
   scenario('a tool may give several blocks, as an error', agentWith([blocks]), {
     script: [callTool('blocks'), say('Done.')],
-    story: ['agent calls blocks {}', 'blocks failed: no\nway', 'agent: Done.'],
+    timeline: ['agent calls blocks {}', 'blocks failed: no\nway', 'agent: Done.'],
   }),
   scenario('a call whose completion is lost runs again, with the same key', agentWith([acting]), {
     script: [callTool('acting'), say('Done.')],
     faults: [dropCompletion('acting')],
-    story: ['agent calls acting {}', 'acting: had been done', 'agent: Done.'],
+    timeline: ['agent calls acting {}', 'acting: had been done', 'agent: Done.'],
   }),
   scenario('a call that is lost in its last attempt is an error', agentWith([last]), {
     script: [callTool('last'), say('Done.')],
     faults: [dropCompletion('last')],
-    story: ['agent calls last {}', /^last failed: .*its worker was lost \(1 attempt\)/, 'agent: Done.'],
+    timeline: ['agent calls last {}', /^last failed: .*its worker was lost \(1 attempt\)/, 'agent: Done.'],
   }),
   scenario('a call that runs again goes on from its last heartbeat', agentWith([resuming]), {
     script: [callTool('resuming'), say('Done.')],
     faults: [dropCompletion('resuming', { step: 1 })],
-    story: ['agent calls resuming {}', 'resuming: from {"page":7}', 'agent: Done.'],
+    timeline: ['agent calls resuming {}', 'resuming: from {"page":7}', 'agent: Done.'],
   }),
   scenario('large arguments and deps go by reference', agentWith([large]), {
     deps: { notes: 'n'.repeat(2_000) },
     script: [callTool('large', { text: 'a'.repeat(3_000) }), say('Done.')],
     faults: [slowQueries(20)],
-    story: [/^agent calls large/, 'large: 3000 and 2012', 'agent: Done.'],
+    timeline: [/^agent calls large/, 'large: 3000 and 2012', 'agent: Done.'],
   }),
 ];

@@ -51,13 +51,13 @@ export const UPDATES = [
   scenario('calls in sequence see what those before have changed', inSequence, {
     ...started,
     script: [together(callTool('note', { where: 'a' }), callTool('note', { where: 'b' })), say('Done.')],
-    story: [/calls/, /calls/, 'note: 1 before', 'note: 2 before', 'deps: append visits', 'deps: append visits', 'agent: Done.'],
+    timeline: [/calls/, /calls/, 'note: 1 before', 'note: 2 before', 'deps: append visits', 'deps: append visits', 'agent: Done.'],
   }),
   scenario('what calls that overlap change is applied in the order of the calls', agent, {
     ...started,
     script: [together(callTool('note', { where: 'slow' }), callTool('promote', { rank: 'silver' })), callTool('rank'), say('Done.')],
     faults: [delay('note', 40)],
-    story: [
+    timeline: [
       /calls/,
       /calls/,
       'note: 1 before',
@@ -72,19 +72,19 @@ export const UPDATES = [
   scenario('an update that breaks the schema changes nothing', agent, {
     ...started,
     script: [callTool('promote', { rank: 7 }), callTool('rank'), say('Done.')],
-    story: [/calls/, /^promote failed: The update of the deps by tool 'promote' was refused/, /calls/, 'rank: gold', 'agent: Done.'],
+    timeline: [/calls/, /^promote failed: The update of the deps by tool 'promote' was refused/, /calls/, 'rank: gold', 'agent: Done.'],
   }),
   scenario('secrets get neither into results nor into deps', agent, {
     ...started,
     secrets: { 'crm-token': 'a-very-secret-token' },
     script: [callTool('leak', { into: 'result' }), callTool('leak', { into: 'deps' }), say('Done.')],
-    story: [/calls/, 'leak: the token is [secret "crm-token"]', /calls/, /^leak failed: The update of the deps/, 'agent: Done.'],
+    timeline: [/calls/, 'leak: the token is [secret "crm-token"]', /calls/, /^leak failed: The update of the deps/, 'agent: Done.'],
   }),
   scenario('a predicate is asked again once the deps are others', inSequence, {
     ...started,
     script: [together(callTool('spend'), callTool('promote', { rank: 'silver' }), callTool('spend')), say('Done.')],
     decide: ({ reason }) => (reason === 'not gold' ? approve({ by: 'ann' }) : undefined),
-    story: [
+    timeline: [
       /calls spend/,
       /calls promote/,
       /calls spend/,

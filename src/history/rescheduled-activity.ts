@@ -1,19 +1,20 @@
 import { isJsonObject } from '../core/domain/json/json.ts';
 import type { RecordedActivity, RecordedExecution } from './recorded-execution.ts';
 
-/** An activity as history names it. */
+/** An activity with the name that history gives it. */
 export type NamedActivity = RecordedActivity<unknown, unknown> & { name: string };
 
 /**
- * The activity before, where this one is the same, scheduled again for other workers: to the run the two are one, which ended
- * as the last one did. Undefined for any other; and after a local call, which is then as if it had not been asked for.
+ * Returns the earlier activity that this one schedules again for other workers: to the run the two are one, which
+ * ends as the last one does. Returns undefined for any other activity, and also after a local call, whose record is
+ * removed as if it had never been made.
  */
-export function activityBefore(execution: RecordedExecution, { name, input }: NamedActivity): NamedActivity | undefined {
+export function rescheduledActivity(execution: RecordedExecution, { name, input }: NamedActivity): NamedActivity | undefined {
   if (!isJsonObject(input) || !('awaitsWorker' in input)) return undefined;
   const { ended, localCalls } = execution;
-  const asked = withoutWait(input);
+  const request = withoutWait(input);
   const index = ended.findLastIndex(
-    (one) => one.failure !== undefined && (one as NamedActivity).name === name && withoutWait(one.input) === asked,
+    (one) => one.failure !== undefined && (one as NamedActivity).name === name && withoutWait(one.input) === request,
   );
   const [before] = index < 0 ? [] : ended.splice(index, 1);
   if (before !== undefined) {

@@ -5,10 +5,10 @@ import type { RunResultFields } from '../../core/domain/run/run-result.ts';
 import type { Harness } from './harness.ts';
 
 /**
- * Throws an AssertionError where something of a test's plan has not happened, or its script was not used up or ran out.
- * It says how the run has ended: most often that is why.
+ * Throws an AssertionError if a planned fault or message did not happen, or the script ran out or was not used up.
+ * The message contains the end of the run, which is usually the cause.
  */
-export function assertPlayed(
+export function assertPlanCarriedOut(
   { plan }: Harness,
   model: ModelClient & { assertUsedUp?: () => void },
   { status, error }: Pick<RunResultFields, 'status' | 'error'>,
@@ -18,6 +18,6 @@ export function assertPlayed(
     model.assertUsedUp?.();
   } catch (problem) {
     const end = `The run ended with status "${status}"${error === null ? '' : `: ${error}`}`;
-    throw new AssertionError({ message: `${errorMessage(problem)} ${end}`, stackStartFn: assertPlayed });
+    throw new AssertionError({ message: `${errorMessage(problem)} ${end}`, stackStartFn: assertPlanCarriedOut });
   }
 }

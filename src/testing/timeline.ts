@@ -5,11 +5,11 @@ import { outputText } from '../core/domain/content/output-text.ts';
 import { resultText } from '../core/domain/content/tool-text.ts';
 
 /**
- * The record of a run, a line for each thing that happened: `user: Where is order 42?`, `clerk calls look_up {"order":42}`,
- * `look_up: on its way`, `look_up failed: no such order`, `ann approves refund`.
+ * Returns the record of a run as lines, one for each event: `user: Where is order 42?`, `clerk calls look_up
+ * {"order":42}`, `look_up: on its way`, `look_up failed: no such order`, `ann approves refund`.
  */
-export function storyOf({ events }: { events: readonly Event[] }): string[] {
-  return events.flatMap((event) => [...event.content.map((item) => itemLine(event, item)), ...happenings(event)]);
+export function timelineOf({ events }: { events: readonly Event[] }): string[] {
+  return events.flatMap((event) => [...event.content.map((item) => itemLine(event, item)), ...headlines(event)]);
 }
 
 function itemLine({ author, interrupted, compaction }: Event, item: ContentItem): string {
@@ -23,7 +23,7 @@ function itemLine({ author, interrupted, compaction }: Event, item: ContentItem)
   }
 }
 
-function happenings({ author, content, decision, refused, raised, failed, interrupted, compaction, contextUpdates }: Event): string[] {
+function headlines({ author, content, decision, refused, raised, failed, interrupted, compaction, contextUpdates }: Event): string[] {
   const lines: string[] = [];
   if (decision !== undefined) {
     const { type, toolName, reason } = decision;
@@ -33,7 +33,7 @@ function happenings({ author, content, decision, refused, raised, failed, interr
   if (raised !== undefined) lines.push(`${author} raises ${JSON.stringify(raised.limits)}`);
   if (failed !== undefined) lines.push(`a model call failed: ${failed.code}`);
   if (interrupted && content.length === 0) lines.push(`${author}: (interrupted)`);
-  if (compaction?.evicted !== undefined) lines.push(`${compaction.evicted.length} old results are taken out`);
+  if (compaction?.evicted !== undefined) lines.push(`${compaction.evicted.length} old results are removed from the window`);
   for (const { operations } of contextUpdates ?? []) for (const { op, key } of operations) lines.push(`deps: ${op} ${key}`);
   return lines;
 }

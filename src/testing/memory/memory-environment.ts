@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import type { RuntimeOptions } from '../../../activities/create-runtime.ts';
+import type { RunResultFields } from '../../core/domain/run/run-result.ts';
+import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
+import type { RunInput } from '../../core/protocol.ts';
+import type { Decide } from '../decisions.ts';
+import type { TestedRecord } from '../tested-run.ts';
+import { UndecidedRun } from '../undecided-run.ts';
+import { ApprovalDriver } from '../harness/approval-driver.ts';
+import type { Harness } from '../harness/harness.ts';
+import { harnessActivities } from '../harness/harness-activity.ts';
+import { memoryAccess } from './memory-access.ts';
+import { MemoryActivities } from './memory-activities.ts';
+import { memoryClient } from './memory-client.ts';
+import { MemoryRun } from './memory-run.ts';
+import { MemoryWorker } from './memory-worker.ts';
+import type { ActivityHost } from './scheduled-activity.ts';
+import { VirtualTime } from './virtual-time.ts';
+import { DefaultLogger } from '@temporalio/worker';
+import { chosenLog } from '../../log/log-choice.ts';
+import { logWriter } from '../../log/log-writer.ts';
+
+const NAMESPACE = 'default';
+
+/** The input, worker options and decisions of a test in memory. */
+export interface EnvironmentParts {
+  input: RunInput;
+  worker: RuntimeOptions;
+  decide: Decide | undefined;
+}
+
+/** A run in memory with its worker, its clock and the test's decisions. */
+export class MemoryEnvironment {
+  readonly run: MemoryRun;
+  readonly #harness: Harness;
+  readonly #parts: EnvironmentParts;
+  readonly #time: VirtualTime;
+  readonly #activities: MemoryActivities;
+  readonly #driver: ApprovalDriver;
+  readonly #killed: MemoryWorker[] = [];
+  readonly #logger = testLogger();
+  #worker: MemoryWorker;
+
+  private constructor(harness: Harness, parts: EnvironmentParts, worker: MemoryWorker) {
+    this.#harness = harness;
+    this.#parts = parts;
+    this.#worker = worker;
+    this.#time = new VirtualTime({
+      act: () => this.#decideNext(),
+      stuck: () => harness.fail(new UndecidedRun(this.#pending(), structuredClone(this.record()))),
+    });
+    this.#activities = new MemoryActivities(this.#host());
+    this.run = new MemoryRun(harness.runId, parts.input, { time: this.#time, activities: this.#activities });
+    const access = memoryAccess(this.run, this.#time);
+    harness.run = access;
+    harness.worker = { kill: () => this.#kill(), disconnect: () => undefined };
+    const { decide = () => undefined } = parts;
+    // The test's own code runs in real time: no deadline passes meanwhile.
+    this.#driver = new ApprovalDriver(harness, access, (waiting) => this.#time.during((async () => decide(waiting))()));
+  }
+
+  /** Opens the environment with its worker. Throws the errors of a worker that cannot be created. */
+  static async open(harness: Harness, parts: EnvironmentParts): Promise<MemoryEnvironment> {
+    return new MemoryEnvironment(harness, parts, await MemoryWorker.open(parts.worker));
+  }
+
+  /** Runs until the run and all its activities have ended. */
+  async execute(): Promise<RunResultFields> {
+    const result = await this.run.execute();
+    this.#harness.end();
+    await this.#activities.settled();
+    return result;
+  }
+
+  /** Returns the record of the run up to now. */
+  record(): TestedRecord {
+    const { state, deps } = this.run;
+    const { requests } = this.#harness;
+    if (state === undefined) return { events: [], steps: [], deps, state: {}, requests };
+    return { events: state.context.events, steps: state.steps, deps: state.deps, state: state.context.state, requests };
+  }
+
+  /** Cancels everything that is running and closes the worker's resources. */
+  async close(): Promise<void> {
+    this.#harness.end();
+    this.#time.end();
+    this.run.cancel('the test has ended');
+    await Promise.all([this.#worker, ...this.#killed].map((worker) => worker.close()));
+  }
+
+  #host(): ActivityHost {
+    const slowMs = (): number => {
+      const slow = this.#harness.plan.of('slow_queries');
+      for (const fault of slow) this.#harness.plan.happened(fault);
+      return slow.reduce((sum, { ms }) => sum + ms, 0);
+    };
+    const workflowExecution = { workflowId: this.#harness.runId, runId: randomUUID() };
+    return {
+      time: this.#time,
+      worker: () => this.#worker,
+      info: { workflowExecution, workflowNamespace: NAMESPACE, activityNamespace: NAMESPACE, namespace: NAMESPACE, taskQueue: 'memory' },
+      environment: {
+        client: memoryClient(() => this.run, slowMs),
+        logger: this.#logger,
+        interceptors: [harnessActivities(this.#harness)],
+      },
+    };
+  }
+
+  /** Replaces the worker by a new one, which has none of the memory of the old one. */
+  async #kill(): Promise<never> {
+    const next = MemoryWorker.open(this.#parts.worker);
+    this.#activities.workerDied();
+    this.#killed.push(this.#worker);
+    this.#worker = await this.#time.during(next);
+    return Promise.withResolvers<never>().promise;
+  }
+
+  #pending(): ReturnType<typeof approvalViews> {
+    return this.run.state === undefined ? [] : approvalViews(this.run.state);
+  }
+
+  async #decideNext(): Promise<boolean> {
+    try {
+      return await this.#driver.decideNext(this.#pending());
+    } catch (error) {
+      this.#harness.fail(error);
+      return false;
+    }
+  }
+}
+
+/**
+ * Returns the log of a run in memory, on stderr. It shows errors, such as the last failure of a tool with its stack.
+ * Many tests are about failing attempts, so those are hidden; `LONGHAUL_LOG_LEVEL` shows them and everything that
+ * tools log.
+ */
+function testLogger(): DefaultLogger {
+  const choice = chosenLog({}, process.env, { level: 'ERROR', format: 'text' });
+  return new DefaultLogger(
+    choice.level === 'OFF' ? 'ERROR' : choice.level,
+    logWriter(choice, (text) => process.stderr.write(`${text}\n`)),
+  );
+}
