@@ -146,7 +146,8 @@ export type LoopChange =
   | 'refused-requests'
   | 'late-arrivals'
   | 'deadline-among-calls'
-  | 'another-worker';
+  | 'another-worker'
+  | 'one-scheduler';
 
 /** Every effect of the loop. Ports must not reject: what goes wrong is an outcome. */
 export interface RunPorts extends RunClock {

@@ -181,6 +181,46 @@ describe('calls that have not started', () => {
     expect(resultsOf(run, 1)).toEqual(ranOr(ALL, ''));
   });
 
+  const earlier: FakeScript['ports'] = { allows: (change) => change !== 'one-scheduler' };
+  const sequence = testSnapshot({ parallel: false, tools: [testTool('first'), testTool('then')] });
+  const fullAfterFirst: FakeScript['switches'] = ({ invocations, positions }) => invocations.length > 0 && positions.length === 0;
+
+  it.each(STOPS.slice(1))(
+    'of a run that began before there was one scheduler are carried if the history is full, whatever $stop',
+    async ({ happens }) => {
+      const run = await played(sequence, { tools: { first: during(happens) }, switches: fullAfterFirst, ports: earlier });
+      expect(run.positions[0]).toMatchObject({ type: 'run_tools', outcomes: [{ content: ['ran'] }, null, null] });
+      expect(run.started).toEqual(['c1']);
+    },
+  );
+
+  it('of a run that began before there was one scheduler are carried with results that need no execution', async () => {
+    const model = [called(...calls.slice(0, 1), call('c4', 'unknown')), said('done')];
+    const carried = await played(sequence, { model, tools: { first: () => returned('ran') }, switches: fullAfterFirst, ports: earlier });
+    expect(carried.positions[0]).toMatchObject({ type: 'run_tools', outcomes: [{ content: ['ran'] }, null] });
+    const now = await played(sequence, { model, tools: { first: () => returned('ran') }, switches: fullAfterFirst });
+    expect(now.positions[0]).toMatchObject({ type: 'call_model' });
+  });
+
+  it('overlap in the next execution as they did before: the limit of a call that must run alone changes nothing', async () => {
+    const tools = [testTool('first', { approval: { when: 'always' } }), testTool('then'), testTool('alone', { parallel: false })];
+    const snapshot = testSnapshot({ tools });
+    const model = [called(call('c1', 'first'), call('c2', 'then'), call('c3', 'then'), call('c4', 'alone')), said('done')];
+    const seen: string[] = [];
+    const then: FakeTool = async ({ call: { toolCallId } }, run) => {
+      seen.push(`${toolCallId} sees ${JSON.stringify(run.state.context.state)}`);
+      return { ...returned('ran'), state: { last: toolCallId } };
+    };
+    const first = (): ToolOutcome => returned('ran');
+    const whole = await played(snapshot, { model, tools: { first, then }, people: [approves('c1')] }, { toolCalls: 3 });
+    const seenWhole = seen.splice(0);
+    const switches: FakeScript['switches'] = ({ modelCalls, positions }) => modelCalls.length > 0 && positions.length === 0;
+    const split = await played(snapshot, { model, tools: { first, then }, people: [approves('c1')], switches }, { toolCalls: 3 });
+    expect(split.positions).toHaveLength(1);
+    expect(seen).toEqual(seenWhole);
+    expect(resultsOf(split, 1)).toEqual(resultsOf(whole, 1));
+  });
+
   it('start after the deadline in a run that began before the deadline stopped them', async () => {
     const snapshot = testSnapshot({ parallel: false, tools: [testTool('first'), testTool('then')] });
     const ports: FakeScript['ports'] = { allows: (change) => change !== 'deadline-among-calls' };

@@ -26,3 +26,16 @@ export function unknown(toolName: string, reason?: string): Result {
   const text = unknownOutcome(toolName);
   return { ...result('error', reason === undefined ? text : `${text} ${reason}`), durationMs: null };
 }
+
+/** The text that the model reads of a call that the limits have no room for. */
+const OVER_LIMIT = 'Tool call was not executed: the limit of tool calls of this run is reached.';
+
+/** Returns the result of a call that the limits have no room for. */
+export function overLimit(): ToolOutcome & { type: 'result' } {
+  return { ...result('error', OVER_LIMIT), durationMs: null };
+}
+
+/** True for the result of a call that the limits had no room for. */
+export function isOverLimit(outcome: ToolOutcome | null | undefined): boolean {
+  return outcome?.type === 'result' && outcome.durationMs === null && outcome.content[0] === OVER_LIMIT;
+}

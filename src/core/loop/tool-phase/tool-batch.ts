@@ -1,8 +1,9 @@
 // Tool phase: the calls of one response.
 
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
-import type { ToolOutcome } from '../ports.ts';
+import type { RunPorts, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
+import { isOverLimit } from './call-results.ts';
 import type { PreparedCall } from './prepare-call.ts';
 
 /** The calls of one response, and their outcomes so far by index; null for a call that has none yet. */
@@ -12,9 +13,15 @@ export interface ToolBatch {
   outcomes: (ToolOutcome | null)[];
 }
 
-/** True for calls that must not overlap. One call alone is a sequence. */
-export function runsInSequence({ snapshot }: RunState, { prepared }: ToolBatch): boolean {
-  return prepared.length === 1 || !snapshot.parallel || prepared.some((one) => one.type === 'execute' && !one.invocation.tool.parallel);
+/**
+ * True for calls that must not overlap. One call alone is a sequence. A call that the limits refused in the execution before
+ * counts as little as it did there, except in runs that began before there was one scheduler.
+ */
+export function runsInSequence({ snapshot }: RunState, ports: RunPorts, { prepared, outcomes }: ToolBatch): boolean {
+  if (prepared.length === 1 || !snapshot.parallel) return true;
+  const alone = prepared.flatMap((one, index) => (one.type === 'execute' && !one.invocation.tool.parallel ? [index] : []));
+  if (alone.length === 0) return false;
+  return alone.some((index) => !isOverLimit(outcomes[index])) || !ports.allows('one-scheduler');
 }
 
 /** True if a call needs a decision, or if a person may have to be asked about the outcome of one. */

@@ -9,15 +9,12 @@ import { reserveCalls } from '../limits/limits.ts';
 import type { NextStep, ToolsPosition } from '../next-step.ts';
 import { endedByNoWorker } from './no-worker.ts';
 import type { RunPorts } from '../ports.ts';
-import { result } from './call-results.ts';
+import { overLimit } from './call-results.ts';
 import { type Acting, finalOutput, isFinalAnswer, prepareCall, type PreparedCall, problemOf } from './prepare-call.ts';
 import { recordResults, recordToolStep } from './record-results.ts';
 import type { RunState } from '../state/run-state.ts';
 import { settleDecisions } from '../approvals/settle-decisions.ts';
 import { ToolScheduler } from './tool-scheduler.ts';
-
-/** The result of a call that the limits have no room for. */
-const OVER_LIMIT = 'Tool call was not executed: the limit of tool calls of this run is reached.';
 
 /**
  * Reserves room for the calls within the limits, prepares them in order, executes them, and records the
@@ -63,9 +60,7 @@ function actingOn(state: RunState, { response, final }: ToolsPosition): Acting {
 
 /** Prepares the calls; one that the limits refuse has its result already. */
 function prepare(acting: Acting, refused: ReadonlySet<number>): PreparedCall[] {
-  return acting.calls.map((call, index) =>
-    refused.has(index) ? { type: 'immediate', outcome: { ...result('error', OVER_LIMIT), durationMs: null } } : prepareCall(acting, call),
-  );
+  return acting.calls.map((call, index) => (refused.has(index) ? { type: 'immediate', outcome: overLimit() } : prepareCall(acting, call)));
 }
 
 /** Returns the name of each call that would start, by index. A call about whose outcome a person is asked has started already. */

@@ -9,6 +9,7 @@ import { askForDecisions, startable, takeDecisions } from './call-decisions.ts';
 import { InFlight } from './in-flight.ts';
 import type { Acting } from './prepare-call.ts';
 import { recordResults } from './record-results.ts';
+import { noWorker } from './no-worker.ts';
 import { isToReevaluate, reevaluatePredicate } from './reevaluate-predicate.ts';
 import { startTool } from './start-tool.ts';
 import { giveUp, isStopped } from './stop-batch.ts';
@@ -39,7 +40,7 @@ export class ToolScheduler {
     this.#acting = acting;
     this.#ports = ports;
     this.#batch = batch;
-    this.#inSequence = runsInSequence(acting.state, batch);
+    this.#inSequence = runsInSequence(acting.state, ports, batch);
     this.#inFlight = new InFlight((index, outcome) => {
       batch.outcomes[index] = outcome;
     });
@@ -80,7 +81,19 @@ export class ToolScheduler {
   #isStopped(): boolean {
     const { prepared, outcomes } = this.#batch;
     const isWaiting = prepared.some((one, index) => one.type === 'execute' && outcomes[index] === null && !this.#inFlight.has(index));
-    return this.#ports.cancelRequested() || (isWaiting && isStopped(this.#acting.state, this.#ports, this.#batch, this.#hasDecisions));
+    return this.#ports.cancelRequested() || (isWaiting && this.#stops());
+  }
+
+  /**
+   * True if no further call may start. Runs that began before there was one scheduler go on as they began: in a sequence
+   * without decisions a full history came before a stop, and so did the predicate of the next call.
+   */
+  #stops(): boolean {
+    const { state } = this.#acting;
+    if (!isStopped(state, this.#ports, this.#batch, this.#hasDecisions)) return false;
+    if (!this.#inSequence || this.#hasDecisions || noWorker(this.#ports, this.#batch.outcomes) !== undefined) return true;
+    const wentOn = isToReevaluate(this.#batch.prepared[this.#next()], this.#batch) || continueBeforeTool(state, this.#ports, this.#batch);
+    return !wentOn || this.#ports.cancelRequested() || this.#ports.allows('one-scheduler');
   }
 
   /** Starts the calls that may start, in the order of the model. Returns the reason if one of them was held back. */
@@ -92,13 +105,14 @@ export class ToolScheduler {
       if (outcomes[index] !== null || this.#inFlight.has(index)) continue;
       if (this.#inSequence && this.#inFlight.count > 0) return undefined;
       if (one.type === 'immediate') {
+        if (this.#leavesToNext(() => (isFull ??= continueBeforeTool(state, this.#ports, this.#batch)))) return 'history';
         outcomes[index] = one.outcome;
         continue;
       }
       const invocation = startable(state, one);
       if (invocation === undefined) continue;
       // Asked for each call: a tool in this process may send a message as soon as it has started.
-      if (isStopped(state, this.#ports, this.#batch, this.#hasDecisions)) {
+      if (this.#stops()) {
         giveUp(state, this.#ports, this.#batch, this.#inFlight);
         return undefined;
       }
@@ -110,6 +124,11 @@ export class ToolScheduler {
       this.#inFlight.add(index, bytes, startTool(state, this.#ports, invocation));
     }
     return isFull ? 'history' : undefined;
+  }
+
+  /** In a sequence without decisions, runs that began before there was one scheduler leave results that need no execution to the next execution, too. */
+  #leavesToNext(isFull: () => boolean): boolean {
+    return this.#inSequence && !this.#hasDecisions && isFull() && !this.#ports.allows('one-scheduler');
   }
 
   /** Without decisions, runs that began before the bytes in flight were bounded go on as they began. */
