@@ -69,6 +69,11 @@ export const scenarios: Record<string, Scenario> = {
     continueAt: 8,
   },
   'continued-among-calls': { agent: 'sequential', script: [threeLookUps, say('done')], continueAt: 8 },
+  'results-without-execution-in-a-full-history': {
+    agent: 'sequential',
+    script: [together(lookUp, callTool('nope', {}, 'c2')), say('done')],
+    continueAt: 8,
+  },
   'compacted-and-summarised': {
     agent: 'compacting',
     script: [...longLookUps.slice(0, 3), say('a summary'), ...longLookUps.slice(3), say('done')],
