@@ -61,7 +61,7 @@ export function fetchTranscript(run: OfRun): FetchTranscript {
 }
 
 /** Returns events without their location in the record, which means nothing to a model. */
-export function conversationOf(events: WindowEvent[]): ConversationEvent[] {
+function conversationOf(events: WindowEvent[]): ConversationEvent[] {
   return events.map(({ author, content, providerItems }) =>
     providerItems === undefined ? { author, content } : { author, content, providerItems },
   );

@@ -23,7 +23,7 @@ export function redactedLog(vault: SecretVault, log: RunLog): RunLog {
  * Redacts secrets in the fields of a log line. An error, a Map or another live object is kept if it contains no secret,
  * and becomes text if it does.
  */
-export function redactFields(vault: SecretVault, fields: Record<string, unknown>): Record<string, unknown> {
+function redactFields(vault: SecretVault, fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([key, value]) => [vault.redact(key), redactField(vault, value, 0)]));
 }
 

@@ -8,13 +8,13 @@ import type { CodecOptions } from './codec-options.ts';
 import { transformMatching, isEncodedAs, packPayload, unpackPayload } from './payload-bytes.ts';
 
 /** The encoding of a compressed payload. */
-export const ZSTD_ENCODING = 'binary/zstd';
+const ZSTD_ENCODING = 'binary/zstd';
 
 /**
  * The smallest number of bytes that is compressed by default: smaller payloads stay readable in the stock Temporal
  * UI.
  */
-export const DEFAULT_THRESHOLD = 32_000;
+const DEFAULT_THRESHOLD = 32_000;
 
 /**
  * The smallest number of bytes for which the thread pool is used: for fewer, passing them to it takes longer than the

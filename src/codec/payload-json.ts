@@ -19,7 +19,7 @@ export async function transformBody(body: string, transform: (payloads: Payload[
 }
 
 /** The error for a body that is not a list of payloads. */
-export class PayloadJsonError extends Error {
+class PayloadJsonError extends Error {
   override readonly name = 'PayloadJsonError';
 
   constructor() {

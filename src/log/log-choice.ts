@@ -27,7 +27,7 @@ export interface LogOptions {
 }
 
 /** The environment variables that are used if an option is not set. */
-export const LOG_VARIABLES = { level: 'LONGHAUL_LOG_LEVEL', format: 'LONGHAUL_LOG_FORMAT' } as const;
+const LOG_VARIABLES = { level: 'LONGHAUL_LOG_LEVEL', format: 'LONGHAUL_LOG_FORMAT' } as const;
 
 /**
  * Returns the log options: the caller's, else those of the environment, else `otherwise`. Throws a UsageError for a

@@ -1,7 +1,7 @@
 import { ModelCallError } from '../core/domain/errors/error.ts';
 
 /** The environment variable that forbids real models to a whole process and its child processes. */
-export const FORBIDDEN_VARIABLE = 'LONGHAUL_FORBID_REAL_MODELS';
+const FORBIDDEN_VARIABLE = 'LONGHAUL_FORBID_REAL_MODELS';
 
 /** Exceptions from forbidding real models. */
 export interface ForbidOptions {

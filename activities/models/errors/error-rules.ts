@@ -35,7 +35,7 @@ const CONTEXT_TEXT = new RegExp(
 );
 
 /** The table of provider errors. The first matching row decides. */
-export const ERROR_RULES: readonly ErrorRule[] = [
+const ERROR_RULES: readonly ErrorRule[] = [
   { code: 'context_length_exceeded', word: /^(?:context_length_exceeded|exceed_context_size_error)$/, certain: true },
   { code: 'context_length_exceeded', status: [400, 428], text: CONTEXT_TEXT, certain: true },
   { code: 'context_length_exceeded', status: [500, 599], text: CONTEXT_TEXT, certain: true },

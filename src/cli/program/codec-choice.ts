@@ -3,7 +3,7 @@ import { environmentKeys, KEYS_VARIABLE } from '../../codec/environment-keys.ts'
 import { UsageError } from '../../core/domain/errors/error.ts';
 
 /** The variable that stands for `--codec`. */
-export const CODEC_VARIABLE = 'LONGHAUL_CODEC';
+const CODEC_VARIABLE = 'LONGHAUL_CODEC';
 
 /**
  * How a command encodes: by `--codec`, else by `LONGHAUL_CODEC`. Where there are keys, it encrypts in any case: nobody who

@@ -11,7 +11,7 @@ export interface CodecServerFlags extends ServerFlags {
 }
 
 /** The environment variable with the token that callers must send as `Authorization: Bearer <token>`. */
-export const TOKEN_VARIABLE = 'LONGHAUL_CODEC_TOKEN';
+const TOKEN_VARIABLE = 'LONGHAUL_CODEC_TOKEN';
 
 /** The default port of a codec server: one above the usual port of the Temporal UI. */
 export const USUAL_CODEC_PORT = 8234;

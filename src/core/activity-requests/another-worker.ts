@@ -84,7 +84,7 @@ function inferredMissing(
 }
 
 /** True for the failure with which the SDK ends an activity that the worker has not registered. */
-export function isUnregistered(name: string, type: string | null | undefined, message: string): boolean {
+function isUnregistered(name: string, type: string | null | undefined, message: string): boolean {
   return type === 'NotFoundError' && message.startsWith(`Activity function ${name} is not registered`);
 }
 

@@ -9,7 +9,7 @@ import type { ValidatorError } from './problem-text.ts';
 export type { JsonProblem } from './json-problems.ts';
 
 /** Units of work that a check may take: a number for any value, and a further number for each character of its JSON. */
-export const CHECK_UNITS = { any: 50_000, perCharacter: 5 };
+const CHECK_UNITS = { any: 50_000, perCharacter: 5 };
 
 /** Units of work after which the search for further problems stops. */
 const EXPLAIN_UNITS = 5_000;

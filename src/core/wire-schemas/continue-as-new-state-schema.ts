@@ -23,7 +23,7 @@ const NOT_ARCHIVED: JsonObject = {
 };
 
 /** The JSON Schema of the carried state, version 1. Further fields may be added without a new version. */
-export const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
+const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
   type: 'object',
   properties: {
     version: { const: STATE_VERSION },

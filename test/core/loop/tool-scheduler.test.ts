@@ -203,19 +203,19 @@ describe('calls that have not started', () => {
   });
 
   it('overlap in the next execution as they did before: the limit of a call that must run alone changes nothing', async () => {
-    const tools = [testTool('first', { approval: { when: 'always' } }), testTool('then'), testTool('alone', { parallel: false })];
+    const tools = [testTool('first', { approval: { when: 'always' } }), testTool('noting'), testTool('alone', { parallel: false })];
     const snapshot = testSnapshot({ tools });
-    const model = [called(call('c1', 'first'), call('c2', 'then'), call('c3', 'then'), call('c4', 'alone')), said('done')];
+    const model = [called(call('c1', 'first'), call('c2', 'noting'), call('c3', 'noting'), call('c4', 'alone')), said('done')];
     const seen: string[] = [];
-    const then: FakeTool = async ({ call: { toolCallId } }, run) => {
+    const noting: FakeTool = async ({ call: { toolCallId } }, run) => {
       seen.push(`${toolCallId} sees ${JSON.stringify(run.state.context.state)}`);
       return { ...returned('ran'), state: { last: toolCallId } };
     };
     const first = (): ToolOutcome => returned('ran');
-    const whole = await played(snapshot, { model, tools: { first, then }, people: [approves('c1')] }, { toolCalls: 3 });
+    const whole = await played(snapshot, { model, tools: { first, noting }, people: [approves('c1')] }, { toolCalls: 3 });
     const seenWhole = seen.splice(0);
     const switches: FakeScript['switches'] = ({ modelCalls, positions }) => modelCalls.length > 0 && positions.length === 0;
-    const split = await played(snapshot, { model, tools: { first, then }, people: [approves('c1')], switches }, { toolCalls: 3 });
+    const split = await played(snapshot, { model, tools: { first, noting }, people: [approves('c1')], switches }, { toolCalls: 3 });
     expect(split.positions).toHaveLength(1);
     expect(seen).toEqual(seenWhole);
     expect(resultsOf(split, 1)).toEqual(resultsOf(whole, 1));

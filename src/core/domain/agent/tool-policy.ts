@@ -42,11 +42,6 @@ export const DEFAULT_POLICY = {
 /** The longest time of a local call, which holds the workflow task open: longer calls belong to the remote tier. */
 export const MAX_LOCAL_TIMEOUT_MS = 10_000;
 
-/** Returns the wait before the next attempt, in milliseconds, after attempt `attempt` (1-based). */
-export function backoffMs({ initialMs, factor, maxMs }: Backoff, attempt: number): number {
-  return Math.min(maxMs, initialMs * factor ** (attempt - 1));
-}
-
 /** Returns the backoff of a tool, or the default of its tier. */
 export function backoffOf({ backoff, tier }: Pick<ToolPolicy, 'backoff' | 'tier'>): Backoff {
   return backoff ?? (tier === 'local' ? DEFAULT_POLICY.localBackoff : DEFAULT_POLICY.backoff);

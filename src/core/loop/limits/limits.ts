@@ -68,7 +68,7 @@ export function endsByDeadline(state: RunState, now: number): boolean {
 }
 
 /** Returns the deadline of the run as a reached limit. */
-export function deadlineReached({ limits, snapshot }: RunState): LimitReached {
+function deadlineReached({ limits, snapshot }: RunState): LimitReached {
   const { deadlineMs = 0 } = limits;
   const proposal = { deadlineMs: deadlineMs + (snapshot.limits.deadlineMs ?? deadlineMs) };
   return { stopReason: 'deadline', message: `the deadline of ${deadlineMs / 1000} s from the start is over`, proposal };

@@ -37,7 +37,7 @@ export function applyChanges(state: RunState, prepared: PreparedCall, outcome: T
 }
 
 /** Deps after an update; or why they cannot be so: it does not apply, or what it leads to does not fit. */
-export function updatedDeps(
+function updatedDeps(
   { deps, snapshot }: Pick<RunState, 'deps' | 'snapshot'>,
   { contextUpdate }: Pick<Result, 'contextUpdate'>,
 ): UpdatedDeps {
