@@ -101,10 +101,11 @@ function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
 }
 
 function toolSnapshot(tool: AnyTool): ToolSnapshot {
-  const { approval, answer } = tool;
+  const { label, approval, answer } = tool;
   return {
     name: tool.name,
     description: tool.description,
+    ...(label === undefined ? {} : { label }),
     parameters: tool.providerSchema,
     strict: tool.strict,
     schema: tool.schema,

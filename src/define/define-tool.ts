@@ -21,6 +21,11 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Need
   name: string;
   /** For the model: what the tool does and when to use it. */
   description: string;
+  /**
+   * For people: one line of at most 60 characters, such as `Refund`. The summary of the tool's activity in the Temporal UI
+   * begins with it. A run keeps the label that it began with. The model never sees it.
+   */
+  label?: string;
   parameters: Parameters;
   /** Applied to what `execute` returns; a value that does not fit is an error result. */
   result?: z.ZodType;
@@ -57,6 +62,7 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Need
 const OPTIONS = [
   'name',
   'description',
+  'label',
   'parameters',
   'result',
   'execute',
@@ -72,6 +78,9 @@ const OPTIONS = [
 
 /** What providers accept as the name of a tool. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** The most characters of a label: the summary must have room for the arguments and the thought. */
+const MAX_LABEL_LENGTH = 60;
 
 /**
  * Defines a tool. Throws a `UsageError` that names the tool and the path for anything that could not work: a name
@@ -99,6 +108,7 @@ export function defineTool<Parameters extends ObjectSchema, Result, Deps = Recor
     kind: 'longhaul.tool',
     name,
     description: nonEmpty(`${owner}: "description"`, options.description),
+    ...(options.label === undefined ? {} : { label: checkLabel(`${owner}: "label"`, options.label) }),
     parameters: options.parameters,
     ...(options.result === undefined ? {} : { result: options.result }),
     schema,
@@ -124,6 +134,15 @@ function checkName(name: unknown): string {
     throw new UsageError(`tool "${name}": this name is reserved: give the tool another one`);
   }
   return name;
+}
+
+function checkLabel(owner: string, label: unknown): string {
+  const text = nonEmpty(owner, label);
+  if (text.length > MAX_LABEL_LENGTH) {
+    throw new UsageError(`${owner} has ${text.length} characters: write at most ${MAX_LABEL_LENGTH}`);
+  }
+  if (/[\p{Cc}\p{Cs}]/u.test(text)) throw new UsageError(`${owner} is ${JSON.stringify(text)}: write one line of text`);
+  return text;
 }
 
 function parametersSchema(owner: string, parameters: z.ZodType): JsonObject {

@@ -14,6 +14,8 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly kind: 'longhaul.tool';
   readonly name: string;
   readonly description: string;
+  /** The text that the summaries of its calls begin with. Absent: they begin with the arguments. */
+  readonly label?: string;
   /** The full zod schema: applied to the arguments by the tool's activity before it acts. */
   readonly parameters: z.ZodType;
   /** The zod schema of what `execute` returns, where the tool declares one. */

@@ -44,6 +44,12 @@ test('the schema that arguments are checked against keeps optional fields option
   expect(tool.providerSchema).toMatchObject({ required: ['query', 'limit'], properties: { limit: { type: ['integer', 'null'] } } });
 });
 
+test('a tool has a label for people if it is given one', () => {
+  expect(defineTool({ ...BASE, label: 'Search' }).label).toBe('Search');
+  expect(defineTool({ ...BASE, label: 'x'.repeat(60) }).label).toBe('x'.repeat(60));
+  expect(defineTool(BASE)).not.toHaveProperty('label');
+});
+
 test('a tool may choose the largest budget for its results', () => {
   expect(defineTool({ ...BASE, maxResultBytes: 400_000, overflow: 'spill' })).toMatchObject({ maxResultBytes: 400_000, overflow: 'spill' });
 });
@@ -56,6 +62,10 @@ test.each([
   ['the name of an activity', { name: 'callModel' }, 'tool "callModel": this name is reserved'],
   ['a name of Temporal', { name: '__temporal_x' }, 'tool "__temporal_x": this name is reserved'],
   ['no description', { description: ' ' }, 'tool "search": "description" is " ": write a text'],
+  ['an empty label', { label: ' ' }, 'tool "search": "label" is " ": write a text'],
+  ['a label that is no text', { label: 7 }, 'tool "search": "label" is 7: write a text'],
+  ['a long label', { label: 'x'.repeat(61) }, 'tool "search": "label" has 61 characters: write at most 60'],
+  ['a label of two lines', { label: 'a\nb' }, 'tool "search": "label" is "a\\nb": write one line of text'],
   ['parameters of another library', { parameters: { type: 'object' } }, 'tool "search": "parameters" is not a schema of zod 4'],
   ['parameters that are a list', { parameters: z.array(z.string()) }, 'tool "search": parameters are not an object schema'],
   [

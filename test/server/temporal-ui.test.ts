@@ -1,8 +1,10 @@
 import type { ApplicationFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { utf8Length } from '../../src/core/domain/content/text.ts';
 import { callTool, say, scriptedModel, together } from '../../src/testing/index.ts';
-import { assistant } from './agents.ts';
+import { defineAgent, defineTool } from '../../src/index.ts';
+import { assistant, search } from './agents.ts';
 import { clerk } from './decision-agents.ts';
 import { executionStatus, historyOf, Testbed, until } from './testbed.ts';
 
@@ -46,6 +48,29 @@ test('in the Temporal UI a run reads as a story: named activities with summaries
   expect(metadata.definition?.queryDefinitions).toContainEqual(
     expect.objectContaining({ name: 'status', description: 'Status, step, usage' }),
   );
+});
+
+test('in the Temporal UI the summary of a call begins with the label of its tool, if the tool has one', async () => {
+  await using testbed = await Testbed.open();
+  const labelled = defineTool({
+    name: 'find',
+    description: 'd',
+    label: 'Find',
+    parameters: z.object({ query: z.string() }),
+    execute: () => 'found',
+  });
+  const agent = defineAgent({ name: 'finder', model: 'scripted/model-1', tools: [search, labelled] });
+  const scripted = scriptedModel([
+    together(callTool('search', { query: 'his pace' }), callTool('find', { query: 'his pace' })),
+    say('done'),
+  ]);
+  await testbed.work({ agents: [agent], providers: { scripted } });
+  const handle = await testbed.client.start(agent, { input: 'How long?', taskQueue: testbed.taskQueue });
+  await handle.result();
+
+  const scheduled = (await historyOf(testbed, handle)).filter((event) => event.activityTaskScheduledEventAttributes);
+  const summaries = scheduled.map((event) => summaryOf(event.userMetadata?.summary?.data));
+  expect(summaries).toEqual(expect.arrayContaining(['his pace', 'Find · his pace']));
 });
 
 test('a Schedule starts the same run as the client', async () => {

@@ -20,13 +20,13 @@ const THOUGHT_BYTES = 80;
 const ARGUMENTS_BYTES = 120;
 
 /**
- * Returns the summary of a tool call, with its arguments and the model's thought: `Kipchoge marathon record · I need his pace first.`
- * The name of the tool is that of the activity, and is not repeated. Undefined if there are neither arguments nor a thought.
+ * Returns the summary of a tool call, with the label of the tool, the arguments and the model's thought: `Refund · 42 · It arrived broken.`
+ * The name of the tool is that of the activity, and is not repeated. Undefined if there is none of the three.
  */
-export function callSummary(args: JsonObject, thought: string | null): string | undefined {
+export function callSummary(args: JsonObject, thought: string | null, label = ''): string | undefined {
   const reason = thought === null ? '' : oneLine(thought.trimStart().slice(0, 4 * THOUGHT_BYTES), THOUGHT_BYTES);
   const values = reason === '' ? argumentsText(args) : oneLine(argumentsText(args), ARGUMENTS_BYTES);
-  const parts = [values, reason].filter((part) => part !== '');
+  const parts = [label, values, reason].filter((part) => part !== '');
   return parts.length === 0 ? undefined : summaryText(parts.join(' · '));
 }
 

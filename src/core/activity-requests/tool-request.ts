@@ -81,9 +81,9 @@ export function verifyRequest(
 }
 
 /** Returns the summary of a call, with the thought of the response that contains it. */
-function summaryOf({ state }: RequestingRun, { call, eventId }: ToolInvocation): Pick<ActivityOptions, 'summary'> {
+function summaryOf({ state }: RequestingRun, { call, tool, eventId }: ToolInvocation): Pick<ActivityOptions, 'summary'> {
   const answer = state?.window.events.findLast(({ id }) => id === eventId);
-  const summary = callSummary(call.arguments, answer === undefined ? null : thoughtOf(answer.content));
+  const summary = callSummary(call.arguments, answer === undefined ? null : thoughtOf(answer.content), tool.label);
   return summary === undefined ? {} : { summary };
 }
 

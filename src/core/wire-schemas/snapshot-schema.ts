@@ -32,6 +32,7 @@ const TOOL: JsonObject = {
   properties: {
     name: NAME,
     description: TEXT,
+    label: TEXT,
     parameters: OBJECT,
     strict: FLAG,
     schema: OBJECT,

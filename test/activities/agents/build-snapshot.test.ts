@@ -29,6 +29,13 @@ test('the snapshot of a worker without that wish is the one of a worker without 
   expect(buildSnapshot(agent, { ...circumstances, upgradeOnContinueAsNew: false })).toEqual(buildSnapshot(agent, circumstances));
 });
 
+test('the label of a tool is pinned, and a tool without one pins none', () => {
+  const tools = [lookUp, { ...refund, label: 'Refund' }];
+  const snapshot = buildSnapshot(defineAgent({ name: 'clerk', model: 'p/m', tools }), circumstances);
+  expect(snapshot.tools[0]).not.toHaveProperty('label');
+  expect(snapshot.tools[1]).toHaveProperty('label', 'Refund');
+});
+
 describe('approvals are pinned as JSON', () => {
   test('a tool waits always, or where its predicate says so, and a question has the schema of its answer', () => {
     const tools = [

@@ -16,6 +16,18 @@ test('a tool call says what it is called with, and why where the model said so, 
   expect(callSummary({ a: 1, b: [2] }, null)).toBe('1, [2]');
 });
 
+test('the summary of a call begins with the label of its tool', () => {
+  expect(callSummary({ order: 42 }, 'It arrived broken.', 'Refund')).toBe('Refund · 42 · It arrived broken.');
+  expect(callSummary({ order: 42 }, null, 'Refund')).toBe('Refund · 42');
+  expect(callSummary({}, null, 'Refund')).toBe('Refund');
+});
+
+test('the longest label leaves room for arguments and the first words of the thought', () => {
+  const label = 'L'.repeat(60);
+  const summary = callSummary({ text: 'a'.repeat(5_000) }, `The invoice says so, ${'and so on, '.repeat(1_000)}`, label);
+  expect(summary).toMatch(/^L{60} · a{110,}… · The invoice says so[^·]*…$/);
+});
+
 test('the question what became of a call says why it is asked, however long the arguments are', () => {
   const pay = { name: 'pay', arguments: { amount: 5 } };
   expect(verifySummary(pay, 'its worker was lost')).toBe('what became of pay (answer lost: its worker was lost): 5');
@@ -28,11 +40,11 @@ test('long arguments leave room for the first words of the thought', () => {
   );
 });
 
-test('whatever the arguments and the thought, a summary fits the 400 bytes that the server takes', () => {
+test('whatever the label, the arguments and the thought, a summary fits the 400 bytes that the server takes', () => {
   const text = fc.string({ unit: 'binary', maxLength: 2_000 });
   fc.assert(
-    fc.property(fc.dictionary(fc.string(), fc.oneof(text, fc.integer())), fc.option(text), (args, thought) => {
-      const bytes = new TextEncoder().encode(JSON.stringify(callSummary(args, thought) ?? '')).length;
+    fc.property(fc.dictionary(fc.string(), fc.oneof(text, fc.integer())), fc.option(text), text, (args, thought, label) => {
+      const bytes = new TextEncoder().encode(JSON.stringify(callSummary(args, thought, label) ?? '')).length;
       expect(bytes).toBeLessThanOrEqual(400);
     }),
   );

@@ -14,7 +14,7 @@ const CLOCK = { now: () => NOW - 1_000, uuid: () => 'event-0' };
 export function waitingCarry(): JsonObject {
   const approval = { when: 'always' as const, deadlineMs: 60_000, onDeadline: 'reject' as const };
   const tools = [
-    testTool('pay', { approval, effect: 'once', taskQueue: 'payments' }),
+    testTool('pay', { label: 'Payment', approval, effect: 'once', taskQueue: 'payments' }),
     testTool('search', { backoff: { initialMs: 10, factor: 2, maxMs: 100 }, modelRetries: 1, heartbeatTimeoutMs: 1_000 }),
   ];
   const window = { maxTokens: 100_000, maxBytes: 400_000, keepResults: 4, summarise: true };

@@ -17,6 +17,8 @@ export interface ToolDescription {
 
 /** A tool as it is pinned for a run: its description and its policy. */
 export interface ToolSnapshot extends ToolDescription, ToolPolicy {
+  /** The text that the summaries of its calls begin with. Absent: they begin with the arguments. */
+  label?: string;
   /** The schema that arguments are checked against. Differs from `parameters` if the provider supports only a part of it. */
   schema: JsonObject;
   /** False: its calls never overlap with another call of the same response. */

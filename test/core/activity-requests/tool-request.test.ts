@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { toolRequest } from '../../../src/core/activity-requests/tool-request.ts';
+import type { ToolCall } from '../../../src/core/domain/content/content.ts';
+import { newRunState, recordEvent } from '../../../src/core/loop/state/run-state.ts';
+import { defineTool, type ToolOptions } from '../../../src/define/define-tool.ts';
+import { newSnapshot } from '../../fakes/snapshot.ts';
+
+const REFUND = { name: 'refund', description: 'Refunds.', parameters: z.object({ order: z.int() }), execute: () => 'done' };
+
+/** The summary of the activity of a call of "refund" for order 42, which the model explains. */
+function summaryOf(more: Partial<ToolOptions<typeof REFUND.parameters, unknown, string>>): string | undefined {
+  const snapshot = newSnapshot({ tools: [defineTool({ ...REFUND, ...more })] });
+  const [tool] = snapshot.tools;
+  if (tool === undefined) throw new TypeError('The snapshot has no tool');
+  const clock = { now: () => 0, uuid: () => 'first' };
+  const state = newRunState({ runId: 'r', snapshot, input: 'Q', startedAt: 0 }, clock);
+  const call: ToolCall = { type: 'tool_call', toolCallId: 'c', name: 'refund', arguments: { order: 42 } };
+  recordEvent(state, clock, {
+    id: 'response',
+    author: 'bot',
+    content: [{ type: 'message', role: 'assistant', content: 'It arrived broken.' }, call],
+  });
+  const request = toolRequest({ runId: 'r', snapshot, state }, { step: 1, call, tool, offset: 1, index: 1, eventId: 'response' });
+  return request.options.summary;
+}
+
+test.each(['remote', 'local'] as const)('the summary of a %s call begins with the label of its tool', (tier) => {
+  expect(summaryOf({ tier, label: 'Refund' })).toBe('Refund · 42 · It arrived broken.');
+});
+
+test.each(['remote', 'local'] as const)('the summary of a %s call of a tool without a label begins with its arguments', (tier) => {
+  expect(summaryOf({ tier })).toBe('42 · It arrived broken.');
+});
