@@ -3,12 +3,12 @@ import { WorkflowNotFoundError } from '@temporalio/common';
 import { requireRun } from '../listing/foreign-workflow.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
-/** How Temporal says that the workflow of a run ended which did not do its work. */
+/** Temporal's statuses of a workflow that ended without doing its work. */
 const FAILED = new Set(['FAILED', 'TERMINATED', 'TIMED_OUT']);
 
 /**
- * The id of the newest execution of a run that has failed; undefined where it goes on or ended in another way, and where it
- * was deleted meanwhile. Throws `not_a_run` for a workflow of the user's own.
+ * Returns the id of the newest execution of a failed run; undefined if the run goes on, ended in another way, or was deleted
+ * meanwhile. Throws `not_a_run` for a workflow of the user's own.
  */
 export async function failedExecution(client: Client, runId: string): Promise<string | undefined> {
   try {
