@@ -130,7 +130,7 @@ export class LonghaulClient {
     if (agents === undefined || agents.some((one) => one.name === name)) return;
     throw new LonghaulError(
       'unknown_agent',
-      `No agent "${name}" is known here. There are: ${agents.map((one) => `"${one.name}"`).join(', ') || 'none'}.`,
+      `No agent "${name}" is known to this client. It knows: ${agents.map((one) => `"${one.name}"`).join(', ') || 'none'}.`,
     );
   }
 }

@@ -64,7 +64,7 @@ function answerSchema(owner: string, answer: z.ZodType): JsonObject {
   jsonSchemaOf(answer, `${owner}: answer`, 'output');
   if (!hasRefinement(answer)) return schema;
   throw new UsageError(
-    `${owner}: answer has a check in code (refine, check), which no answer would be put through: say it with the schema alone`,
+    `${owner}: answer has a check in code (refine, check), which is not applied to answers: express it in the schema alone`,
   );
 }
 

@@ -112,7 +112,7 @@ function checkInstructions<Deps>(owner: string, instructions: Instructions<Deps>
 function checkTools(owner: string, tools: readonly AnyTool[]): void {
   const names = new Set<string>();
   for (const tool of tools) {
-    if (tool?.kind !== 'longhaul.tool') throw new UsageError(`${owner}: "tools" has something that is no tool: make it with defineTool`);
+    if (tool?.kind !== 'longhaul.tool') throw new UsageError(`${owner}: "tools" has a value that is not a tool: make it with defineTool`);
     if (names.has(tool.name)) throw new UsageError(`${owner} has two tools named "${tool.name}": give each its own name`);
     names.add(tool.name);
   }

@@ -26,7 +26,7 @@ export function secret(name: string, options: SecretOptions = {}): SecretReferen
   if (typeof name !== 'string' || name === '') throw new UsageError('a secret has no name: write secret("crm-token")');
   if (!isName(name)) {
     throw new UsageError(
-      `secret ${JSON.stringify(name.slice(0, MAX_LENGTH))}: this is no name of a secret: use at most ${MAX_LENGTH} letters, digits, "-", "_", "." and "/", no part of which is "." or ".."`,
+      `secret ${JSON.stringify(name.slice(0, MAX_LENGTH))}: this is not a valid name of a secret: use at most ${MAX_LENGTH} letters, digits, "-", "_", "." and "/", no part of which is "." or ".."`,
     );
   }
   requireKnown(`secret "${name}"`, options, ['prefix']);

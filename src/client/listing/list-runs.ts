@@ -137,7 +137,10 @@ function runStatus({ status }: WorkflowExecutionInfo, published: unknown): RunSt
 }
 
 function badQuery(client: Client, { query }: ListFilter, cause: unknown): LonghaulError {
-  const hint = query === undefined ? 'a worker registers the search attributes when it starts, where it may' : `check the query "${query}"`;
+  const hint =
+    query === undefined
+      ? 'a worker registers the search attributes when it starts, if it has the permission'
+      : `check the query "${query}"`;
   return new LonghaulError('invalid_input', `Namespace "${client.options.namespace}" cannot be searched by that filter: ${hint}`, {
     cause,
   });

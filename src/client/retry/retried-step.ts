@@ -10,7 +10,7 @@ export function retriedStep(
   requireTime(runId, points);
   const { firstTask, firstStep, tasks, isContinued } = points;
   if (firstTask === undefined) {
-    const next = `start it anew under its id with ifExists: 'restartFailed'`;
+    const next = `start it again under its id with ifExists: 'restartFailed'`;
     throw new LonghaulError('invalid_input', `Run "${runId}" cannot be retried: it ended before a worker had begun it. Instead, ${next}`);
   }
   // A run that never asked the model begins this execution again.

@@ -70,7 +70,7 @@ async function sendAgain(client: Client, runId: string, taken: RetryPoints['take
     } catch (error) {
       throw new LonghaulError(
         errorCode(error) ?? 'wait_timeout',
-        `Run "${runId}" goes on, but waits for the "${name}" that it had taken before: send it again (${errorMessage(error)})`,
+        `Run "${runId}" goes on, but waits for the "${name}" that it had accepted before: send it again (${errorMessage(error)})`,
         { cause: error },
       );
     }

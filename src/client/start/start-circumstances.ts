@@ -52,7 +52,10 @@ function ownMemo(memo: JsonObject): JsonObject {
   if (Object.hasOwn(memo, RESULT_MEMO)) throw refused(`the memo "${RESULT_MEMO}" is Longhaul's own: choose another key`);
   const bytes = jsonBytes(memo);
   if (bytes <= MEMO_BYTES) return memo;
-  throw new LonghaulError('payload_too_large', `The run cannot start: "memo" has ${bytes} bytes of JSON, over ${MEMO_BYTES}: give ids`);
+  throw new LonghaulError(
+    'payload_too_large',
+    `The run cannot start: "memo" has ${bytes} bytes of JSON, over ${MEMO_BYTES}: pass ids instead`,
+  );
 }
 
 function refused(problem: string): LonghaulError {

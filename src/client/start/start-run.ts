@@ -1,6 +1,6 @@
 import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import { type InternalWorkflowStartOptions, InternalWorkflowStartOptionsSymbol } from '@temporalio/client/lib/internal.js';
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import type { AnyAgent, DepsOption } from '../../define/agent-definition.ts';
@@ -14,11 +14,12 @@ import { outputText } from '../../core/domain/content/output-text.ts';
 import { memberOf } from '../../core/domain/errors/thrown.ts';
 import { summaryText } from '../../core/domain/content/summary-text.ts';
 import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../../core/protocol.ts';
-import { failedExecution } from './failed-execution.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { checkIfExists, type IfExists } from './if-exists.ts';
+import { requireRun } from '../listing/foreign-workflow.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { runInput } from './run-input.ts';
+import { withoutMemos } from '../../temporal/without-memos.ts';
 import { circumstances, type StartCircumstances } from './start-circumstances.ts';
 
 /** The options of a start: with the deps that its agent takes, which are optional if the agent's schema requires none. */
@@ -99,7 +100,7 @@ export async function startRun(
   if (!isStarted && ifExists === 'fail') {
     throw new LonghaulError(
       'run_exists',
-      `Run "${runId}" exists already: choose another run id, or start with ifExists: 'return' to get that run, or 'restartFailed' to start it anew where it has failed`,
+      `Run "${runId}" exists already: choose another run id, or start with ifExists: 'return' to get that run, or 'restartFailed' to start it again if it has failed`,
     );
   }
   if (!isStarted && ifExists === 'restartFailed') await restartFailed(client, workflow, options);
@@ -130,6 +131,24 @@ async function restartFailed(client: Client, workflow: WorkflowStartOptions<RunW
     [InternalWorkflowStartOptionsSymbol]: { requestId: `restart ${executionId}` },
   };
   await begin(client, restart, options);
+}
+
+/** Temporal's statuses of a workflow that ended without doing its work. */
+const FAILED = new Set(['FAILED', 'TERMINATED', 'TIMED_OUT']);
+
+/**
+ * Returns the id of the newest execution of a failed run; undefined if the run goes on, ended in another way, or was deleted
+ * meanwhile. Throws `not_a_run` for a workflow of the user's own.
+ */
+async function failedExecution(client: Client, runId: string): Promise<string | undefined> {
+  try {
+    const { status, runId: executionId, type } = await withoutMemos(client).workflow.getHandle(runId).describe();
+    requireRun(client, runId, type);
+    return FAILED.has(status.name) ? executionId : undefined;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
 }
 
 /** Returns the error for attributes that the namespace does not have, or has with another type. */

@@ -125,14 +125,14 @@ async function fromRecord(
     }
     case 'waited':
       if (code === 'unknown_call') break;
-      throw new LonghaulError('run_ended', `Run "${runId}" has ended, and nobody had decided about call "${callId}"`);
+      throw new LonghaulError('run_ended', `Run "${runId}" has ended, and call "${callId}" had no decision`);
     case 'unknown':
   }
   if (code === 'run_ended')
     throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" has waited for a decision, and the run has ended`);
   const { pending } = await reader.approvals();
   const waiting = pending.map((one) => `"${one.callId}" (${one.toolName})`);
-  const instead = waiting.length === 0 ? 'nothing does' : `there are ${waiting.join(', ')}`;
+  const instead = waiting.length === 0 ? 'no call does' : `the waiting calls are ${waiting.join(', ')}`;
   throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" waits for a decision: ${instead}`);
 }
 

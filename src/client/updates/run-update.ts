@@ -156,19 +156,19 @@ async function goneError(client: Client, runId: string): Promise<LonghaulError> 
 }
 
 function awayError(client: Client, { id }: RunUpdate, error: unknown): LonghaulError {
-  const taken = id === undefined ? '' : `. It may have been taken: send it again with the same id, "${id}"`;
+  const taken = id === undefined ? '' : `. It may have been accepted: send it again with the same id, "${id}"`;
   return unreachableError(client, `${errorText(error)}${taken}`, error);
 }
 
 function gaveUp(runId: string, { name, id }: RunUpdate, cause: unknown): LonghaulError {
   const why = cause instanceof WorkflowUpdateFailedError ? errorMessage(cause.cause) : `${errorText(cause)}${hintOn(cause)}`;
-  const again = id === undefined ? 'Send it again' : `It may have been taken: send it again with the same id, "${id}"`;
-  return new LonghaulError('wait_timeout', `Run "${runId}" did not take "${name}" in time (${why}). ${again}`, { cause });
+  const again = id === undefined ? 'Send it again' : `It may have been accepted: send it again with the same id, "${id}"`;
+  return new LonghaulError('wait_timeout', `Run "${runId}" did not accept "${name}" in time (${why}). ${again}`, { cause });
 }
 
 /** Returns the likely cause of an Update that was not answered. */
 function hintOn(cause: unknown): string {
-  if (isCongestion(cause)) return '; too much is said to it at once';
+  if (isCongestion(cause)) return '; it gets too many requests at once';
   const isSilent = cause instanceof WorkflowUpdateRPCTimeoutOrCancelledError || grpcCode(cause) === GRPC.deadlineExceeded;
   return isSilent ? '; is a worker running?' : '';
 }

@@ -92,7 +92,7 @@ export function mcpServer(options: McpServerOptions): McpServerDefinition {
 export function checkMcpServers(owner: string, servers: readonly McpServerDefinition[]): readonly McpServerDefinition[] {
   const names = new Set<string>();
   for (const server of servers) {
-    if (!isMcpServer(server)) throw new UsageError(`${owner}: "mcp" has something that is no MCP server: make it with mcpServer`);
+    if (!isMcpServer(server)) throw new UsageError(`${owner}: "mcp" has a value that is not an MCP server: make it with mcpServer`);
     if (names.has(server.name)) throw new UsageError(`${owner} has two MCP servers named "${server.name}": give each its own name`);
     names.add(server.name);
   }

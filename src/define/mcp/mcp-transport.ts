@@ -64,7 +64,7 @@ function refuse(owner: string, reached: string, others: Record<string, unknown>)
 /** Checks an address, without repeating it in an error: it may contain a secret, which belongs into a header. */
 function checkUrl(owner: string, url: string | URL): string {
   const text = String(url);
-  if (!URL.canParse(text)) throw new UsageError(`${owner}: "url" is no address: write "https://…"`);
+  if (!URL.canParse(text)) throw new UsageError(`${owner}: "url" is not an address: write "https://…"`);
   const { protocol, username, password } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') throw new UsageError(`${owner}: "url" begins with "${protocol}": write "https://…"`);
   if (username !== '' || password !== '') throw new UsageError(`${owner}: "url" holds a password: write it as a header, by secret('name')`);

@@ -82,9 +82,9 @@ export function toolPolicy<Deps, Needed>(owner: string, options: ToolPolicyOptio
   oneOf(`${owner}: "effect"`, effect, ['idempotent', 'once']);
   oneOf(`${owner}: "tier"`, tier, ['remote', 'local']);
   if (typeof retryOn !== 'function') oneOf(`${owner}: "retryOn"`, retryOn, ['any', 'none', 'a function']);
-  if (verify !== undefined && typeof verify !== 'function') throw new UsageError(`${owner}: "verify" is no function`);
+  if (verify !== undefined && typeof verify !== 'function') throw new UsageError(`${owner}: "verify" is not a function`);
   if (verify !== undefined && effect !== 'once') {
-    throw new UsageError(`${owner}: "verify" is asked about calls with "effect": "once": write that, or leave "verify" out`);
+    throw new UsageError(`${owner}: "verify" is for calls with "effect": "once": write that, or leave "verify" out`);
   }
   if (effect === 'once' && (options.maxAttempts ?? 1) !== 1) {
     throw new UsageError(`${owner}: "maxAttempts" is ${String(options.maxAttempts)}, but "effect": "once" has one attempt: leave it out`);
