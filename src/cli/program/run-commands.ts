@@ -57,8 +57,8 @@ function addReading(program: Command, run: RunCommand): void {
     .argument('<run>', 'the id of the run')
     .summary('show what a run has done')
     .description(
-      'Prints status, usage against limits, what waits for a decision, the steps with their tool calls and what people decided and\n' +
-        'said meanwhile, output and error, of a run that goes on or has ended.',
+      'Prints status, usage against limits, pending approvals, the steps with their tool calls, and the decisions and messages between\n' +
+        'them, output and error. Works while the run goes on and after it has ended.',
     )
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/show.ts')).show, { ...command.optsWithGlobals<ShowFlags>(), runId });

@@ -10,7 +10,7 @@ import type { HistoryEvent } from '../../history/run-history.ts';
 export type EventId = NonNullable<HistoryEvent['eventId']>;
 
 /** An Update or a Signal that a run accepted: the event that has it, and the workflow task that accepted it. */
-interface Taken {
+interface AcceptedRequest {
   name: string;
   eventId: EventId;
   /** The content to send again. Present for an Update only. */
@@ -28,7 +28,7 @@ export interface RetryPoints {
   isContinued: boolean;
   /** The time at which the run ends in any case, in milliseconds since the epoch. Undefined if there is none, or if the run asks for a higher limit then. */
   deadline?: number;
-  taken: readonly Taken[];
+  accepted: readonly AcceptedRequest[];
 }
 
 /** The Signals that stop a run: a retry does not count them as dropped. */
@@ -43,7 +43,7 @@ export async function retryPoints(
   const { execution } = reader;
   /** The tasks that asked for the model calls of the execution, in the order of the calls. */
   const asking: EventId[] = [];
-  const taken: Taken[] = [];
+  const accepted: AcceptedRequest[] = [];
   let firstTask: EventId | undefined;
   let task: EventId | undefined;
   for await (const event of history) {
@@ -57,12 +57,12 @@ export async function retryPoints(
     }
     if (task !== undefined && execution.modelCalls.length > asking.length) asking.push(task);
     const signal = event.workflowExecutionSignaledEventAttributes?.signalName;
-    if (signal && !STOPPING.has(signal)) taken.push({ name: signal, eventId });
+    if (signal && !STOPPING.has(signal)) accepted.push({ name: signal, eventId });
     const updateId = event.workflowExecutionUpdateAcceptedEventAttributes?.protocolInstanceId;
     const message = updateId ? execution.inboundMessages[known] : undefined;
     if (!updateId || task === undefined || message === undefined) continue;
     const { name, argument } = message;
-    taken.push({ name, eventId, update: { updateId, argument, acceptedIn: task } });
+    accepted.push({ name, eventId, update: { updateId, argument, acceptedIn: task } });
   }
   const { state } = await readBack(runId, execution);
   const firstStep = (state?.context.currentStep ?? 0) - (state?.steps.length ?? 0) + 1;
@@ -80,7 +80,7 @@ export async function retryPoints(
     tasks,
     isContinued: execution.continuedFrom !== undefined,
     ...(deadline === undefined ? {} : { deadline }),
-    taken,
+    accepted,
   };
 }
 

@@ -51,7 +51,7 @@ export async function retryRun(client: Client, runId: string, options: RetryOpti
     requestId: `retry ${ended}`,
     ...REAPPLY_NOTHING,
   });
-  const after = points.taken.filter(({ eventId }) => eventId.greaterThan(task));
+  const after = points.accepted.filter(({ eventId }) => eventId.greaterThan(task));
   const again = after.filter(({ update }) => update?.acceptedIn.equals(task));
   await sendAgain(client, runId, again);
   return { runId, fromStep, executionId, dropped: after.filter((one) => !again.includes(one)).map(({ name }) => name) };
@@ -61,8 +61,8 @@ export async function retryRun(client: Client, runId: string, options: RetryOpti
  * Sends the Updates that led to the step again: an answer to a question, `resume`. Their events come after the task that
  * accepted them, so a reset to this task drops them.
  */
-async function sendAgain(client: Client, runId: string, taken: RetryPoints['taken']): Promise<void> {
-  for (const { name, update } of taken) {
+async function sendAgain(client: Client, runId: string, requests: RetryPoints['accepted']): Promise<void> {
+  for (const { name, update } of requests) {
     if (update === undefined) continue;
     const { updateId, argument } = update;
     try {

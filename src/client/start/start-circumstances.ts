@@ -22,7 +22,7 @@ export interface StartCircumstances {
 const MEMO_BYTES = 32_000;
 
 /** Returns the options of the workflow. Throws `invalid_input` and `payload_too_large` for values that it cannot have. */
-export function circumstances({ searchAttributes, memo, priority, fairnessKey }: StartCircumstances): {
+export function serverOptionsOf({ searchAttributes, memo, priority, fairnessKey }: StartCircumstances): {
   typedSearchAttributes?: TypedSearchAttributes;
   memo?: JsonObject;
   priority?: TaskPriority;
@@ -42,9 +42,9 @@ function ownAttributes(option: SearchAttributePair[] | TypedSearchAttributes): T
     throw refused('"searchAttributes" is not a list: write [{ key: defineSearchAttributeKey("Name", "KEYWORD"), value }]');
   }
   const attributes = Array.isArray(option) ? new TypedSearchAttributes(option) : option;
-  const taken = attributes.getAll().find(({ key }) => Object.values<string>(SEARCH_ATTRIBUTES).includes(key.name));
-  if (taken === undefined) return attributes;
-  throw refused(`the search attribute "${taken.key.name}" is Longhaul's own: choose another one, or use "tags"`);
+  const reserved = attributes.getAll().find(({ key }) => Object.values<string>(SEARCH_ATTRIBUTES).includes(key.name));
+  if (reserved === undefined) return attributes;
+  throw refused(`the search attribute "${reserved.key.name}" is Longhaul's own: choose another one, or use "tags"`);
 }
 
 function ownMemo(memo: JsonObject): JsonObject {

@@ -20,7 +20,7 @@ import { requireRun } from '../listing/foreign-workflow.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { runInput } from './run-input.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
-import { circumstances, type StartCircumstances } from './start-circumstances.ts';
+import { serverOptionsOf, type StartCircumstances } from './start-circumstances.ts';
 
 /** The options of a start: with the deps that its agent takes, which are optional if the agent's schema requires none. */
 export type StartOptions<GivenDeps = unknown> = RunOptions & DepsOption<GivenDeps>;
@@ -84,7 +84,7 @@ export async function startRun(
   requireKnown('the start', options, [...Object.keys(START_OPTIONS), ...WAITING]);
   const ifExists = checkIfExists(options.ifExists);
   const input = runInput(agent, options);
-  const around = circumstances(options);
+  const serverOptions = serverOptionsOf(options);
   const name = input.agent;
   const runId = options.runId === undefined ? `${name}-${randomUUID()}` : checkRunId(options.runId);
   const workflow: WorkflowStartOptions<RunWorkflow> = {
@@ -93,7 +93,7 @@ export async function startRun(
     args: [input],
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     workflowIdConflictPolicy: 'FAIL',
-    ...around,
+    ...serverOptions,
     staticSummary: summaryText(`${name}: ${outputText(input.input)}`),
   };
   const isStarted = await begin(client, workflow, options);

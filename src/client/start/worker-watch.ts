@@ -5,10 +5,10 @@ import { sleep } from '../../temporal/waiting.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
 /** The time after which there is probably no worker: one takes a run within milliseconds. */
-const PATIENCE_MS = 3_000;
+const FIRST_LOOK_MS = 3_000;
 
 /** The events of a history before a worker has taken the run: started, and the first task scheduled. */
-const UNTOUCHED = 2;
+const EVENTS_BEFORE_WORKER = 2;
 
 /** Milliseconds between later looks at a run: something that it needs may be missing later, too. */
 const EVERY_MS = 15_000;
@@ -18,28 +18,28 @@ const EVERY_MS = 15_000;
  * such as an agent whose name was misspelt: the run is safe, and the caller who waits for it should know why nothing
  * happens. Never rejects, and stops with the signal.
  */
-export async function watchForWorker(client: Client, runId: string, signal: AbortSignal, say: (line: string) => void): Promise<void> {
-  const said = new Set<string>();
-  const sayOnce = (line: string, key = line): void => {
-    if (signal.aborted || said.has(key)) return;
-    said.add(key);
-    say(line);
+export async function watchForWorker(client: Client, runId: string, signal: AbortSignal, report: (line: string) => void): Promise<void> {
+  const reported = new Set<string>();
+  const reportOnce = (line: string, key = line): void => {
+    if (signal.aborted || reported.has(key)) return;
+    reported.add(key);
+    report(line);
   };
   try {
-    for (let wait = PATIENCE_MS; ; wait = EVERY_MS) {
+    for (let wait = FIRST_LOOK_MS; ; wait = EVERY_MS) {
       await sleep(wait, signal);
       const description = await withoutMemos(client).workflow.getHandle(runId).describe();
       const { historyLength, taskQueue, status } = description;
       if (status.name !== 'RUNNING') return;
-      if (historyLength <= UNTOUCHED) sayOnce(untaken(client, runId, taskQueue));
-      for (const missing of await missingThings(client, description)) sayOnce(missingText(missing), nameOfMissing(missing));
+      if (historyLength <= EVENTS_BEFORE_WORKER) reportOnce(noWorkerText(client, runId, taskQueue));
+      for (const missing of await missingThings(client, description)) reportOnce(missingText(missing), nameOfMissing(missing));
     }
   } catch {
     // The wait is over, or the server is unreachable: the caller who waits for the run gets that error itself.
   }
 }
 
-function untaken(client: Client, runId: string, taskQueue: string): string {
+function noWorkerText(client: Client, runId: string, taskQueue: string): string {
   return (
     `No worker has taken run "${runId}" yet: is one polling task queue "${taskQueue}" in namespace "${client.options.namespace}"? ` +
     'The run is safe and begins as soon as one does.'

@@ -76,10 +76,10 @@ export async function decideCall(run: DecidedRun, { type, about, content, option
   requireKnown(`"${type}"`, options, DECISION_OPTIONS);
   const { callId, digest } = listed(run, about);
   const { id = randomUUID(), by, timeout } = options;
-  const said = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...(by === undefined ? {} : { by }) };
-  const problem = decisionProblem(type, said);
+  const decision = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...(by === undefined ? {} : { by }) };
+  const problem = decisionProblem(type, decision);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${problem}`);
-  const argument = digest === undefined ? { ...said, digest: (await digestOf(reader, callId)) ?? NO_DIGEST } : said;
+  const argument = digest === undefined ? { ...decision, digest: (await digestOf(reader, callId)) ?? NO_DIGEST } : decision;
   try {
     const sending = timeout === undefined ? {} : { timeout };
     return await updateRun<DecisionReceipt>(client, runId, { name: type, argument, id }, sending);
@@ -100,7 +100,7 @@ function listed({ runId }: DecidedRun, about: DecidedOn): { callId: string; dige
 }
 
 async function digestOf(reader: RunReader, callId: string): Promise<string | undefined> {
-  // Nothing waits in a run that has ended, and there may be no worker that could say so.
+  // Nothing waits in a run that has ended, and there may be no worker that could answer.
   if ((await reader.chain.newest()).closed) return undefined;
   const { pending } = await reader.approvals();
   return pending.find((waiting) => waiting.callId === callId)?.digest;

@@ -15,7 +15,7 @@ import { sleep, jitter } from '../../temporal/waiting.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
 /** The time for which an Update is tried by default. */
-const DEFAULT_PATIENCE: Duration = '30s';
+const DEFAULT_TIMEOUT: Duration = '30s';
 
 /** The pauses between two attempts: the first, the first after congestion, and the longest. */
 const PAUSES_MS = { shortest: 25, congested: 400, longest: 2_000 };
@@ -46,7 +46,7 @@ export interface RunUpdate {
  */
 export async function updateRun<Answer>(client: Client, runId: string, update: RunUpdate, options: UpdateOptions = {}): Promise<Answer> {
   requireKnown(`"${update.name}"`, options, ['timeout']);
-  const deadline = Date.now() + timerMilliseconds(options.timeout ?? DEFAULT_PATIENCE, `"${update.name}": "timeout"`);
+  const deadline = Date.now() + timerMilliseconds(options.timeout ?? DEFAULT_TIMEOUT, `"${update.name}": "timeout"`);
   const throttle = throttleOf(client, runId, update.name === UPDATES.send ? 'messages' : 'others');
   const accepted = await throttle.inTurn(deadline, async () => ({
     answer: await tryUpdate<Answer>(client, runId, update, { deadline, throttle }),
@@ -66,7 +66,7 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
   // Without a run id: each attempt goes to the execution that is the newest then.
   const handle = client.workflow.getHandle(runId);
   let wait = PAUSES_MS.shortest;
-  let hindrance: unknown;
+  let obstacle: unknown;
   for (;;) {
     await throttle.keepGap();
     const sentAt = Date.now();
@@ -74,15 +74,16 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
       const answer = await client.withDeadline(deadline, () =>
         handle.executeUpdate<Answer, [unknown]>(name, { args: [argument], updateId }),
       );
-      throttle.taken(Date.now() - sentAt);
+      throttle.accepted(Date.now() - sentAt);
       return answer;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw await goneError(client, runId);
       if (isUnknownUpdate(error)) await requireRunOf(client, runId);
       if (!isPassing(error)) throw refusal(error);
       // A timeout alone says less than the obstacle that took the time.
-      if (hindrance === undefined || error instanceof WorkflowUpdateFailedError) hindrance = error;
-      if (Date.now() + wait > deadline) throw isAway(hindrance) ? awayError(client, update, hindrance) : gaveUp(runId, update, hindrance);
+      if (obstacle === undefined || error instanceof WorkflowUpdateFailedError) obstacle = error;
+      if (Date.now() + wait > deadline)
+        throw isUnreachable(obstacle) ? withRequestId(client, update, obstacle) : gaveUp(runId, update, obstacle);
       if (isCongestion(error)) {
         throttle.congested(Date.now());
         wait = Math.max(wait, PAUSES_MS.congested);
@@ -107,7 +108,7 @@ function isShed(error: unknown): boolean {
 }
 
 /** True if the server does not answer at all, as opposed to the run. */
-function isAway(error: unknown): boolean {
+function isUnreachable(error: unknown): boolean {
   return grpcCode(error) === GRPC.unavailable && !isCongestion(error);
 }
 
@@ -155,9 +156,9 @@ async function goneError(client: Client, runId: string): Promise<LonghaulError> 
   }
 }
 
-function awayError(client: Client, { id }: RunUpdate, error: unknown): LonghaulError {
-  const taken = id === undefined ? '' : `. It may have been accepted: send it again with the same id, "${id}"`;
-  return unreachableError(client, `${errorText(error)}${taken}`, error);
+function withRequestId(client: Client, { id }: RunUpdate, error: unknown): LonghaulError {
+  const hint = id === undefined ? '' : `. It may have been accepted: send it again with the same id, "${id}"`;
+  return unreachableError(client, `${errorText(error)}${hint}`, error);
 }
 
 function gaveUp(runId: string, { name, id }: RunUpdate, cause: unknown): LonghaulError {

@@ -64,7 +64,7 @@ export class UpdateThrottle {
   }
 
   /** Records that an Update was accepted, after this many milliseconds. */
-  taken(ms: number): void {
+  accepted(ms: number): void {
     // An Update that took long may have met a pause of the run: its excess is cut off.
     this.#usualMs += (Math.min(ms, 2 * this.#usualMs) - this.#usualMs) * NEWEST_WEIGHT;
     this.#share = Math.min(1, this.#share + SHARE.growth);

@@ -147,8 +147,8 @@ function checkEffect(owner: string, effect: McpOptions['effect']): McpServerDefi
   const option = `${owner}: "effect"`;
   if (typeof effect === 'function') {
     return (tool) => {
-      const said = effect(tool);
-      return said === undefined ? undefined : requireEffect(`${option} of "${tool}"`, said);
+      const answer = effect(tool);
+      return answer === undefined ? undefined : requireEffect(`${option} of "${tool}"`, answer);
     };
   }
   const fixed = effect === undefined ? undefined : requireEffect(option, effect);
