@@ -83,7 +83,7 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
       // A timeout alone says less than the obstacle that took the time.
       if (obstacle === undefined || error instanceof WorkflowUpdateFailedError) obstacle = error;
       if (Date.now() + wait > deadline)
-        throw isUnreachable(obstacle) ? withRequestId(client, update, obstacle) : gaveUp(runId, update, obstacle);
+        throw isUnreachable(obstacle) ? serverUnreachable(client, update, obstacle) : gaveUp(runId, update, obstacle);
       if (isCongestion(error)) {
         throttle.congested(Date.now());
         wait = Math.max(wait, PAUSES_MS.congested);
@@ -156,7 +156,7 @@ async function goneError(client: Client, runId: string): Promise<LonghaulError> 
   }
 }
 
-function withRequestId(client: Client, { id }: RunUpdate, error: unknown): LonghaulError {
+function serverUnreachable(client: Client, { id }: RunUpdate, error: unknown): LonghaulError {
   const hint = id === undefined ? '' : `. It may have been accepted: send it again with the same id, "${id}"`;
   return unreachableError(client, `${errorText(error)}${hint}`, error);
 }
