@@ -1,6 +1,6 @@
 /**
- * `longhaul`: what agents and tools are defined with, and the types of what a run gives. Starting runs is
- * `longhaul/client`, running them `longhaul/worker`.
+ * `longhaul`: the functions that define agents and tools, and the types of a run's data. `longhaul/client` starts runs,
+ * and `longhaul/worker` executes them.
  */
 export { askHuman } from './define/ask-human.ts';
 export { defineAgent } from './define/define-agent.ts';

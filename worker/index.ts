@@ -1,4 +1,4 @@
-// oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws where Node is too old.
+// oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
 import '../src/require-node.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../src/codec/codec-options.ts';
 export {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ApprovalContext, askedTerms } from '../../src/define/options/approval-options.ts';
+import { type ApprovalContext, requirementFrom } from '../../src/define/options/approval-options.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { ApprovalRequirement } from '../../src/core/domain/approvals/approval.ts';
@@ -135,7 +135,7 @@ async function ask(
     callId: call.toolCallId,
     signal,
   };
-  const terms = askedTerms(`tool "${tool.name}"`, await when(parsed.data as never, context as never));
+  const terms = requirementFrom(`tool "${tool.name}"`, await when(parsed.data as never, context as never));
   return terms?.reason === undefined ? terms : { ...terms, reason: briefly(runtime, terms.reason) };
 }
 

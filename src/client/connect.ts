@@ -7,25 +7,25 @@ import { CLIENT_OPTIONS, LonghaulClient, type LonghaulClientOptions } from './lo
 import { resolveServer, type ServerAddress } from '../temporal/server-address.ts';
 import { UPDATE_RETRY } from '../temporal/update-retry.ts';
 
-/** Where and how to connect. What is left out comes from `TEMPORAL_*` variables and the CLI's TOML profile. */
+/** The options of `connect`. Options that are left out come from `TEMPORAL_*` variables and the Temporal CLI's TOML profile. */
 export interface ConnectOptions extends ServerAddress, LonghaulClientOptions {
   /** Options of the Temporal Client: data converter, interceptors, plugins. */
   client?: Omit<ClientOptions, 'connection' | 'namespace'>;
-  /** Compression and encryption of what is sent; the workers need the same. What is encoded is read in any case. */
+  /** Compression and encryption of the data that is sent; the workers need the same. Encoded data is read in any case. */
   codec?: CodecOptions;
 }
 
-/** Every option by its name: one that is added to the type is missed here by the compiler. */
+/** All options by name: the compiler reports one that is added to the type and missing here. */
 const OPTIONS: Record<keyof ConnectOptions, true> = { address: true, namespace: true, client: true, codec: true, ...CLIENT_OPTIONS };
 
-/** A server that is there answers within milliseconds; one that is not should be reported within 5 s. */
+/** The time limit of connecting: a running server answers within milliseconds, and a missing one should be reported within 5 s. */
 const CONNECT_TIMEOUT_MS = 4_000;
 
-/** A page of history can pass the 4 MB that a channel takes by default. */
+/** The largest gRPC message: a page of history can exceed the default of 4 MB. */
 const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
 
 /**
- * Connects to a Temporal server. Throws `server_unreachable` with the address where none answers within 5 s, and a
+ * Connects to a Temporal server. Throws `server_unreachable` with the address if none answers within 5 s, and a
  * UsageError for unknown options and a codec that cannot be used.
  */
 export async function connect(options: ConnectOptions = {}): Promise<LonghaulClient> {
@@ -49,12 +49,12 @@ export async function connect(options: ConnectOptions = {}): Promise<LonghaulCli
   return new LonghaulClient(new Client({ ...options.client, dataConverter, connection, namespace }), clientOptions(options));
 }
 
-/** What of the options is for the client itself. */
+/** Returns the options of the client itself. */
 function clientOptions(options: ConnectOptions): LonghaulClientOptions {
   return Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(CLIENT_OPTIONS, name)));
 }
 
-/** The line for a server that does not answer. */
+/** Returns the message for a server that does not answer. */
 export function unreachable(address: string, error: unknown): string {
   return `No Temporal server answers at "${address}" (${errorMessage(error)}): start one with "npx longhaul dev", or set TEMPORAL_ADDRESS`;
 }

@@ -1,4 +1,4 @@
-// oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws where Node is too old.
+// oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
 import '../require-node.ts';
 export { connect, type ConnectOptions } from './connect.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../codec/codec-options.ts';

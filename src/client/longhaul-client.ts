@@ -17,21 +17,21 @@ import { startRun, type StartOptions } from './start/start-run.ts';
 import type { WaitOptions } from '../temporal/waiting.ts';
 import { watchForWorker } from './start/worker-watch.ts';
 
-/** What a client may be told. */
+/** The options of a client. */
 export interface LonghaulClientOptions {
   /** The task queue of runs that do not name one. Default `longhaul`. */
   taskQueue?: string;
-  /** The agents that exist, where the caller knows: a start of any other name is refused before it is sent. */
+  /** The agents that exist, if the caller knows them: a start of any other name is refused before it is sent. */
   agents?: readonly AnyAgent[];
-  /** Where workers keep results that are too large for the conversation: the same store as theirs. */
+  /** The store of results that are too large for the conversation: the same as that of the workers. */
   payloadStore?: PayloadStore;
-  /** Where workers archive what runs leave behind. */
+  /** The archive to which workers write the records of runs. */
   archive?: ArchiveSink;
-  /** Told what a person who waits should know, such as that no worker polls. Default: a process warning. */
+  /** Receives notices for the person who waits, for example that no worker polls. Default: a process warning. */
   onNotice?: (line: string) => void;
 }
 
-/** Those options by their names: one that is added to the type is missed here by the compiler. */
+/** All options by name: the compiler reports one that is added to the type and missing here. */
 export const CLIENT_OPTIONS: Record<keyof LonghaulClientOptions, true> = {
   taskQueue: true,
   agents: true,
@@ -40,13 +40,13 @@ export const CLIENT_OPTIONS: Record<keyof LonghaulClientOptions, true> = {
   onNotice: true,
 };
 
-/** Starts runs and finds them again. Made by `connect()`, or from a Temporal Client that exists: `new LonghaulClient(client)`. */
+/** Starts runs and finds them again. Made by `connect()`, or from an existing Temporal Client: `new LonghaulClient(client)`. */
 export class LonghaulClient {
   /** The Temporal Client underneath. */
   readonly temporal: Client;
   readonly #options: LonghaulClientOptions;
 
-  /** Throws a UsageError for unknown options, and for packages of Temporal's SDK that do not go together. */
+  /** Throws a UsageError for unknown options, and for versions of Temporal's packages that do not fit together. */
   constructor(client: Client, options: LonghaulClientOptions = {}) {
     requireSdk();
     requireKnown('the client', options, Object.keys(CLIENT_OPTIONS));
@@ -62,7 +62,7 @@ export class LonghaulClient {
     return this.#handle<Agent>(runId, { isRun: (options.ifExists ?? 'fail') === 'fail' });
   }
 
-  /** Starts a run and waits for its result, for all four terminal statuses. Says so within 5 s where no worker takes it. */
+  /** Starts a run and waits for its result, for all four terminal statuses. Reports within 5 s if no worker takes the run. */
   async run<Agent extends AnyAgent | string>(
     agent: Agent,
     options: StartOptions<GivenDepsOf<Agent>> & WaitOptions & { steps?: boolean },
@@ -83,29 +83,29 @@ export class LonghaulClient {
   }
 
   /**
-   * The run of that id, whether it exists or not. Name its agent's type for a typed output, `handle<typeof clerk>(id)`, or
-   * the type of the output. Throws `invalid_input` for an empty id.
+   * Returns the handle of the run with that id; the run need not exist. Name its agent's type for a typed output,
+   * `handle<typeof clerk>(id)`, or the type of the output. Throws `invalid_input` for an empty id.
    */
   handle<AgentOrOutput = DefaultOutput>(runId: string): HandleOf<AgentOrOutput> {
     return this.#handle<AgentOrOutput>(runId);
   }
 
-  /** The runs of the namespace, newest first. */
+  /** Yields the runs of the namespace, newest first. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
     return failEachIfUnreachable(this.temporal, listRuns(this.temporal, filter));
   }
 
   /**
-   * What waits for a decision, in all runs of the namespace; with `follow` as it begins to wait, until the signal is
-   * aborted. Needs the search attributes of the namespace.
+   * Yields the pending approvals of all runs of the namespace; with `follow`, also later ones as they begin to wait, until the
+   * signal is aborted. Needs the search attributes of the namespace.
    */
   approvals(filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
     return failEachIfUnreachable(this.temporal, listApprovals(this.temporal, filter));
   }
 
   /**
-   * The whole content of a tool result that was spilled: `event.content[…].spilled`, `step.toolCalls[…].spilled`. Needs
-   * no worker. Throws `spilled_unavailable` where the store does not have it, and a UsageError without a `payloadStore`.
+   * Returns the whole content of a tool result that was spilled: `event.content[…].spilled`, `step.toolCalls[…].spilled`.
+   * Needs no worker. Throws `spilled_unavailable` if the store does not have it, and a UsageError without a `payloadStore`.
    */
   async readSpilled(spilled: SpilledContent): Promise<JsonValue[]> {
     const { payloadStore } = this.#options;
@@ -130,7 +130,7 @@ export class LonghaulClient {
     if (agents === undefined || agents.some((one) => one.name === name)) return;
     throw new LonghaulError(
       'unknown_agent',
-      `No agent "${name}" is known here. There are: ${agents.map((one) => `"${one.name}"`).join(', ') || 'none'}.`,
+      `No agent "${name}" is known to this client. It knows: ${agents.map((one) => `"${one.name}"`).join(', ') || 'none'}.`,
     );
   }
 }

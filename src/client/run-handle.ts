@@ -43,13 +43,13 @@ import { updateRun, type UpdateOptions } from './updates/run-update.ts';
 import { sendMessage, type SendOptions } from './updates/send-message.ts';
 import { type WaitOptions, waitEnded, waitSignal } from '../temporal/waiting.ts';
 
-/** How a run is cancelled. */
+/** The options of a cancellation. */
 export interface CancelOptions {
-  /** Who cancels it. */
+  /** The person or service that cancels it. */
   by?: string;
 }
 
-/** The handle of a run of the agent that the type names; of an agent given by its name, or of the output that the type is. */
+/** The handle of a run of an agent, given by the type of the agent or by its name, or of a run with the output type. */
 export type HandleOf<AgentOrOutput> = [AgentOrOutput] extends [AnyAgent]
   ? RunHandle<OutputOf<AgentOrOutput>, UnfinishedOf<AgentOrOutput>>
   : [AgentOrOutput] extends [string]
@@ -57,9 +57,9 @@ export type HandleOf<AgentOrOutput> = [AgentOrOutput] extends [AnyAgent]
     : RunHandle<AgentOrOutput>;
 
 /**
- * One run: ask it, wait for it, cancel it. Everything that reads works with and without a running worker. `Output` is
- * what the run answers, `Unfinished` what it leaves where it does not complete. Every method throws `run_not_found`,
- * `not_a_run` for a workflow of your own, and `server_unreachable` where the server stops answering.
+ * The handle of one run. All reading methods work with and without a running worker. `Output` is the type of the run's
+ * output, and `Unfinished` its type if the run does not complete. Every method throws `run_not_found`, `not_a_run` for a
+ * workflow of your own, and `server_unreachable` if the server does not answer.
  */
 export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   readonly runId: string;
@@ -69,7 +69,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   #isRun: boolean;
 
-  /** `stores`: what else has parts of the run. `isRun`: it is known that the workflow of that id is a run of an agent. */
+  /** `stores`: the other stores that hold parts of the run. `isRun`: true if the workflow with that id is known to be a run of an agent. */
   constructor(client: Client, runId: string, { isRun = false, ...stores }: RunStores & { isRun?: boolean } = {}) {
     this.#client = client;
     this.runId = checkRunId(runId);
@@ -86,7 +86,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     requireKnown('"result"', options, ['steps', 'timeout', 'signal']);
     return this.#reach(async () => {
       const fields = await this.#wait(options, async () => {
-        // The result of any workflow could be waited for. What was started here is known to be a run.
+        // The result of any workflow could be waited for. A run that this client started is known to be one.
         if (!this.#isRun) await this.#reader.chain.newest();
         this.#isRun = true;
         return runOutcome(this.#client, this.runId);
@@ -95,59 +95,58 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     });
   }
 
-  /** Where the run is: status, step, usage. */
+  /** Returns the status of the run, with its step and usage. */
   async status(): Promise<StatusView> {
     return this.#reach(() => this.#reader.status());
   }
 
   /**
-   * The ExecutionContext with a page of its events, from an offset on; the next page begins after the last event.
-   * Throws `history_removed` where the server has removed those events.
+   * Returns the ExecutionContext with a page of its events, from an offset on; the next page begins after the last event.
+   * Throws `history_removed` if the server has removed those events.
    */
   async context({ from = 0 }: { from?: number } = {}): Promise<ContextPage> {
     return this.#reach(() => this.#reader.context(from));
   }
 
-  /** The steps recorded so far. Where the server has removed the beginning of the run, those that are left: `step` says which. */
+  /** Returns the steps recorded so far. If the server has removed the beginning of the run, the remaining ones: `step` is their number. */
   async steps(): Promise<StepResult[]> {
     return this.#reach(() => this.#reader.steps());
   }
 
   /**
-   * The events from an offset on; with `follow` as they happen, until the run ends. Offsets are indexes: nothing is
-   * skipped or repeated. Throws `history_removed` where the server has removed the events at that offset.
+   * Yields the events from an offset on; with `follow` as they happen, until the run ends. Offsets are indexes: no event is
+   * skipped or repeated. Throws `history_removed` if the server has removed the events at that offset.
    */
   events(options: FollowOptions = {}): AsyncGenerator<Event> {
     return failEachIfUnreachable(this.#client, this.#reader.events(options));
   }
 
   /**
-   * The complete run, line by line, while it goes on or after it has ended: see `ExportLine`. The last line says what is
-   * missing. What the server has removed comes from `archive`; by default the client's. Throws `run_not_found`.
+   * Yields the complete run, line by line, while it goes on or after it has ended: see `ExportLine`. The last line lists the
+   * missing ranges. Records that the server has removed come from `archive`; by default the client's. Throws `run_not_found`.
    */
   export(options: ExportOptions = {}): AsyncGenerator<ExportLine> {
     return failEachIfUnreachable(this.#client, exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...options }));
   }
 
   /**
-   * Removes the whole run that has ended: its executions, what was spilled for it and what is archived of it, in the
-   * stores that are given; by default the client's. The server does its part within a minute or so. Deleting again is no
-   * error. Throws `run_open`.
+   * Removes a run that has ended, as a whole: its executions, its spilled results and its archive, in the given stores; by
+   * default the client's. The server removes its part within a minute or so. Deleting again is no error. Throws `run_open`.
    */
   async delete(stores: RunStores = {}): Promise<DeleteOutcome> {
     return this.#reach(() => deleteRun(this.#client, this.runId, { ...this.#stores, ...stores }));
   }
 
-  /** What waits for a decision, and the decisions that hold for further calls. */
+  /** Returns the pending approvals, and the remembered decisions, which hold for further calls. */
   async approvals(): Promise<RunApprovals> {
     return this.#reach(() => this.#reader.approvals());
   }
 
   /**
-   * Lets a call run that waits for a decision. `about` is the pending approval as it was listed: the decision counts for
-   * exactly that call with those arguments, and is refused if something else waits by then. The id of a call instead
-   * means the call that waits under that id now: it is looked up first. Decided twice, the same decision (by its id) is answered with what happened
-   * as `repeated`, across executions and after the end of the run. Throws `already_decided`, `unknown_call`,
+   * Lets a waiting call run. `about` is the pending approval as it was listed: the decision holds for exactly that call with
+   * those arguments, and is refused if another one waits by then. The id of a call instead means the call that waits under
+   * that id now: it is looked up first. A decision that is sent again with the same id is answered with its first outcome as
+   * `repeated`, across executions and after the end of the run. Throws `already_decided`, `unknown_call`,
    * `digest_mismatch`, `invalid_arguments`, `not_authorized`, `run_ended`, `invalid_input`, `wait_timeout`.
    */
   async approve(about: DecidedOn, options: ApproveOptions = {}): Promise<DecisionReceipt> {
@@ -156,68 +155,68 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     return this.#reach(() => decideCall(this.#decided, { type: 'approve', about, content, options }));
   }
 
-  /** Rejects a call that waits for a decision: the model reads why. `about` and what is thrown are as for `approve`. */
+  /** Rejects a waiting call: the model reads the reason. `about` and the errors are as for `approve`. */
   async reject(about: DecidedOn, options: RejectOptions = {}): Promise<DecisionReceipt> {
     const { reason, remember } = options;
     const content = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
     return this.#reach(() => decideCall(this.#decided, { type: 'reject', about, content, options }));
   }
 
-  /** Answers a call that waits, in the tool's stead: a question to a person, or any other call. `about` and what is thrown are as for `approve`. */
+  /** Answers a waiting call instead of the tool: a question to a person, or any other call. `about` and the errors are as for `approve`. */
   async respond(about: DecidedOn, content: JsonValue, options: DecisionOptions = {}): Promise<DecisionReceipt> {
     return this.#reach(() => decideCall(this.#decided, { type: 'respond', about, content: { content }, options }));
   }
 
-  /** Lets a remembered decision hold for no further calls. Throws `run_ended`, `wait_timeout`. */
+  /** Ends a remembered decision: it holds for no further calls. Throws `run_ended`, `wait_timeout`. */
   async revoke(decisionId: string, options: UpdateOptions = {}): Promise<RevokeReceipt> {
     const argument: RevokeInput = { decision: decisionId };
     return this.#reach(() => updateRun<RevokeReceipt>(this.#client, this.runId, { name: UPDATES.revoke, argument }, options));
   }
 
   /**
-   * Raises limits of the run while it goes on or waits, each to what it is to be from now on: `{steps: 30, costUsd: 2,
-   * deadline: '4h'}`. Taken once for each id. Throws `run_ended`, `invalid_input` for a
-   * limit that would be lower or that the run does not have, `wait_timeout`.
+   * Raises limits of the run while it goes on or waits, each to its new value: `{steps: 30, costUsd: 2, deadline: '4h'}`.
+   * Accepted once for each id. Throws `run_ended`, `invalid_input` for a limit that would be lower or that the run does not
+   * have, `wait_timeout`.
    */
   async raise(limits: LimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
     return this.#reach(() => raiseLimits(this.#client, this.runId, limits, options));
   }
 
   /**
-   * Sends a message to the running run: the model reads it before its next call, or as `mode` says. It is accepted once for
-   * each id and never lost, across switches to another execution. Throws `run_ended`, `queue_full`, `payload_too_large`,
-   * `invalid_input`, `wait_timeout`.
+   * Sends a message to the running run: the model reads it before its next call, or at the moment that `mode` names. The
+   * message is accepted once for each id and never lost, even if the run continues in another execution. Throws `run_ended`,
+   * `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
     return this.#reach(() => sendMessage(this.#client, this.runId, content, options));
   }
 
-  /** After the current step the run begins nothing new, until it is resumed. Waiting costs nothing. */
+  /** Pauses the run: after the current step it starts nothing new until it is resumed. Waiting costs nothing. */
   async pause(options: UpdateOptions = {}): Promise<PauseReceipt> {
     return this.#reach(() => updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.pause }, options));
   }
 
-  /** Lets a paused run go on. */
+  /** Resumes a paused run. */
   async resume(options: UpdateOptions = {}): Promise<PauseReceipt> {
     return this.#reach(() => updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.resume }, options));
   }
 
   /**
-   * Cancels the run: calls in flight are aborted, and it closes as Canceled with what it has recorded. The reason is
-   * kept in the run's history and result, with who cancelled it (`by`). Returns `already_ended` where there is nothing left to cancel.
+   * Cancels the run: calls in flight are aborted, and it closes as Canceled with its records. The reason is kept in the run's
+   * history and result, with the person or service that cancelled it (`by`). Returns `already_ended` if it has ended.
    */
   async cancel(reason: string, { by }: CancelOptions = {}): Promise<'requested' | 'already_ended'> {
     return this.#reach(async () => {
-      // Asked first: some servers accept a request to cancel what has closed, and do nothing.
+      // Asked first: some servers accept a request to cancel a closed workflow, and do nothing.
       if ((await this.#reader.chain.newest()).closed) return 'already_ended';
       return requestCancel(this.#client, this.runId, by === undefined ? reason : `${reason} (${by})`);
     });
   }
 
   /**
-   * Lets the run, which has ended, go on from a step: the model is asked again for that step, and no call of the steps
-   * before it is made again. Run id and handles stay. Two callers at once retry once, from the step of the first. Throws
-   * `run_open`, and `invalid_input` for a step that is not there.
+   * Lets a run that has ended go on from a step: the model is called again for that step, and no call of the steps before it
+   * is made again. The run id and existing handles stay valid. If two callers retry at once, the run is retried once, from
+   * the step of the first. Throws `run_open`, and `invalid_input` for a step that is not there.
    */
   async retry(options: RetryOptions = {}): Promise<RetryReceipt> {
     return this.#reach(() => retryRun(this.#client, this.runId, options));
@@ -227,7 +226,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     return { client: this.#client, runId: this.runId, reader: this.#reader };
   }
 
-  /** What the closing event leaves out, from the history. */
+  /** Adds the fields that the closing event leaves out, from the history. */
   async #whole(fields: RunResultFields, steps: boolean): Promise<RunResultFields> {
     const { outputTruncated, ...rest } = fields;
     const recorded = outputTruncated ? await this.#reader.recordedResult() : undefined;
@@ -235,7 +234,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     return steps ? { ...output, steps: await this.#reader.recordedSteps() } : output;
   }
 
-  /** Why the run may not have ended in time. Whoever waited is not to wait for that as well. */
+  /** Returns the likely reasons why the run has not ended in time; none on an error, since the caller has waited long enough. */
   async #missing(): Promise<Missing[]> {
     const { missing } = await this.#reader.chain.newest().catch(() => ({ missing: [] }));
     return missing;
@@ -248,7 +247,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   async #wait<Value>(options: WaitOptions, work: () => Promise<Value>): Promise<Value> {
     const signal = waitSignal(options);
     if (signal === undefined) return work();
-    // The SDK waits for ever with a signal that was aborted before the call.
+    // The SDK waits forever with a signal that was aborted before the call.
     signal.throwIfAborted();
     try {
       return await this.#client.withAbortSignal(signal, work);

@@ -17,13 +17,13 @@ export type Instructions<Deps> =
   | readonly string[]
   | ((deps: Deps) => string | readonly string[] | Promise<string | readonly string[]>);
 
-/** How an agent obtains a structured answer. */
+/** The structured answer of an agent, checked. */
 export interface OutputDefinition {
   readonly zod: z.ZodType;
   readonly schema: JsonObject;
   readonly providerSchema: JsonObject;
   readonly strict: boolean;
-  /** Why `providerSchema` is not in the provider's strict subset, where it is not. */
+  /** The reason why `providerSchema` is not in the provider's strict subset. */
   readonly strictProblem?: string;
   /** Undefined: the provider's capability decides. */
   readonly mode: 'schema' | 'final_answer' | undefined;
@@ -31,8 +31,8 @@ export interface OutputDefinition {
 }
 
 /**
- * An agent as `defineAgent` returns it. Its type alone carries what it answers (`Output`; `Unfinished` where the run did
- * not complete), its deps as its functions see them and as a start gives them, and the resources that its tools name:
+ * An agent as `defineAgent` returns it. Its type carries the types of its answer (`Output`; `Unfinished` if the run did not
+ * complete), of its deps as its functions receive them and as a start takes them, and of the resources that its tools name:
  * `runAgent<typeof agent>`, `client.run(agent, …)` and `testAgent` infer from them.
  */
 export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Deps, Needed = never, Unfinished = Output | string> {
@@ -42,18 +42,18 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   readonly model: ModelName;
   readonly instructions: Instructions<Deps>;
   readonly tools: readonly AnyTool[];
-  /** Servers whose tools it has too. Absent: none. */
+  /** MCP servers whose tools it also has. Absent: none. */
   readonly mcp?: readonly McpServerDefinition[];
   readonly deps?: z.ZodType;
-  /** The JSON Schema of deps as they are given: what an update is checked against. */
+  /** The JSON Schema of the deps that a start takes: updates are checked against it. */
   readonly depsSchema?: JsonObject;
-  /** What becomes of a call of which nobody knows whether it took effect. */
+  /** The action for a call whose outcome is unknown. */
   readonly onUnknownOutcome: 'tell' | 'ask';
   readonly output?: OutputDefinition;
   readonly settings: ModelSettings;
   readonly window: WindowOptions;
   readonly limits: RunLimits;
-  /** The deadline of what waits for a decision where the tool does not say. */
+  /** The deadline of decisions if the tool does not set one. */
   readonly approvals?: ApprovalDeadline;
   readonly parallel: boolean;
   readonly modelTimeoutMs: number;
@@ -65,7 +65,7 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   readonly [UNFINISHED]?: Unfinished;
 }
 
-/** Never present at run time: they carry the types. */
+/** Keys that are never present at run time: they carry the types. */
 declare const OUTPUT: unique symbol;
 declare const DEPS: unique symbol;
 declare const GIVEN_DEPS: unique symbol;
@@ -81,7 +81,7 @@ export type OutputOf<Agent> = Agent extends AgentDefinition<infer Output, never,
 /** The type of an agent's deps, as its instructions and tools see them. */
 export type DepsOf<Agent> = Agent extends AgentDefinition<unknown, infer Deps, never, never, unknown> ? Deps : never;
 
-/** The type of an agent's deps as a start gives them: what has a default may be left out. Unknown for what is no agent of a known type. */
+/** The type of an agent's deps as a start takes them: fields with a default may be left out. Unknown for a type that is not a specific agent. */
 export type GivenDepsOf<Agent> =
   Agent extends AgentDefinition<unknown, never, infer Given, never, unknown> ? ([Given] extends [never] ? unknown : Given) : unknown;
 
@@ -89,13 +89,13 @@ export type GivenDepsOf<Agent> =
 export type ResourcesOf<Agent> =
   Agent extends AgentDefinition<unknown, never, never, infer Needed, unknown> ? ([Needed] extends [never] ? Resources : Needed) : Resources;
 
-/** What a run of the agent leaves as its output where it did not complete. */
+/** The type of the output of a run that did not complete. */
 export type UnfinishedOf<Agent> = Agent extends AgentDefinition<unknown, never, never, never, infer Unfinished> ? Unfinished : never;
 
 /** The result of a run of the agent. */
 export type ResultOf<Agent> = Agent extends AnyAgent ? RunResult<OutputOf<Agent>, UnfinishedOf<Agent>> : RunResult<DefaultOutput>;
 
-/** The option `deps` of a start: to be given exactly where the schema of the agent requires something. */
+/** The option `deps` of a start: required exactly if the schema of the agent requires a field. */
 export type DepsOption<Given> = unknown extends Given
   ? { /** Run-scoped JSON data: user id, session, preferences. */ deps?: unknown }
   : RequiresSomething<Given> extends true

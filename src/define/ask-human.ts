@@ -7,29 +7,29 @@ import { defineTool, type ObjectSchema } from './define-tool.ts';
 import { requireKnown, requireZod } from './options/option-checks.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
-/** What the model says where `parameters` are left out. */
+/** The default of `parameters`: the question of the model. */
 const QUESTION = z.object({ question: z.string().describe('What you want to know, in full: the person sees nothing else.') });
 
-/** What a question to a person is made of. */
+/** The options of `askHuman`. */
 export interface AskHumanOptions<Answer extends z.ZodType, Parameters extends ObjectSchema> {
   /** Letters, digits, `_` and `-`, at most 64. Runs that wait for an answer are found by it. */
   name: string;
-  /** For the model: what a person can be asked, and when to ask. */
+  /** Tells the model what it can ask a person, and when to ask. */
   description: string;
-  /** What the model says when it asks. Default: `{question: string}`. */
+  /** The schema of the question that the model asks. Default: `{question: string}`. */
   parameters?: Parameters;
-  /** What the answer looks like: `z.string()`, a `z.enum([...])` of choices, an object for a form. Checked before the answer is taken. */
+  /** The schema of the answer: `z.string()`, a `z.enum([...])` of choices, an object for a form. Checked before the answer is accepted. */
   answer: Answer;
-  /** How long the question waits; the model is then told that nobody answered. Default: what the agent says, else for as long as it takes. */
+  /** The time that the question waits; afterwards the model reads that there is no answer. Default: the agent's, else unlimited. */
   deadline?: Duration;
 }
 
 const OPTIONS = ['name', 'description', 'parameters', 'answer', 'deadline'];
 
 /**
- * A tool with which a model asks a person. It has no code: each call waits, and what somebody answers it with
- * (`respond`) is its result for the model. Throws a `UsageError` that names the tool and the option for what could not
- * work, such as an answer that JSON cannot represent.
+ * Defines a tool with which a model asks a person. It has no code: each call waits, and the answer that a person sends
+ * (`respond`) is its result for the model. Throws a `UsageError` that names the tool and the option if one cannot work,
+ * such as an answer that JSON cannot represent.
  *
  * @example
  * const askSupport = askHuman({
@@ -47,7 +47,7 @@ export function askHuman<Answer extends z.ZodType, Parameters extends ObjectSche
   const execute = (): never => {
     throw new LonghaulError('internal', `"${name}" asks a person: its calls are answered with respond, and never run`);
   };
-  // Never approved by the clock, whatever the agent says: a question that nobody answered has no answer.
+  // Never approved at the deadline, even if the agent says so: a question without an answer has no result.
   const approval = {
     onDeadline: 'reject' as const,
     ...(deadline === undefined ? {} : { deadline: milliseconds(deadline, `${owner}: "deadline"`) }),
@@ -57,14 +57,14 @@ export function askHuman<Answer extends z.ZodType, Parameters extends ObjectSche
   return { ...tool, answer: answerSchema(owner, answer) };
 }
 
-/** Nothing parses an answer: what its JSON Schema cannot say would hold for no answer. */
+/** Returns the JSON Schema of the answer. An answer is never parsed with zod, so a check that JSON Schema cannot express would not apply. */
 function answerSchema(owner: string, answer: z.ZodType): JsonObject {
   requireZod(`${owner}: "answer"`, answer);
   const schema = jsonSchemaOf(answer, `${owner}: answer`);
   jsonSchemaOf(answer, `${owner}: answer`, 'output');
   if (!hasRefinement(answer)) return schema;
   throw new UsageError(
-    `${owner}: answer has a check in code (refine, check), which no answer would be put through: say it with the schema alone`,
+    `${owner}: answer has a check in code (refine, check), which is not applied to answers: express it in the schema alone`,
   );
 }
 

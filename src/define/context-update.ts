@@ -1,19 +1,19 @@
 import type { ContextOperation } from '../core/domain/record/context-update.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
 
-/** The fields of deps, where their type is known. */
+/** The fields of deps, if their type is known. */
 type KeyOf<Deps> = Extract<keyof Deps, string>;
 
 type Scalar = string | number | boolean;
 
-/** What is appended to a field: an element of its list. Nothing to what cannot be one. */
+/** The type that can be appended to a field: an element of its list. `never` for a scalar. */
 type ElementOf<Field> =
   NonNullable<Field> extends readonly (infer Element)[] ? Element : NonNullable<Field> extends Scalar ? never : JsonValue;
 
-/** What is merged into a field: an object. Nothing into what cannot be one. */
+/** The type that can be merged into a field: an object. `never` for a scalar. */
 type MergedInto<Field> = NonNullable<Field> extends Scalar ? never : PartOf<Field>;
 
-/** Part of an object, as deep as it goes. */
+/** A part of an object, at any depth. */
 type PartOf<Field> =
   NonNullable<Field> extends readonly unknown[]
     ? JsonObject
@@ -22,24 +22,24 @@ type PartOf<Field> =
       : Field;
 
 /**
- * Changes of the run's deps that a tool returns beside its result (seed 002). Plain JSON, and never changed: each
- * operation gives a new update, with the operation at its end. The operations are applied in their order.
+ * Changes of the run's deps that a tool returns with its result. Plain JSON, and immutable: each operation returns a new
+ * update with the operation at its end. The operations are applied in order.
  */
 export interface ContextUpdate<Deps = JsonObject> {
   readonly kind: 'longhaul.context_update';
   readonly operations: readonly ContextOperation[];
-  /** Puts a value in the place of whatever the key has. */
+  /** Sets the key to the value, replacing any other. */
   set<Key extends KeyOf<Deps>>(key: Key, value: Deps[Key]): ContextUpdate<Deps>;
-  /** Merges an object into the object of the key, as deep as both sides are objects; everything else gives way. */
+  /** Merges an object into the object of the key, recursively as long as both sides are objects; any other value is replaced. */
   merge<Key extends KeyOf<Deps>>(key: Key, value: MergedInto<Deps[Key]>): ContextUpdate<Deps>;
-  /** Adds one element at the end of the key's list; a missing key begins one. Anything else than a list is an error result. */
+  /** Adds one element at the end of the key's list; a missing key starts a list. If the value is not a list, the call's result is an error. */
   append<Key extends KeyOf<Deps>>(key: Key, value: ElementOf<Deps[Key]>): ContextUpdate<Deps>;
-  /** Takes the key out. */
+  /** Removes the key. */
   delete(key: KeyOf<Deps>): ContextUpdate<Deps>;
 }
 
 /**
- * An update without operations, to chain them onto.
+ * Returns an update without operations, to chain them onto.
  *
  * @example
  * return withUpdate({ counted: true }, contextUpdate<Deps>().set('count', deps.count + 1).append('notes', note));
@@ -48,25 +48,25 @@ export function contextUpdate<Deps = JsonObject>(): ContextUpdate<Deps> {
   return updateOf<Deps>([]);
 }
 
-/** What a tool gave, and what it changes. Made by `withUpdate`. */
+/** The result of a tool, with its changes of the deps. Made by `withUpdate`. */
 export interface UpdatingResult<Result = unknown> {
   readonly kind: 'longhaul.updating_result';
   readonly result: Result;
   readonly update: Pick<ContextUpdate, 'operations'>;
 }
 
-/** The result of a tool together with an update of the run's deps: what calls after this one see as deps. */
+/** Returns the result of a tool together with an update of the run's deps, which later calls see. */
 export function withUpdate<Result>(result: Result, update: { readonly operations: readonly ContextOperation[] }): UpdatingResult<Result> {
   return { kind: 'longhaul.updating_result', result, update };
 }
 
-/** True for what `withUpdate` made, by whichever copy of this package. */
+/** True for a value made by `withUpdate`, of any copy of this package. */
 export function isUpdatingResult(value: unknown): value is UpdatingResult {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'longhaul.updating_result';
 }
 
 function updateOf<Deps>(operations: readonly ContextOperation[]): ContextUpdate<Deps> {
-  // What is no JSON is refused where the tool returns it, with the path: an operation alone has none.
+  // A value that is not JSON is refused when the tool returns it, with its path: an operation alone has none.
   const plus = (operation: unknown): ContextUpdate<Deps> => updateOf<Deps>([...operations, operation as ContextOperation]);
   return {
     kind: 'longhaul.context_update',

@@ -2,31 +2,31 @@ import type { DeadlineAction, Decision, PendingApproval } from '../core/domain/a
 import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
 import type { Resources } from './run-context.ts';
 
-/** A decision that somebody has sent, before it is applied. */
+/** A decision that was sent, before it is applied. */
 export interface DecisionToAuthorize {
-  /** The sender's own: the same decision sent again has the same. */
+  /** The sender's id of the decision: the same decision sent again has the same. */
   readonly id: string;
-  /** Lets the call run, rejects it, or answers it in the tool's stead. */
+  /** The type: it lets the call run, rejects it, or answers it instead of the tool. */
   readonly type: Decision['type'];
   readonly callId: string;
   /** `raise_limits` for a limit. */
   readonly toolName: string;
-  /** Of the call, as the model gave them. Empty for a limit. */
+  /** The arguments of the call, as the model set them. Empty for a limit. */
   readonly arguments: JsonObject;
-  /** On an approval: the arguments to run the call with instead; for a limit, the limits to set. */
+  /** The arguments that an approval runs the call with instead; for a limit, the limits to set. */
   readonly editedArguments?: JsonObject;
-  /** On a response: the answer. */
+  /** The answer of a response. */
   readonly content?: JsonValue;
   readonly reason?: string;
-  /** The decision is to hold for further calls: of the tool, or of the tool with equal arguments. */
+  /** Set if the decision is to hold for further calls: of the tool, or of the tool with equal arguments. */
   readonly remember?: Decision['remember'];
-  /** Who decides, as they say. */
+  /** The person or service that decides, by its own account: not verified. */
   readonly by: string | null;
-  /** How it was sent. */
+  /** The way in which it was sent. */
   readonly source: Decision['source'];
 }
 
-/** What `authorize` and `notify` receive beside what they are about. */
+/** The context that `authorize` and `notify` receive as their second argument. */
 export interface DecisionHookContext {
   /** The run's JSON data (user id, session, preferences). Read-only. */
   readonly deps: Readonly<JsonObject>;
@@ -35,43 +35,43 @@ export interface DecisionHookContext {
   readonly signal: AbortSignal;
 }
 
-/** What `authorize` receives beside the decision. */
+/** The context that `authorize` receives with the decision. */
 export interface AuthorizeContext extends DecisionHookContext {
   readonly runId: string;
   /** The name of the agent. */
   readonly agent: string;
 }
 
-/** Who decides, as verified: recorded with the decision. Or why they may not: the call goes on waiting, and the sender reads it. */
+/** The verified name of the approver, recorded with the decision; or the reason of a refusal: the call goes on waiting, and the sender reads the reason. */
 export type AuthorizeAnswer = { readonly as: string } | { readonly refuse: string };
 
 /**
- * Called in an activity with each decision that arrives, before it is applied; not for decisions by a deadline and not
- * for those that hold for further calls. May be called again for the same decision. What it throws is a refusal, too, with its message.
+ * Called in an activity with each decision that was sent, before it is applied; not for decisions by a deadline or
+ * remembered ones. May be called again for the same decision. If it throws, the decision is refused with the message.
  */
 export type AuthorizeDecision = (decision: DecisionToAuthorize, context: AuthorizeContext) => AuthorizeAnswer | Promise<AuthorizeAnswer>;
 
-/** Something that waits for a decision, as `notify` is told. */
+/** A pending approval, as `notify` receives it. */
 export interface WaitingNotice {
-  /** The same whenever somebody is told of this, and of nothing else: hand it to whatever must not tell twice. */
+  /** The id of this notice, the same on every call about it: pass it to every service that must not notify twice. */
   readonly id: string;
   readonly runId: string;
   readonly agentName: string;
   readonly callId: string;
   /** `raise_limits` for a limit. */
   readonly toolName: string;
-  /** A call of a tool, a question to a person, or a limit that the run has come to. */
+  /** The kind: a call of a tool, a question to a person, or a limit that the run has reached. */
   readonly kind: PendingApproval['kind'];
-  /** Of the call; of a limit, what an approval sets. */
+  /** The arguments of the call; for a limit, the limits that an approval sets. */
   readonly arguments: JsonObject;
-  /** What a decision has to say, beside the call id. */
+  /** The digest that a decision has to contain, with the call id. */
   readonly digest: string;
-  /** When it is decided by itself. ISO 8601. */
+  /** The time at which it is decided automatically. ISO 8601. */
   readonly deadline?: string;
-  /** What happens then. */
+  /** The outcome at that time. */
   readonly onDeadline?: DeadlineAction;
   readonly reason?: string;
 }
 
-/** Called in an activity when something begins to wait: at least once, with a stable id. Throwing is tried again. */
+/** Called in an activity when an approval becomes pending: at least once, with a stable id. If it throws, it is retried. */
 export type NotifyWaiting = (waiting: WaitingNotice, context: DecisionHookContext) => Promise<void> | void;

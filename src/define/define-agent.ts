@@ -38,13 +38,13 @@ const OPTIONS = [
   'modelMaxAttempts',
 ];
 
-/** What a model is told where the agent says nothing (seed 001). */
+/** The instructions of an agent that sets none. */
 const DEFAULT_INSTRUCTIONS =
   "You are a helpful AI assistant. Solve the user's request with the tools you are given, and think step by step.";
 
 /**
- * Defines an agent. Throws a `UsageError` that names the agent, the option and the path for anything that could not
- * work: a model without a provider, two tools of one name, limits below 1, schemas that JSON cannot represent.
+ * Defines an agent. Throws a `UsageError` that names the agent, the option and the path if an option cannot work: a model
+ * without a provider, two tools with the same name, limits below 1, schemas that JSON cannot represent.
  *
  * @example
  * const researcher = defineAgent({
@@ -68,7 +68,7 @@ export function defineAgent<
   const tools: readonly AnyTool[] = options.tools ?? [];
   checkTools(owner, tools);
   const mcp = checkMcpServers(owner, options.mcp ?? []);
-  // What tools the servers have is known when a run starts, and checked then.
+  // The tools of MCP servers are known, and checked, when a run starts.
   const toolNames = mcp.length > 0 ? undefined : tools.map((tool) => tool.name);
   const approvals = agentApprovals(owner, options.approvals);
   const depsSchema = options.deps === undefined ? undefined : checkDeps(owner, options.deps);
@@ -112,22 +112,22 @@ function checkInstructions<Deps>(owner: string, instructions: Instructions<Deps>
 function checkTools(owner: string, tools: readonly AnyTool[]): void {
   const names = new Set<string>();
   for (const tool of tools) {
-    if (tool?.kind !== 'longhaul.tool') throw new UsageError(`${owner}: "tools" has something that is no tool: make it with defineTool`);
+    if (tool?.kind !== 'longhaul.tool') throw new UsageError(`${owner}: "tools" has a value that is not a tool: make it with defineTool`);
     if (names.has(tool.name)) throw new UsageError(`${owner} has two tools named "${tool.name}": give each its own name`);
     names.add(tool.name);
   }
 }
 
-/** Deps are stored as JSON and parsed where they are used: both sides of the schema must be JSON. */
+/** Returns the JSON Schema of the deps. They are stored as JSON and parsed before each use: both sides of the schema must be JSON. */
 function checkDeps(owner: string, deps: z.ZodType): JsonObject {
   requireZod(`${owner}: "deps"`, deps);
-  const given = jsonSchemaOf(deps, `${owner}: deps`);
-  if (given['type'] !== 'object') throw new UsageError(`${owner}: deps are not an object schema: write z.object({...})`);
+  const schema = jsonSchemaOf(deps, `${owner}: deps`);
+  if (schema['type'] !== 'object') throw new UsageError(`${owner}: deps are not an object schema: write z.object({...})`);
   jsonSchemaOf(deps, `${owner}: deps`, 'output');
-  return given;
+  return schema;
 }
 
-function checkOnUnknownOutcome(owner: string, given: 'tell' | 'ask'): 'tell' | 'ask' {
-  if (given === 'tell' || given === 'ask') return given;
-  throw new UsageError(`${owner}: "onUnknownOutcome" is ${JSON.stringify(given)}: write "tell" or "ask"`);
+function checkOnUnknownOutcome(owner: string, choice: 'tell' | 'ask'): 'tell' | 'ask' {
+  if (choice === 'tell' || choice === 'ask') return choice;
+  throw new UsageError(`${owner}: "onUnknownOutcome" is ${JSON.stringify(choice)}: write "tell" or "ask"`);
 }

@@ -15,11 +15,11 @@ import { POLICY_OPTIONS, toolPolicy, type ToolPolicyOptions } from './options/to
 /** An object schema, strict or not. */
 export type ObjectSchema = z.ZodObject<z.core.$ZodLooseShape, z.core.$ZodObjectConfig>;
 
-/** What a tool is made of. `Deps` and `Needed` are inferred from the type of the context that `execute` takes: `RunContext<Deps, Needed>`. */
+/** The options of `defineTool`. `Deps` and `Needed` are inferred from the type of the context that `execute` takes: `RunContext<Deps, Needed>`. */
 export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Needed = Resources> extends ToolPolicyOptions<Deps, Needed> {
   /** Letters, digits, `_` and `-`, at most 64. It is also the name of the tool's activity in the Temporal UI. */
   name: string;
-  /** For the model: what the tool does and when to use it. */
+  /** Tells the model what the tool does and when to use it. */
   description: string;
   /**
    * For people: one line of at most 60 characters, such as `Refund`. The summary of the tool's activity in the Temporal UI
@@ -27,35 +27,35 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Need
    */
   label?: string;
   parameters: Parameters;
-  /** Applied to what `execute` returns; a value that does not fit is an error result. */
+  /** The schema of the value that `execute` returns; a value that does not fit is an error result. */
   result?: z.ZodType;
   /**
    * Called once per attempt with the parsed arguments, in an activity. May return text, any JSON value, nothing, a
-   * `ToolOutput`, or one of these with an update of the run's deps (`withUpdate`). What it throws is tried again as the
-   * tool says, and in the end the model's error result. It must honour `context.signal`.
+   * `ToolOutput`, or one of these with an update of the run's deps (`withUpdate`). An error that it throws is retried by the
+   * tool's policy, and after the last attempt becomes the model's error result. It must honour `context.signal`.
    */
   execute: (args: z.output<Parameters>, context: RunContext<Deps, Needed>) => Result;
-  /** False: its calls never overlap with another call of the same response. Default true. */
+  /** False if its calls must never overlap with another call of the same response. Default true. */
   parallel?: boolean;
-  /** The names of the worker's resources that `execute` uses: a worker without them is not made, lazy ones are opened. */
+  /** The names of the worker's resources that `execute` uses: creating a worker without them throws, and lazy ones are opened. */
   resources?: readonly (keyof NoInfer<Needed> & string)[];
   /** Bytes of JSON that one result may have in the conversation, error results too. Default 64,000, at most 400,000. */
   maxResultBytes?: number;
-  /** What becomes of a result over `maxResultBytes`. Default `cut`. */
+  /** The form of a result over `maxResultBytes`. Default `cut`. */
   overflow?: Overflow;
   /**
-   * Whether its calls wait for a person or a service to decide: `always`, `never`, or a predicate, called in an activity
-   * with the parsed arguments once the model has asked. `{when, deadline, onDeadline}` says how long they wait.
+   * The calls that wait for a person or a service to decide: `always`, `never`, or a predicate, called in an activity with
+   * the parsed arguments once the model has asked for the call. `{when, deadline, onDeadline}` adds a deadline.
    * Default `never`.
    */
   approval?: ApprovalOption<z.output<Parameters>, Deps, Needed>;
   /**
-   * A plain object that `execute` returns may name fields of the deps to set under `__update_context__` (seed 002).
-   * Whoever writes such an object changes the deps, so this is not for objects that come from elsewhere; `withUpdate`
-   * does more. Default false: the key is one like any other.
+   * True if a plain object that `execute` returns may list fields of the deps to set under the key `__update_context__`. The
+   * author of such an object changes the deps, so this is not for objects from elsewhere; `withUpdate` does more.
+   * Default false: the key is like any other.
    */
   legacyUpdates?: boolean;
-  /** The provider enforces the schema. Default: wherever the schema can be said in the provider's subset. */
+  /** True if the provider must enforce the schema. Default: true if the schema fits into the provider's subset. */
   strict?: boolean;
 }
 
@@ -76,15 +76,15 @@ const OPTIONS = [
   ...POLICY_OPTIONS,
 ];
 
-/** What providers accept as the name of a tool. */
+/** The tool names that providers accept. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** The most characters of a label: the summary must have room for the arguments and the thought. */
 const MAX_LABEL_LENGTH = 60;
 
 /**
- * Defines a tool. Throws a `UsageError` that names the tool and the path for anything that could not work: a name
- * that providers refuse, parameters that are not an object or not JSON, limits out of range.
+ * Defines a tool. Throws a `UsageError` that names the tool and the path if an option cannot work: a name that providers
+ * refuse, parameters that are not an object or not JSON, limits out of range.
  *
  * @example
  * const search = defineTool({

@@ -3,29 +3,29 @@ import { UsageError } from '../core/domain/errors/error.ts';
 import type { SecretReference } from '../core/domain/agent/secret-reference.ts';
 import { requireKnown } from './options/option-checks.ts';
 
-/** Reads a secret of the worker, by its name or its reference. Rejects where the worker has none of that name. */
+/** Reads a secret of the worker, by its name or its reference. Rejects if the worker has no secret with that name. */
 export type ReadSecret = (secret: string | SecretReference) => Promise<string>;
 
-/** What opening a resource has to hand. */
+/** The context that `open` receives. */
 export interface OpenContext {
   readonly secret: ReadSecret;
-  /** Aborted when opening takes too long, or the worker closes what it has. */
+  /** Aborted when opening takes too long, or the worker closes its resources. */
   readonly signal: AbortSignal;
 }
 
-/** How a live object of a worker comes, is looked after, and goes. */
+/** The options of a live object: the functions that open, check and close it. */
 export interface ResourceOptions<Value> {
-  /** Called once per worker, and again where the resource is unhealthy. What it throws keeps the worker from starting, or fails the tool. */
+  /** Called once per worker, and again if the resource is unhealthy. If it throws, the worker does not start, or the tool fails. */
   open: (context: OpenContext) => Value | Promise<Value>;
-  /** Called when the worker has drained, and before an unhealthy resource is opened again. What it throws is logged. */
+  /** Called when the worker has drained, and before an unhealthy resource is opened again. An error that it throws is logged. */
   close?: (value: Value) => unknown;
-  /** Called before a use, where the last check is older than `healthEvery`. Unhealthy is what throws or says `false`. */
+  /** Called before a use if the last check is older than `healthEvery`. The resource is unhealthy if it throws or returns `false`. */
   health?: (value: Value) => unknown;
-  /** Opened when the first tool needs it that names it, not when the worker starts. Default false. */
+  /** True to open it when the first tool that names it needs it, not when the worker starts. Default false. */
   lazy?: boolean;
-  /** How long one check of `health` holds. Default 30 seconds. */
+  /** The time for which one check of `health` is valid. Default 30 seconds. */
   healthEvery?: Duration;
-  /** How long each of `open`, `health` and `close` may take. Default 30 seconds. */
+  /** The time limit of each of `open`, `health` and `close`. Default 30 seconds. */
   timeout?: Duration;
 }
 
@@ -43,8 +43,8 @@ export interface ResourceDefinition<Value = unknown> {
 const OPTIONS = ['open', 'close', 'health', 'lazy', 'healthEvery', 'timeout'];
 
 /**
- * A live object (a pool, a client, a browser) that a worker opens, looks after and closes, for its option `resources`.
- * Throws a UsageError for options that are none.
+ * Defines a live object (a pool, a client, a browser) that a worker opens, checks and closes, for its option `resources`.
+ * Throws a UsageError for unknown or invalid options.
  */
 export function resource<Value>(options: ResourceOptions<Value>): ResourceDefinition<Value> {
   requireKnown('a resource', options, OPTIONS);
@@ -64,11 +64,11 @@ export function resource<Value>(options: ResourceOptions<Value>): ResourceDefini
   });
 }
 
-/** True for what `resource` returned, of whatever copy of this package. */
+/** True for a value that `resource` returned, of any copy of this package. */
 export function isResource(value: unknown): value is ResourceDefinition {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'longhaul.resource';
 }
 
-function requireFunction(name: string, given: unknown): void {
-  if (typeof given !== 'function') throw new UsageError(`a resource: "${name}" is ${JSON.stringify(given)}: write a function`);
+function requireFunction(name: string, value: unknown): void {
+  if (typeof value !== 'function') throw new UsageError(`a resource: "${name}" is ${JSON.stringify(value)}: write a function`);
 }

@@ -13,49 +13,49 @@ export interface RunLog {
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
-/** What a tool receives beside its arguments. */
+/** The context that a tool receives with its arguments. */
 export interface RunContext<Deps = JsonObject, Needed = Resources> {
   /** The run's JSON data (user id, session, preferences). Read-only. */
   readonly deps: Readonly<Deps>;
-  /** Live objects of the worker. Name those that the tool needs in the type of its context: `RunContext<Deps, { pool: Pool }>`. */
+  /** Live objects of the worker. List those that the tool needs in the type of its context: `RunContext<Deps, { pool: Pool }>`. */
   readonly resources: Needed;
-  /** Reads a secret of the worker, by its name or its reference. Whatever the tool hands on is cleared of its value. Rejects where the worker has none of that name. */
+  /** Reads a secret of the worker, by its name or its reference. Its value is removed from everything that the tool returns or logs. Rejects if the worker has no secret with that name. */
   readonly secret: ReadSecret;
-  /** How many attempts of this call came before this one. */
+  /** The number of attempts of this call before this one. */
   readonly retry: number;
-  /** What the model calls of the run have used, up to the one that asked for this call. */
+  /** The usage of the run's model calls, up to the one that asked for this call. */
   readonly usage: CallUsage;
   /** The name of the agent. */
   readonly agent: string;
-  /** For whom the run acts: `deps.userId`, where deps have one. */
+  /** The user for whom the run acts: `deps.userId`, if deps have one. */
   readonly userId: string | undefined;
-  /** The session that the run belongs to: `deps.sessionId`, where deps have one. */
+  /** The session that the run belongs to: `deps.sessionId`, if deps have one. */
   readonly sessionId: string | undefined;
   readonly runId: string;
   /** 1-based. */
   readonly step: number;
   readonly callId: string;
   /**
-   * The same for every attempt of this call and for no other call: hand it to whatever must not act twice. It is the
-   * run id, the id of the event that holds the call, and the place of the call in it, with slashes between. The id of
-   * the call is not in it: models choose those, and may choose one again.
+   * The key that is the same for every attempt of this call and for no other call: pass it to every service that must not
+   * act twice. It is the run id, the id of the event that holds the call, and the index of the call in that event, joined by
+   * slashes. The id of the call is not part of it: models choose call ids, and may choose the same one again.
    */
   readonly idempotencyKey: string;
   /** Aborted when the run is cancelled, the call times out, or the worker shuts down. */
   readonly signal: AbortSignal;
-  /** The details of the last heartbeat of the attempt before, where that has not ended by itself: what a long call goes on from. */
+  /** The details of the last heartbeat of the previous attempt, if that attempt did not end by itself: a long call continues from them. */
   readonly lastHeartbeat?: JsonValue;
-  /** The run's state as the model's response found it. */
+  /** The run's state at the time of the model's response. */
   readonly state: Readonly<JsonObject>;
   readonly log: RunLog;
   /**
-   * Sets a key of the run's state, recorded together with the result of this call. Throws a TypeError for what is not
-   * JSON. Where the state would be over 150,000 bytes of JSON, the call's result is an error and nothing is set.
+   * Sets a key of the run's state, recorded together with the result of this call. Throws a TypeError for a value that is not
+   * JSON. If the state would exceed 150,000 bytes of JSON, the call's result is an error and nothing is set.
    */
   setState(key: string, value: JsonValue): void;
   /**
-   * Reports progress of a long call: who looks at the run sees it, and the next attempt finds it as `lastHeartbeat`.
-   * Heartbeats are sent on a timer in any case. Details over 64,000 bytes of JSON are left out. Nothing in a local call.
+   * Reports progress of a long call: it is shown with the run, and the next attempt gets it as `lastHeartbeat`. Heartbeats are
+   * sent on a timer in any case. Details over 64,000 bytes of JSON are left out. A local call ignores it.
    */
   heartbeat(details?: JsonValue): void;
 }

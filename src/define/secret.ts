@@ -2,22 +2,22 @@ import { UsageError } from '../core/domain/errors/error.ts';
 import type { SecretReference } from '../core/domain/agent/secret-reference.ts';
 import { requireKnown } from './options/option-checks.ts';
 
-/** How the value of a secret is used. */
+/** The options of `secret`. */
 export interface SecretOptions {
-  /** Stands before the value when it is read: `Bearer ` makes a header of a token. */
+  /** The text before the value when it is read: `Bearer ` makes a header of a token. */
   prefix?: string;
 }
 
-/** Parts of letters, digits, `-`, `_` and `.`, with slashes between. */
+/** One or more parts of letters, digits, `-`, `_` and `.`, separated by slashes. */
 const NAME = /^[a-zA-Z0-9._-]+(?:\/[a-zA-Z0-9._-]+)*$/;
 
 const MAX_LENGTH = 100;
 
 /**
- * Names a secret. The value is read in the worker, where `secrets` of the worker says, by whoever needs it: a tool with
- * `await context.secret(crmToken)`. The name goes into history and messages, the value never does.
- * Throws a UsageError for a name that is not 1 to 100 letters, digits, `-`, `_`, `.` and `/`, or that could be read as
- * a way out of a folder: with `..`, or with a slash at an end.
+ * Returns a reference to a secret by its name. The value is read in the worker, from the source that the worker's option
+ * `secrets` sets, when it is needed: a tool reads it with `await context.secret(crmToken)`. The name goes into history and
+ * messages, the value never does. Throws a UsageError for a name that is not 1 to 100 letters, digits, `-`, `_`, `.` and
+ * `/`, or that could lead out of a folder as a path: with `..`, or with a slash at an end.
  *
  * @example
  * const crmToken = secret('crm-token', { prefix: 'Bearer ' });
@@ -26,7 +26,7 @@ export function secret(name: string, options: SecretOptions = {}): SecretReferen
   if (typeof name !== 'string' || name === '') throw new UsageError('a secret has no name: write secret("crm-token")');
   if (!isName(name)) {
     throw new UsageError(
-      `secret ${JSON.stringify(name.slice(0, MAX_LENGTH))}: this is no name of a secret: use at most ${MAX_LENGTH} letters, digits, "-", "_", "." and "/", no part of which is "." or ".."`,
+      `secret ${JSON.stringify(name.slice(0, MAX_LENGTH))}: this is not a valid name of a secret: use at most ${MAX_LENGTH} letters, digits, "-", "_", "." and "/", no part of which is "." or ".."`,
     );
   }
   requireKnown(`secret "${name}"`, options, ['prefix']);

@@ -7,8 +7,8 @@ import type { Resources, RunContext } from './run-context.ts';
 import type { RetryOn, Verify } from './options/tool-policy-options.ts';
 
 /**
- * A tool as `defineTool` returns it: checked, with its schemas converted. The type parameters are what `execute`
- * takes and gives; without them it is a tool that fits every agent, because it needs no deps of its own.
+ * A tool as `defineTool` returns it: checked, with its schemas converted. The type parameters are the arguments and the
+ * result of `execute`; without them the tool fits every agent, because it needs no deps of its own.
  */
 export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Result = unknown, Needed = Resources> {
   readonly kind: 'longhaul.tool';
@@ -18,36 +18,36 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly label?: string;
   /** The full zod schema: applied to the arguments by the tool's activity before it acts. */
   readonly parameters: z.ZodType;
-  /** The zod schema of what `execute` returns, where the tool declares one. */
+  /** The zod schema of the value that `execute` returns, if the tool declares one. */
   readonly result?: z.ZodType;
-  /** JSON Schema of the parameters: what arguments are checked against before the activity. */
+  /** The JSON Schema of the parameters: arguments are checked against it before the activity. */
   readonly schema: JsonObject;
-  /** What the provider is sent. */
+  /** The schema that is sent to the provider. */
   readonly providerSchema: JsonObject;
-  /** `providerSchema` is in the provider's strict subset. */
+  /** True if `providerSchema` is in the provider's strict subset. */
   readonly strict: boolean;
-  /** Why it is not, where it is not. */
+  /** The reason why it is not. */
   readonly strictProblem?: string;
   readonly parallel: boolean;
-  /** How its calls run and are tried again. */
+  /** The timeouts, retries and bounds of its calls. */
   readonly policy: ToolPolicy;
-  /** Looks up what became of a call. */
+  /** Looks up the outcome of a call. */
   readonly verify?: Verify<Deps, Needed>;
   readonly retryOn: RetryOn;
-  /** Results may change the deps under a key of their own. */
+  /** True if results may change the deps with a reserved key. */
   readonly legacyUpdates?: true;
-  /** The names of the worker's resources that it uses. Absent: whatever is open. */
+  /** The names of the worker's resources that it uses. Absent: all that are open. */
   readonly resources?: readonly string[];
   /** Bytes of JSON that one result may have in the conversation. */
   readonly maxResultBytes: number;
   readonly overflow: Overflow;
-  /** When its calls wait for a decision. Absent: never. */
+  /** The approval rule of its calls. Absent: they never wait. */
   readonly approval?: ToolApproval<Args, Deps, Needed>;
-  /** The tool is a question to a person (`askHuman`), whose answer must fit this JSON Schema: it never runs. */
+  /** The JSON Schema of the answer, if the tool is a question to a person (`askHuman`): such a tool never runs. */
   readonly answer?: JsonObject;
-  /** Any JSON value, nothing, a `ToolOutput`, or one of them with an update of the deps. Throwing gives the model an error result in the end. */
+  /** Returns any JSON value, nothing, a `ToolOutput`, or one of them with an update of the deps. If its last attempt throws, the model gets an error result. */
   readonly execute: (args: Args, context: RunContext<Deps, Needed>) => Result;
 }
 
-/** A tool whatever deps and resources it needs, as registries hold it. */
+/** A tool with any deps and resources, as registries hold it. */
 export type AnyTool = ToolDefinition<never, never, unknown, never>;

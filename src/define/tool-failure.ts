@@ -1,8 +1,8 @@
 import { memberOf } from '../core/domain/errors/thrown.ts';
 
 /**
- * Thrown by a tool that asks the model to try again, with what it should do otherwise: the model reads the message as
- * an error result. A tool may ask `modelRetries` times in a row; after that the result says that it is no use.
+ * Thrown by a tool that asks the model to try again in another way: the model reads the message as an error result. A tool
+ * may ask `modelRetries` times in a row; after that the result says that no retries are left.
  */
 export class ModelRetry extends Error {
   override readonly name = 'ModelRetry';
@@ -15,12 +15,12 @@ export class ToolFailure extends Error {
   readonly kind = 'longhaul.tool_failure';
 }
 
-/** True for a `ModelRetry` of whichever copy of this package. */
+/** True for a `ModelRetry` of any copy of this package. */
 export function isModelRetry(error: unknown): error is ModelRetry {
   return kindOf(error) === 'longhaul.model_retry';
 }
 
-/** True for a `ToolFailure` of whichever copy of this package. */
+/** True for a `ToolFailure` of any copy of this package. */
 export function isToolFailure(error: unknown): error is ToolFailure {
   return kindOf(error) === 'longhaul.tool_failure';
 }

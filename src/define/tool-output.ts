@@ -1,7 +1,7 @@
 import type { ContentPart } from '../core/domain/content/content.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
 
-/** What a tool returns when it says more than a value: several blocks, or a failure that it has noticed itself. Made by `toolOutput`. */
+/** The return value of a tool with several blocks, or with a failure that the tool has noticed itself. Made by `toolOutput`. */
 export interface ToolOutput {
   readonly kind: 'longhaul.tool_output';
   readonly content: readonly (JsonValue | ContentPart)[];
@@ -9,14 +9,14 @@ export interface ToolOutput {
 }
 
 /**
- * A tool's result in several blocks: texts (joined by line breaks), media parts, any JSON values. With
- * `{isError: true}` the model reads it as a failure, without an exception (seed 001).
+ * Returns a tool's result in several blocks: texts (joined by line breaks), media parts, any JSON values. With
+ * `{isError: true}` the model reads it as a failure, without an exception.
  */
 export function toolOutput(content: string | readonly (JsonValue | ContentPart)[], options: { isError?: boolean } = {}): ToolOutput {
   return { kind: 'longhaul.tool_output', content: typeof content === 'string' ? [content] : content, isError: options.isError === true };
 }
 
-/** True for what `toolOutput` made, by whichever copy of this package. */
+/** True for a value made by `toolOutput`, of any copy of this package. */
 export function isToolOutput(value: unknown): value is ToolOutput {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'longhaul.tool_output';
 }

@@ -1,4 +1,3 @@
-import { posix } from 'node:path';
 import type { SourceFile } from './source-file.ts';
 import type { SourceTree } from './source-tree.ts';
 
@@ -14,22 +13,6 @@ const UNNAMED_ACTOR = /\b(nobody|somebody|anybody|whoever|whatever|someone)\b/gi
  */
 export function unclearComments(tree: SourceTree): string[] {
   return [...tree.values()].flatMap(problemsIn);
-}
-
-/**
- * Lists the folders whose own files have more unclear comments than the folder may have, with those comments. A folder without
- * a number may have none.
- */
-export function foldersAboveLimit(tree: SourceTree, allowed: Readonly<Record<string, number>>): string[] {
-  const found = new Map<string, string[]>();
-  for (const file of tree.values()) {
-    const folder = posix.dirname(file.path);
-    found.set(folder, [...(found.get(folder) ?? []), ...problemsIn(file)]);
-  }
-  return [...found].flatMap(([folder, problems]) => {
-    const limit = allowed[folder] ?? 0;
-    return problems.length > limit ? [`${folder} has ${problems.length} unclear comments, ${limit} allowed`, ...problems] : [];
-  });
 }
 
 function problemsIn({ path, comments }: SourceFile): string[] {

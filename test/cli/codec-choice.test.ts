@@ -35,7 +35,7 @@ describe('what a command encodes', () => {
 });
 
 test.each([
-  [['list', '--codec', 'zip'], {}, '"zip" in --codec is no part of a codec'],
+  [['list', '--codec', 'zip'], {}, '"zip" in --codec is not a part of a codec'],
   [['show', 'r', '--codec', 'compression=big'], {}, '"compression=big" in --codec'],
   [['show', 'r'], { LONGHAUL_CODEC: 'gzip' }, '"gzip" in LONGHAUL_CODEC'],
   [['start', 'clerk', 'hi', '--codec', 'encryption'], {}, 'set LONGHAUL_ENCRYPTION_KEYS'],

@@ -68,7 +68,7 @@ test.each([
   [['respond', 'r', '--value', 'green'], 'That is not JSON'],
   [['send', 'r', 'hi', '--mode', 'now'], 'Allowed choices are queue, steer, interrupt'],
   [['send', 'r'], "missing required argument 'text'"],
-  [['approvals', 'r', '--agent', 'clerk'], 'leave it out where you name the run'],
+  [['approvals', 'r', '--agent', 'clerk'], 'leave it out if you name a run'],
   [['revoke', 'r'], "missing required argument 'decision'"],
   [['worker'], "required option '-a, --agents <module>' not specified"],
   [['dev', '--ui-port', '70000'], 'Write a port from 1 to 65535'],

@@ -87,7 +87,7 @@ test('a retry prints the run id on stdout, and on stderr from where it goes on a
   expect(person.stdout()).toBe('clerk-1\n');
   expect(person.stderr()).toBe(
     'It goes on from step 3. Wait for it: npx longhaul result clerk-1\n' +
-      'What had come after that is no part of the run any more, and can be sent again: send, raise\n',
+      'Requests after that step are no longer part of the run, and can be sent again: send, raise\n',
   );
   const machine = commandIo({ json: true });
   await retryOf(machine.io, run, {});

@@ -71,10 +71,10 @@ test('a run is refused that no worker had begun, or that would end at its deadli
 test('what people sent is found with the task that took it', async () => {
   const [link] = (await recordedChains()).get('decided-in-every-way') ?? [];
   if (link === undefined) throw new Error('There is no such recorded run');
-  const { taken } = await retryPoints({ runId: 'r', executionId: 'e', converter: CONVERTER }, link.events);
+  const { accepted: requests } = await retryPoints({ runId: 'r', executionId: 'e', converter: CONVERTER }, link.events);
   const accepted = link.events.filter((event) => event.workflowExecutionUpdateAcceptedEventAttributes);
-  expect(taken.map(({ update }) => update?.updateId)).toEqual(
+  expect(requests.map(({ update }) => update?.updateId)).toEqual(
     accepted.map((event) => event.workflowExecutionUpdateAcceptedEventAttributes?.protocolInstanceId),
   );
-  for (const { eventId, update } of taken) expect(update?.acceptedIn.lessThan(eventId)).toBe(true);
+  for (const { eventId, update } of requests) expect(update?.acceptedIn.lessThan(eventId)).toBe(true);
 });

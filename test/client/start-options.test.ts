@@ -75,7 +75,7 @@ describe('what a run cannot start with is refused before anything is sent', () =
       { searchAttributes: [{ key: defineSearchAttributeKey('LonghaulTag', 'KEYWORD'), value: 'x' }] },
       'the search attribute "LonghaulTag" is Longhaul\'s own',
     ],
-    ['attributes that are no list', { searchAttributes: { Tenant: 'acme' } as never }, '"searchAttributes" is no list'],
+    ['attributes that are no list', { searchAttributes: { Tenant: 'acme' } as never }, '"searchAttributes" is not a list'],
     ['a memo of ours', { memo: { longhaulResult: 1 } }, 'the memo "longhaulResult" is Longhaul\'s own'],
     ['a memo that is too large', { memo: { text: 'x'.repeat(32_000) } }, '"memo" has 32'],
     ['a memo that is none', { memo: [] as never }, '"memo" must be an object'],

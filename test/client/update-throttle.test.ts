@@ -61,7 +61,7 @@ test('a message that waits behind one that is not taken is given up at its own d
   const first = updateRun(client, 'run', { name: UPDATES.send, argument: 'first' });
   await expect(updateRun(client, 'run', { name: UPDATES.send, argument: 'second' }, { timeout: 20 })).rejects.toMatchObject({
     code: 'wait_timeout',
-    message: expect.stringContaining('what this client had sent before was not taken') as string,
+    message: expect.stringContaining('the earlier requests of this client were not accepted') as string,
   });
   sent[0]?.answer('taken');
   expect(await first).toBe('taken');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { agentApprovals, askedTerms } from '../../src/define/options/approval-options.ts';
+import { agentApprovals, requirementFrom } from '../../src/define/options/approval-options.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
 import type { ToolDefinition } from '../../src/define/tool-definition.ts';
@@ -97,7 +97,7 @@ describe('what a predicate returns', () => {
       { reason: 'large', deadlineMs: 60_000, onDeadline: 'approve' },
     ],
   ])('%j is understood', (answer, terms) => {
-    expect(askedTerms('tool "refund"', answer)).toEqual(terms);
+    expect(requirementFrom('tool "refund"', answer)).toEqual(terms);
   });
 
   test.each([
@@ -108,6 +108,6 @@ describe('what a predicate returns', () => {
     [{ reason: 7 }, 'what "approval" returned has the reason 7: write a text'],
     [{ deadline: 'x' }, '"approval().deadline" is "x": write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
   ])('%j is a mistake that is named', (answer, problem) => {
-    expect(() => askedTerms('tool "refund"', answer)).toThrow(new UsageError(`tool "refund": ${problem}`));
+    expect(() => requirementFrom('tool "refund"', answer)).toThrow(new UsageError(`tool "refund": ${problem}`));
   });
 });

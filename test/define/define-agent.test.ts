@@ -54,7 +54,7 @@ test.each([
   ['a model with an empty provider', { model: '/gpt-x' }, 'model "/gpt-x" has no provider: write "provider/model"'],
   ['a provider without model', { model: 'openai/' }, 'model "openai/" has no name after the provider'],
   ['two tools of one name', { tools: [search, search] }, 'agent "bot" has two tools named "search": give each its own name'],
-  ['something that is no tool', { tools: [{ name: 'x' }] }, 'agent "bot": "tools" has something that is no tool'],
+  ['something that is no tool', { tools: [{ name: 'x' }] }, 'agent "bot": "tools" has a value that is not a tool'],
   ['instructions that are a number', { instructions: 7 }, 'agent "bot": "instructions" must be'],
   ['no steps', { limits: { steps: 0 } }, 'agent "bot": "limits.steps" is 0: write a whole number of at least 1'],
   ['half a step', { limits: { steps: 2.5 } }, '"limits.steps" is 2.5'],

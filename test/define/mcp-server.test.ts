@@ -55,7 +55,7 @@ test.each<[string, object, string]>([
   ['two ways to it', { ...stdio, url: 'https://x' }, 'MCP server "files" has both "command" and "url"'],
   ['headers of a program', { ...stdio, headers: {} }, 'MCP server "files" has "command" and "headers", which do not go together'],
   ['variables of an address', { ...http, env: {} }, 'MCP server "crm" has "url" and "env", which do not go together'],
-  ['an address that is none', { ...http, url: 'crm' }, 'MCP server "crm": "url" is no address'],
+  ['an address that is none', { ...http, url: 'crm' }, 'MCP server "crm": "url" is not an address'],
   ['an address of another kind', { ...http, url: 'file:///etc' }, 'MCP server "crm": "url" begins with "file:"'],
   ['a password in the address', { ...http, url: 'https://a:hunter22@x' }, 'MCP server "crm": "url" holds a password'],
   [
@@ -91,7 +91,7 @@ test('an agent takes servers of different names', () => {
     'agent "clerk" has two MCP servers named "crm": give each its own name',
   );
   expect(() => defineAgent({ ...agent, mcp: [http as never] })).toThrow(
-    'agent "clerk": "mcp" has something that is no MCP server: make it with mcpServer',
+    'agent "clerk": "mcp" has a value that is not an MCP server: make it with mcpServer',
   );
 });
 

@@ -63,7 +63,7 @@ test('a call that nobody had decided when the run ended is not decided any more'
   expect(await run.result()).toMatchObject({ status: 'cancelled', cancelReason: 'enough (ann)' });
   await expect(run.approve('c1')).rejects.toMatchObject({
     code: 'run_ended',
-    message: expect.stringContaining('nobody had decided') as string,
+    message: expect.stringContaining('had no decision') as string,
   });
 });
 
@@ -78,7 +78,7 @@ test('a decision that the run remembers no more is found in its record', async (
   await until(async () => (await run.approvals()).pending[0]?.callId === 'last', 'the next call');
   expect(await run.reject('c0', { id: 'of-c0' })).toMatchObject({ status: 'repeated', decision: { callId: 'c0' } });
   await expect(run.approve('c0')).rejects.toMatchObject({ code: 'already_decided' });
-  const unknown = { code: 'unknown_call', message: expect.stringContaining('there are "last" (refund)') as string };
+  const unknown = { code: 'unknown_call', message: expect.stringContaining('the waiting calls are "last" (refund)') as string };
   await expect(run.approve('c999')).rejects.toMatchObject(unknown);
 }, 60_000);
 

@@ -88,7 +88,7 @@ describe('a server that went away after the client connected', () => {
 
   test('says with an Update that it may have been taken, and by which id to send it again', async () => {
     const error = await failureOf(clientOf(14, 'gone').handle('r1').send('Hello', { id: 'm1', timeout: 50 }));
-    expect(error.message).toContain('It may have been taken: send it again with the same id, "m1"');
+    expect(error.message).toContain('It may have been accepted: send it again with the same id, "m1"');
   });
 });
 

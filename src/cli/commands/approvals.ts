@@ -17,19 +17,19 @@ export interface ApprovalsFlags extends ServerFlags {
   follow?: boolean;
 }
 
-/** How often a run that is followed is asked what waits. */
+/** Milliseconds between two queries of a run that is followed. */
 const POLL_MS = 1_000;
 
-/** Prints what waits for a decision: in all runs, or in one; following, what begins to wait, until it is interrupted. */
+/** Prints the pending approvals of all runs, or of one; with `--follow` also later ones, until it is interrupted. */
 export async function approvals(io: CommandIo, flags: ApprovalsFlags): Promise<number> {
   const { runId, agent } = flags;
-  if (runId !== undefined && agent !== undefined) throw new UsageError('--agent chooses among runs: leave it out where you name the run');
+  if (runId !== undefined && agent !== undefined) throw new UsageError('--agent chooses among runs: leave it out if you name a run');
   return withClient(io, flags, async ({ client }) =>
     runId === undefined ? approvalsOfAll(io, client, flags) : approvalsOfRun(io, client.handle<unknown>(runId), flags),
   );
 }
 
-/** `approvals` of all runs. */
+/** Prints the pending approvals of all runs. */
 export async function approvalsOfAll(io: CommandIo, client: Pick<LonghaulClient, 'approvals'>, flags: ApprovalsFlags): Promise<number> {
   const { agent, tool, limit, follow = false } = flags;
   const filter = {
@@ -44,8 +44,8 @@ export async function approvalsOfAll(io: CommandIo, client: Pick<LonghaulClient,
   return 0;
 }
 
-/** `approvals` of one run: what it remembers is there too, and with `--json` the whole is one value. */
-export async function approvalsOfRun(io: CommandIo, run: AskedRun, flags: ApprovalsFlags): Promise<number> {
+/** Prints the pending approvals of one run and its remembered decisions; with `--json` all of them as one value. */
+export async function approvalsOfRun(io: CommandIo, run: QueriedRun, flags: ApprovalsFlags): Promise<number> {
   if (flags.follow) return followRun(io, run, flags);
   const { output } = io;
   const page = await run.approvals();
@@ -65,10 +65,10 @@ export async function approvalsOfRun(io: CommandIo, run: AskedRun, flags: Approv
   return 0;
 }
 
-type AskedRun = Pick<RunHandle<unknown>, 'runId' | 'approvals'>;
+type QueriedRun = Pick<RunHandle<unknown>, 'runId' | 'approvals'>;
 
-/** Each thing that waits once, until the run has ended. */
-async function followRun(io: CommandIo, run: AskedRun, flags: ApprovalsFlags): Promise<number> {
+/** Prints each pending approval once, until the run has ended. */
+async function followRun(io: CommandIo, run: QueriedRun, flags: ApprovalsFlags): Promise<number> {
   const { limit = Infinity } = flags;
   const printer = new ApprovalPrinter(io, flags);
   const seen = new Set<string>();

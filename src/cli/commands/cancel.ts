@@ -10,7 +10,7 @@ export interface CancelFlags extends ServerFlags {
   by?: string;
 }
 
-/** Asks for the cancellation of a run. A run that has ended already is no error. */
+/** Requests the cancellation of a run. A run that has ended already is no error. */
 export async function cancel(io: CommandIo, { runId, reason, by = osUser(), ...flags }: CancelFlags): Promise<number> {
   const { output } = io;
   const who = by === undefined ? {} : { by };

@@ -1,7 +1,7 @@
 import type { RunHandle } from '../../client/run-handle.ts';
-import type { DecidedOn } from '../../client/updates/decide-call.ts';
+import type { DecidedOn, ListedApproval } from '../../client/updates/decide-call.ts';
 import { decider, type Remember } from '../../core/domain/approvals/approval.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
@@ -11,15 +11,14 @@ import { printableLine } from '../../core/domain/content/printable.ts';
 import { underId } from './request-id.ts';
 import { ANYWHERE, shellCommand } from '../../core/hints/shell-command.ts';
 import { serverOptions } from '../program/server-options.ts';
-import { waitingCall } from './waiting-call.ts';
 import { withClient } from '../with-client.ts';
 
-/** The options that every decision takes. */
+/** The options of every decision. */
 export interface DecisionFlags extends ServerFlags {
   runId: string;
   /** Default: the only call that waits. */
   callId?: string;
-  /** Default: that of the pending approval. */
+  /** Default: the digest of the pending approval. */
   digest?: string;
   /** Default: the name of the OS user. */
   by?: string;
@@ -44,40 +43,40 @@ export interface RespondFlags extends DecisionFlags {
   value?: JsonValue;
 }
 
-/** What of a run a decision needs. */
+/** The part of a run handle that decisions need. */
 export type DecidableRun = Pick<RunHandle<unknown>, 'runId' | 'approvals' | 'approve' | 'reject' | 'respond'>;
 
-/** Lets a call run that waits, as the model asked for it or with other arguments. */
+/** Lets a waiting call run, with the model's arguments or with others. */
 export async function approve(io: CommandIo, flags: ApproveFlags): Promise<number> {
   return withClient(io, flags, async ({ client }) => approveCall(io, client.handle<unknown>(flags.runId), flags));
 }
 
-/** Rejects a call that waits. */
+/** Rejects a waiting call. */
 export async function reject(io: CommandIo, flags: RejectFlags): Promise<number> {
   return withClient(io, flags, async ({ client }) => rejectCall(io, client.handle<unknown>(flags.runId), flags));
 }
 
-/** Answers a call that waits, in the tool's stead. */
+/** Answers a waiting call instead of the tool. */
 export async function respond(io: CommandIo, flags: RespondFlags): Promise<number> {
   const content = answerOf(flags);
   return withClient(io, flags, async ({ client }) => respondToCall(io, client.handle<unknown>(flags.runId), { ...flags, content }));
 }
 
-/** `approve`, of a run that is at hand. */
+/** Approves a call of the run of a handle. */
 export async function approveCall(io: CommandIo, run: DecidableRun, flags: ApproveFlags): Promise<number> {
   const { arguments: edited, remember } = flags;
   const more = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
   return decide(io, run, flags, (about, options) => run.approve(about, { ...options, ...more }));
 }
 
-/** `reject`, of a run that is at hand. */
+/** Rejects a call of the run of a handle. */
 export async function rejectCall(io: CommandIo, run: DecidableRun, flags: RejectFlags): Promise<number> {
   const { reason, remember } = flags;
   const more = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
   return decide(io, run, flags, (about, options) => run.reject(about, { ...options, ...more }));
 }
 
-/** `respond`, of a run that is at hand. */
+/** Answers a call of the run of a handle. */
 export async function respondToCall(io: CommandIo, run: DecidableRun, flags: DecisionFlags & { content: JsonValue }): Promise<number> {
   return decide(io, run, flags, (about, options) => run.respond(about, flags.content, options));
 }
@@ -95,6 +94,18 @@ async function decide(io: CommandIo, run: DecidableRun, flags: DecisionFlags, se
 async function decidedOn(run: DecidableRun, { callId, digest }: DecisionFlags): Promise<DecidedOn> {
   if (callId === undefined) return waitingCall(run, digest);
   return digest === undefined ? callId : { callId, digest };
+}
+
+/** Returns the only pending call of a run. Throws `unknown_call` if there is none, and a UsageError that lists them if there are several. */
+async function waitingCall(run: DecidableRun, digest: string | undefined): Promise<ListedApproval> {
+  const { pending } = await run.approvals();
+  const [only, ...others] = pending;
+  if (only === undefined) throw new LonghaulError('unknown_call', `No call of run "${run.runId}" waits for a decision`);
+  if (others.length > 0) {
+    const calls = pending.map(({ callId, toolName }) => `"${callId}" (${toolName})`).join(', ');
+    throw new UsageError(`${pending.length} calls of run "${run.runId}" wait for a decision: name one of ${calls}`);
+  }
+  return { callId: only.callId, digest: digest ?? only.digest };
 }
 
 function report({ output }: CommandIo, runId: string, receipt: DecisionReceipt, flags: ServerFlags): void {

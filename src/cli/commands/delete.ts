@@ -12,7 +12,7 @@ export interface DeleteFlags extends ServerFlags {
   payloadStore?: string;
 }
 
-/** Removes a run that has ended, and what is stored of it elsewhere. A run that is not there is no error. */
+/** Removes a run that has ended, with its archive and its spilled results. A run that does not exist is no error. */
 export async function deleteRun(io: CommandIo, { runId, archive, payloadStore, ...flags }: DeleteFlags): Promise<number> {
   const { output } = io;
   const stores = {

@@ -11,7 +11,7 @@ export interface EventsFlags extends ServerFlags {
   from: number;
 }
 
-/** Prints the events of a run from an offset on; following, until the run has ended, with the progress that its calls tell. */
+/** Prints the events of a run from an offset on; with `--follow` until the run has ended, and the progress that its calls report. */
 export async function events(io: CommandIo, { runId, follow = false, from, ...flags }: EventsFlags): Promise<number> {
   const { output, terminal } = io;
   const { signal, stdout } = terminal;

@@ -13,13 +13,13 @@ import { withClient } from '../with-client.ts';
 /** The options of `longhaul export`. */
 export interface ExportFlags extends ServerFlags {
   runId: string;
-  /** Where the lines go, instead of stdout. */
+  /** The file to which the lines are written, instead of stdout. */
   output?: string;
   /** The folder of a file archive. */
   archive?: string;
 }
 
-/** Writes a run as JSON Lines. The exit code says whether anything is missing. */
+/** Writes a run as JSON Lines. The exit code says if parts are missing. */
 export async function exportRun(io: CommandIo, { runId, output: file, archive, ...flags }: ExportFlags): Promise<number> {
   const { terminal, output } = io;
   const summary = await withClient(io, flags, async ({ client }) => {
@@ -30,7 +30,7 @@ export async function exportRun(io: CommandIo, { runId, output: file, archive, .
   return summary.gaps.length + summary.missingSteps.length === 0 ? EXIT_CODES.ok.code : EXIT_CODES.incomplete.code;
 }
 
-/** Under another name until it is whole, so that half an export is not taken for one. */
+/** Writes to a file with another name first, so that an incomplete export is not mistaken for a complete one. */
 async function writeFile(lines: AsyncIterable<ExportLine>, file: string, signal: AbortSignal): Promise<ExportSummary> {
   const draft = `${file}.part`;
   const stream = createWriteStream(draft);
@@ -50,7 +50,7 @@ async function writeFile(lines: AsyncIterable<ExportLine>, file: string, signal:
   }
 }
 
-/** No faster than the stream takes them: a run may be larger than memory. */
+/** Writes no faster than the stream accepts: a run may be larger than memory. */
 async function writeLines(lines: AsyncIterable<ExportLine>, stream: OutputStream, signal?: AbortSignal): Promise<ExportSummary> {
   let summary: ExportSummary | undefined;
   for await (const line of lines) {
@@ -79,7 +79,7 @@ function report(
   if (notArchived.length > 0) output.note(`Not in the archive of the run: offsets ${notArchived.map(range(0)).join(', ')}`);
 }
 
-/** For people, a range ends with its last number; `first` is what counting begins with. */
+/** Formats a range for people, with its last number included; `first` is the number of the first item. */
 function range(first: number): (missing: MissingRange) => string {
   return ({ from, through }) => (through - from === 1 ? String(from + first) : `${from + first} to ${through - 1 + first}`);
 }

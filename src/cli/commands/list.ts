@@ -12,7 +12,7 @@ export interface ListFlags extends ServerFlags {
   status?: RunStatus;
   query?: string;
   tag?: string;
-  /** Of this tool, or of any. */
+  /** The name of a tool, or true for any. */
   waiting?: string | true;
   limit: number;
 }
@@ -45,7 +45,7 @@ function filterOf({ agent, status, query, tag, waiting, limit }: ListFlags): Lis
   };
 }
 
-/** Runs as a table. What they wait for has a column where any of them waits, and their tags where any of them has some. */
+/** Returns runs as a table, with columns for waiting calls and tags only if a run has some. */
 export function listLines(entries: readonly RunListEntry[], output: Pick<Output, 'look'>): string[] {
   const lists: [header: string, of: (entry: RunListEntry) => readonly string[]][] = [
     ['WAITING FOR', ({ waitingFor }) => waitingFor],

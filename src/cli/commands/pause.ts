@@ -6,7 +6,7 @@ export interface PauseFlags extends ServerFlags {
   runId: string;
 }
 
-/** Lets a run begin nothing new after its current step. */
+/** Pauses a run: it starts nothing new after its current step. */
 export async function pause(io: CommandIo, { runId, ...flags }: PauseFlags): Promise<number> {
   const { paused } = await withClient(io, flags, async ({ client }) => client.handle(runId).pause());
   if (io.output.json) io.output.printJson({ runId, paused });
@@ -14,7 +14,7 @@ export async function pause(io: CommandIo, { runId, ...flags }: PauseFlags): Pro
   return 0;
 }
 
-/** Lets a paused run go on. */
+/** Resumes a paused run. */
 export async function resume(io: CommandIo, { runId, ...flags }: PauseFlags): Promise<number> {
   const { paused } = await withClient(io, flags, async ({ client }) => client.handle(runId).resume());
   if (io.output.json) io.output.printJson({ runId, paused });

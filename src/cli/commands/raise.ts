@@ -16,19 +16,19 @@ export interface RaiseFlags extends ServerFlags, LimitFlags {
   id?: string;
 }
 
-/** Raises limits of a run while it goes on or waits, and says what they are now. */
+/** Raises limits of a run while it goes on or waits, and prints the new limits. */
 export async function raise(io: CommandIo, flags: RaiseFlags): Promise<number> {
   const limits = limitsOf(flags);
   return withClient(io, flags, async ({ client }) => raiseLimits(io, client.handle<unknown>(flags.runId), { ...flags, limits }));
 }
 
-/** `raise`, of a run that is at hand. */
+/** Raises limits of the run of a handle. */
 export async function raiseLimits(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'raise'>,
-  { limits, by = osUser(), id: given }: Pick<RaiseFlags, 'by' | 'id'> & { limits: LimitOptions },
+  { limits, by = osUser(), id: ownId }: Pick<RaiseFlags, 'by' | 'id'> & { limits: LimitOptions },
 ): Promise<number> {
-  const receipt = await underId(given, (id) => run.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
+  const receipt = await underId(ownId, (id) => run.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
   if (output.json) output.printJson({ runId: run.runId, ...receipt });
   else if (receipt.status === 'duplicate') output.print(`Limits had been raised by "${receipt.id}" before: nothing changes`);
   else output.print(`Limits of run "${run.runId}" are now: ${limitsText(receipt.limits)}`);

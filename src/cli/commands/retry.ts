@@ -15,7 +15,7 @@ export async function retry(io: CommandIo, flags: RetryFlags): Promise<number> {
   return withClient(io, flags, async ({ client }) => retryOf(io, client.handle<unknown>(flags.runId), flags));
 }
 
-/** `retry`, of a run that is at hand. Prints the run id, and on stderr how to wait for it. */
+/** Retries the run of a handle. Prints the run id, and on stderr the command that waits for it. */
 export async function retryOf(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'retry'>,
@@ -31,7 +31,7 @@ export async function retryOf(
     `It goes on from step ${receipt.fromStep}. Wait for it: ${shellCommand('result', { operands: [run.runId], options: serverOptions(flags), program: output.program })}`,
   );
   if (receipt.dropped.length > 0) {
-    output.note(`What had come after that is no part of the run any more, and can be sent again: ${receipt.dropped.join(', ')}`);
+    output.note(`Requests after that step are no longer part of the run, and can be sent again: ${receipt.dropped.join(', ')}`);
   }
   return 0;
 }

@@ -8,12 +8,12 @@ export interface RevokeFlags extends ServerFlags {
   decisionId: string;
 }
 
-/** Lets a remembered decision hold for no further calls. One that held for none is no error. */
+/** Ends a remembered decision. One that is not remembered is no error. */
 export async function revoke(io: CommandIo, flags: RevokeFlags): Promise<number> {
   return withClient(io, flags, async ({ client }) => revokeDecision(io, client.handle<unknown>(flags.runId), flags));
 }
 
-/** `revoke`, of a run that is at hand. */
+/** Ends a remembered decision of the run of a handle. */
 export async function revokeDecision(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'revoke'>,

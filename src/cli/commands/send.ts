@@ -13,19 +13,19 @@ export interface SendFlags extends ServerFlags {
   id?: string;
 }
 
-/** Sends a message to a running run and says where it landed. */
+/** Sends a message to a running run and prints the event and the step at which it is read. */
 export async function send(io: CommandIo, flags: SendFlags): Promise<number> {
   const text = await textOrStdin(flags.text, io.terminal);
   return withClient(io, flags, async ({ client }) => sendText(io, client.handle<unknown>(flags.runId), { ...flags, text }));
 }
 
-/** `send`, to a run that is at hand. */
+/** Sends a message to the run of a handle. */
 export async function sendText(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'send'>,
-  { text, mode, id: given }: SendFlags,
+  { text, mode, id: ownId }: SendFlags,
 ): Promise<number> {
-  const receipt = await underId(given, (id) => run.send(text, { id, mode }));
+  const receipt = await underId(ownId, (id) => run.send(text, { id, mode }));
   if (output.json) {
     output.printJson({ runId: run.runId, ...receipt });
     return 0;

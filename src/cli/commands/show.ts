@@ -21,8 +21,8 @@ export interface ShowFlags extends ServerFlags {
 }
 
 /**
- * Prints all that is known of a run; of a workflow of the user's own, which runs it has started. The exit code says only
- * that it could be read.
+ * Prints everything that is known of a run; for a workflow of the user's own, the runs that it has started. The exit code
+ * only says that it could be read.
  */
 export async function show(io: CommandIo, { runId, ...flags }: ShowFlags): Promise<number> {
   const { output, terminal } = io;
@@ -52,7 +52,7 @@ function withoutRecords(shown: RunView | OwnWorkflow): object {
   return fields;
 }
 
-/** A run for people. */
+/** Returns a run as lines of text. */
 export function runLines(run: RunView, { output, link, flags = {} }: RunLook): string[] {
   const { runId, pending, remembered } = run;
   const waiting = new Set(pending.map(({ callId }) => callId));
@@ -69,12 +69,12 @@ export function runLines(run: RunView, { output, link, flags = {} }: RunLook): s
   ];
 }
 
-/** Where a run is shown. */
+/** The output of a run, and the details that only the command knows. */
 interface RunLook {
   output: Pick<Output, 'look'> & Partial<Pick<Output, 'program'>>;
-  /** The run in the Temporal UI. */
+  /** The address of the run in the Temporal UI. */
   link?: string | undefined;
-  /** How the server is reached: the commands to copy say the same. */
+  /** The options that select the server: the printed commands repeat them. */
   flags?: ServerFlags;
 }
 

@@ -58,12 +58,12 @@ function startOptions(flags: StartFlags, input: JsonValue): StartOptions {
   const { deps, runId, ifExists, model, settings, tag, memo, priority, fairnessKey } = flags;
   const limits = limitOptions(flags);
   return {
-    // Whatever JSON it is: the client checks it, and says what it expects.
+    // Any JSON value: the client checks it, and its error says what is expected.
     input: input as StartOptions['input'],
     ifExists,
     ...(deps === undefined ? {} : { deps }),
     ...(runId === undefined ? {} : { runId }),
-    // As the input is: checked by the client.
+    // Like the input: checked by the client.
     ...(model === undefined ? {} : { model: model as ModelName }),
     ...(settings === undefined ? {} : { settings }),
     ...(tag === undefined ? {} : { tags: tag }),

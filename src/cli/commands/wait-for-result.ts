@@ -13,8 +13,8 @@ import { tellWhatWaits } from './waiting-notes.ts';
 import type { ConnectedClient } from '../with-client.ts';
 
 /**
- * Waits for the end of a run, prints its result, and returns the exit code that says how it ended. Says what the run waits
- * for meanwhile, and on stderr when no worker takes the run, or none has what it needs. An interruption leaves the run alone.
+ * Waits for the end of a run, prints its result, and returns the exit code for its status. Meanwhile reports pending
+ * approvals, and on stderr if no worker takes the run or none has what it needs. An interruption does not affect the run.
  */
 export async function waitForResult(
   io: CommandIo,
@@ -24,7 +24,7 @@ export async function waitForResult(
 ): Promise<number> {
   const { terminal, output } = io;
   const { signal } = terminal;
-  const comfort = (): void => {
+  const sayHowToWait = (): void => {
     if (signal.reason instanceof Interruption && signal.reason.exitCode !== 0) {
       const again = shellCommand('result', { operands: [handle.runId], options: serverOptions(flags), program: output.program });
       output.note(`The run goes on. Wait for it again: ${again}`);
@@ -32,7 +32,7 @@ export async function waitForResult(
   };
   const { watchForWorker } = await import('../../client/start/worker-watch.ts');
   const over = new AbortController();
-  signal.addEventListener('abort', comfort, { once: true });
+  signal.addEventListener('abort', sayHowToWait, { once: true });
   void watchForWorker(temporal, handle.runId, over.signal, (line) => output.note(printable(line)));
   void tellWhatWaits(io, handle, { flags, over: AbortSignal.any([over.signal, signal]) });
   try {
@@ -41,11 +41,11 @@ export async function waitForResult(
     return exitCodeOfRun(result.status);
   } finally {
     over.abort();
-    signal.removeEventListener('abort', comfort);
+    signal.removeEventListener('abort', sayHowToWait);
   }
 }
 
-/** The answer goes to stdout, so that it can be redirected; everything about the run goes to stderr. */
+/** Prints the answer to stdout, so that it can be redirected, and everything else about the run to stderr. */
 function printResult(output: Output, result: RunResult<unknown>): void {
   if (output.json) return output.printJson(result);
   for (const step of result.steps ?? []) {

@@ -5,20 +5,20 @@ import { approvalLines } from '../render/approval-lines.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { serverOptions } from '../program/server-options.ts';
 
-/** How often a run is asked what it waits for, in milliseconds. Most have ended before the first time. */
+/** Milliseconds between two queries of a run's pending approvals. Most runs have ended before the first. */
 const EVERY_MS = 1_000;
 
-/** What of a run is asked. */
-type AskedRun = Pick<RunHandle<unknown>, 'runId' | 'approvals'>;
+/** The part of a run handle that is needed. */
+type QueriedRun = Pick<RunHandle<unknown>, 'runId' | 'approvals'>;
 
-/** Says on stderr what a run begins to wait for, each with the commands that decide it, until the signal is aborted. Never rejects. */
+/** Reports on stderr each approval that becomes pending, with the commands that decide it, until the signal is aborted. Never rejects. */
 export async function tellWhatWaits(
   { output }: CommandIo,
-  run: AskedRun,
+  run: QueriedRun,
   { flags, over, everyMs = EVERY_MS }: { flags: ServerFlags; over: AbortSignal; everyMs?: number },
 ): Promise<void> {
   const { runId } = run;
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let wasPaused = false;
   for (;;) {
     try {
@@ -26,15 +26,15 @@ export async function tellWhatWaits(
     } catch {
       return;
     }
-    // Whoever waits for the result hears what goes wrong with the run.
-    const asked = await run.approvals().catch(() => undefined);
-    if (over.aborted || asked === undefined) continue;
-    for (const waiting of asked.pending.filter(({ key }) => !told.has(key))) {
-      told.add(waiting.key);
+    // Errors of the run are reported by the call that waits for the result.
+    const approvals = await run.approvals().catch(() => undefined);
+    if (over.aborted || approvals === undefined) continue;
+    for (const waiting of approvals.pending.filter(({ key }) => !reported.has(key))) {
+      reported.add(waiting.key);
       output.note('The run waits for a decision:');
       for (const line of approvalLines(waiting, { output, runId, flags })) output.note(`  ${line}`);
     }
-    const isPaused = asked.status === 'paused';
+    const isPaused = approvals.status === 'paused';
     if (isPaused && !wasPaused) {
       const resume = shellCommand('resume', { operands: [runId], options: serverOptions(flags), program: output.program });
       output.note(`The run is paused. It goes on after:\n  ${resume}`);

@@ -4,7 +4,7 @@ import { type Duration, MAX_TIMER_MS, milliseconds } from '../../core/domain/run
 import { errorMessage } from '../../core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json/json.ts';
 
-/** Options that are whole numbers. */
+/** Parses an option that is a whole number of at least `least`. */
 export function wholeNumber(least: number): (text: string) => number {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
@@ -13,7 +13,7 @@ export function wholeNumber(least: number): (text: string) => number {
   };
 }
 
-/** Options that are a time: seconds, or a time with its unit, on the command line, milliseconds from here on. */
+/** Parses an option that is a time: seconds, or a number with its unit. Returns milliseconds. */
 export function seconds(text: string): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Math.round(Number(text) * 1000) : withUnit(text);
   if (value <= MAX_TIMER_MS) return value;
@@ -28,14 +28,14 @@ function withUnit(text: string): number {
   }
 }
 
-/** Options that are a time of more than nothing. */
+/** Parses an option that is a time of more than zero. */
 export function someSeconds(text: string): number {
   const value = seconds(text);
   if (value > 0) return value;
   throw new InvalidArgumentError('Write a number of seconds above 0.');
 }
 
-/** Options that are a time with its unit, as runs take it. */
+/** Parses an option that is a time with its unit, in the form that runs take. */
 export function duration(text: string): Duration {
   const value = text as Duration;
   try {
@@ -46,33 +46,33 @@ export function duration(text: string): Duration {
   }
 }
 
-/** Options that are an amount of money. */
+/** Parses an option that is an amount of money. */
 export function amount(text: string): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (value > 0) return value;
   throw new InvalidArgumentError('Write an amount above 0, such as 0.5.');
 }
 
-/** Options that are a name and a number for it, and may be given again for other names. */
+/** Parses an option that is a name with a number, and may be repeated for other names. */
 export function countOf(text: string, before: Record<string, number> = {}): Record<string, number> {
   const [, name, number] = /^(.+)=(\d+)$/.exec(text) ?? [];
   if (name !== undefined && number !== undefined) return { ...before, [name]: wholeNumber(0)(number) };
   throw new InvalidArgumentError('Write a name and a whole number, such as refund=2.');
 }
 
-/** Options that may be given again: all of them, in their order. */
+/** Parses an option that may be repeated: all values, in order. */
 export function oneMore(text: string, before: readonly string[] = []): string[] {
   return [...before, text];
 }
 
-/** Options that are a port. */
+/** Parses an option that is a port. */
 export function port(text: string): number {
   const value = wholeNumber(1)(text);
   if (value <= 65_535) return value;
   throw new InvalidArgumentError('Write a port from 1 to 65535.');
 }
 
-/** Options that are any JSON value. */
+/** Parses an option that is any JSON value. */
 export function jsonValue(text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
@@ -81,14 +81,14 @@ export function jsonValue(text: string): JsonValue {
   }
 }
 
-/** Options that are a JSON object. */
+/** Parses an option that is a JSON object. */
 export function jsonObject(text: string): JsonObject {
   const value = jsonValue(text);
   if (isJsonObject(value)) return value;
   throw new InvalidArgumentError('Write a JSON object, such as \'{"user": "ada"}\'.');
 }
 
-/** What happens when the run id of a start is taken. */
+/** Parses the action if the run id of a start is taken. */
 export function ifExists(text: string): IfExists {
   const choice = IF_EXISTS.find((one) => one === text);
   if (choice !== undefined) return choice;

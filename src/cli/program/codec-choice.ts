@@ -2,12 +2,12 @@ import type { CodecOptions } from '../../codec/codec-options.ts';
 import { environmentKeys, KEYS_VARIABLE } from '../../codec/environment-keys.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 
-/** The variable that stands for `--codec`. */
+/** The environment variable that replaces `--codec`. */
 const CODEC_VARIABLE = 'LONGHAUL_CODEC';
 
 /**
- * How a command encodes: by `--codec`, else by `LONGHAUL_CODEC`. Where there are keys, it encrypts in any case: nobody who
- * has them set wants clear text. Throws a UsageError for a part that is none, and for encryption without keys.
+ * Returns the codec of a command: from `--codec`, else from `LONGHAUL_CODEC`. If there are keys, it always encrypts: a user
+ * who has set keys does not want clear text. Throws a UsageError for an unknown part, and for encryption without keys.
  */
 export function chosenCodec({ codec: flag }: { codec?: string }, env: NodeJS.ProcessEnv): CodecOptions {
   const keys = environmentKeys(env);
@@ -17,16 +17,16 @@ export function chosenCodec({ codec: flag }: { codec?: string }, env: NodeJS.Pro
     const compression = /^compression(?:=(\d+))?$/.exec(part);
     if (compression !== null) codec.compression = compression[1] === undefined ? true : { threshold: Number(compression[1]) };
     else if (part !== 'encryption') throw new UsageError(unknownPart(part, flag === undefined ? CODEC_VARIABLE : '--codec'));
-    else if (keys === undefined) throw new UsageError(`There is nothing to encrypt with: set ${KEYS_VARIABLE} to id:base64`);
+    else if (keys === undefined) throw new UsageError(`There is no key to encrypt with: set ${KEYS_VARIABLE} to id:base64`);
   }
   return codec;
 }
 
-/** Whether anything is encoded, so that others need the codec too in order to read it. */
+/** True if data is encoded, so that every reader needs the codec too. */
 export function encodes({ compression, encryption }: CodecOptions): boolean {
   return encryption !== undefined || (compression !== undefined && compression !== false);
 }
 
 function unknownPart(part: string, where: string): string {
-  return `"${part}" in ${where} is no part of a codec: write compression, compression=<bytes> or encryption, separated by commas`;
+  return `"${part}" in ${where} is not a part of a codec: write compression, compression=<bytes> or encryption, separated by commas`;
 }

@@ -3,7 +3,7 @@ import type { Duration } from '../../core/domain/run/duration.ts';
 import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import { amount, countOf, duration, wholeNumber } from './argument-parsers.ts';
 
-/** The limits of a run, as they are given on the command line. */
+/** The flags that set limits of a run. */
 export interface LimitFlags {
   steps?: number;
   toolCalls?: number;
@@ -20,7 +20,7 @@ export function addLimitOptions(command: Command): Command {
   return command
     .option('--steps <number>', 'steps that the run may take', wholeNumber(1))
     .option('--tool-calls <number>', 'tool calls that may start', wholeNumber(0))
-    .option('--tool-calls-of <name=number>', 'calls of one tool that may start; may be given again', countOf)
+    .option('--tool-calls-of <name=number>', 'calls of one tool that may start; may be repeated', countOf)
     .option('--tokens <number>', 'tokens, input and output together', wholeNumber(0))
     .option('--input-tokens <number>', 'input tokens', wholeNumber(0))
     .option('--output-tokens <number>', 'output tokens', wholeNumber(0))
@@ -28,7 +28,7 @@ export function addLimitOptions(command: Command): Command {
     .option('--deadline <time>', 'time from the start of the run, such as 30m, 2h, 1d', duration);
 }
 
-/** The limits that were given. */
+/** Returns the limits that the flags set. */
 export function limitOptions({
   steps,
   toolCalls,

@@ -1,17 +1,17 @@
 import { type Command, Option } from 'commander';
 import { chosenLog, LOG_FORMATS, LOG_LEVELS, type LogChoice, type LogFormat, type LogLevel } from '../../log/log-choice.ts';
 
-/** The options of commands that run a worker: what it logs. */
+/** The log options of commands that run a worker. */
 export interface LogFlags {
   logLevel?: Lowercase<LogLevel>;
   logFormat?: LogFormat;
 }
 
-/** Adds the options to a command. */
+/** Adds the log options to a command. */
 export function addLogFlags(command: Command): Command {
   return command
     .addOption(
-      new Option('--log-level <level>', 'from which level on what tools log is shown; else LONGHAUL_LOG_LEVEL, "info"').choices(
+      new Option('--log-level <level>', 'the lowest level of tool logs to show; else LONGHAUL_LOG_LEVEL, "info"').choices(
         LOG_LEVELS.map((level) => level.toLowerCase()),
       ),
     )
@@ -22,7 +22,7 @@ export function addLogFlags(command: Command): Command {
     );
 }
 
-/** What the flags choose, else the environment. Throws a UsageError for a variable that is none of the choices. */
+/** Returns the log settings from the flags, else from the environment. Throws a UsageError for a variable with an invalid value. */
 export function flaggedLog({ logLevel, logFormat }: LogFlags, env: NodeJS.ProcessEnv): LogChoice {
   return chosenLog({ logLevel: logLevel?.toUpperCase() as LogLevel | undefined, logFormat }, env);
 }

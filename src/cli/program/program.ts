@@ -5,19 +5,18 @@ import { addDecisionCommands } from './decision-commands.ts';
 import { exitCodesText } from '../exit-codes.ts';
 import { Output, showsColour } from '../output.ts';
 import { addRecordCommands } from './record-commands.ts';
-import { addReplayCommand } from './replay-command.ts';
 import { addRunCommands } from './run-commands.ts';
 import { addServeCommands } from './serve-commands.ts';
 import { addTalkCommands } from './talk-commands.ts';
 import type { Terminal } from '../terminal.ts';
 
-const DESCRIPTION = `Durable AI agents on Temporal: run agents, start runs, look into them.
+const DESCRIPTION = `Durable AI agents on Temporal: run agents, start runs, inspect them.
 
 A first session, in two terminals:
   longhaul dev --agents ./agents.ts
   longhaul start clerk "Where is order 42?" --wait`;
 
-/** The command line: every command with its options and help. What the commands do is loaded when one is called. */
+/** Returns the command line: every command with its options and help. The code of a command is loaded when it is called. */
 export function createProgram(terminal: Terminal, exit: (code: number) => void): Command {
   const run: RunCommand = async (load, flags) => {
     const action = await load();
@@ -42,7 +41,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .option('--address <host:port>', 'the Temporal server; else TEMPORAL_ADDRESS, the profile of the Temporal CLI, localhost:7233')
     .option('--namespace <name>', 'its namespace; else TEMPORAL_NAMESPACE, the profile, "default"')
     .option('--task-queue <name>', 'the task queue of runs and workers (default: "longhaul")')
-    .option('--codec <parts>', 'what is encoded: compression, compression=<bytes>, encryption, separated by commas; else LONGHAUL_CODEC')
+    .option('--codec <parts>', 'the codec: compression, compression=<bytes>, encryption, separated by commas; else LONGHAUL_CODEC')
     .option('--json', 'one JSON value on stdout, for machines; one per line for lists')
     .addHelpText('after', `\n${exitCodesText()}`);
   addServeCommands(program, run);
@@ -50,11 +49,10 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   addDecisionCommands(program, run);
   addTalkCommands(program, run);
   addRecordCommands(program, run);
-  addReplayCommand(program, run);
   return program;
 }
 
-/** Read from the package itself, which lies at another distance from the source than from the build. */
+/** Returns the version. It is read through the package's name, because the path to `package.json` differs between source and build. */
 function packageVersion(): string {
   const manifest: unknown = createRequire(import.meta.url)('longhaul/package.json');
   const isVersioned = typeof manifest === 'object' && manifest !== null && 'version' in manifest;

@@ -1,16 +1,18 @@
 import type { Command } from 'commander';
+import { wholeNumber } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
 import type { DeleteFlags } from '../commands/delete.ts';
 import type { ExportFlags } from '../commands/export.ts';
+import type { ReplayFlags } from '../replay/replay.ts';
 
-/** The commands that take a whole run out of the server, or away from it. */
+/** Adds the commands that export, delete and replay whole runs. */
 export function addRecordCommands(program: Command, run: RunCommand): void {
   program
     .command('export')
     .argument('<run>', 'the id of the run')
     .summary('write a whole run as JSON Lines')
     .description(
-      'Writes all that a run has recorded, across all its executions, as JSON Lines; the last line says what is missing. ' +
+      'Writes all records of a run, across all its executions, as JSON Lines; the last line lists what is missing. ' +
         'Works while the run goes on and after it has ended, with and without a worker.',
     )
     .option('-o, --output <file>', 'write to this file instead of stdout')
@@ -22,10 +24,32 @@ export function addRecordCommands(program: Command, run: RunCommand): void {
     .command('delete')
     .argument('<run>', 'the id of the run')
     .summary('delete a run that has ended')
-    .description('Removes all executions of a run from the server, and what is stored of it in the folders that you name.')
-    .option('--archive <folder>', 'the folder of a file archive, to forget the run as well')
-    .option('--payload-store <folder>', 'the folder of a file store, to forget what was spilled for the run as well')
+    .description('Removes all executions of a run from the server, and its data from the folders that you name.')
+    .option('--archive <folder>', 'the folder of a file archive, to remove the run from it as well')
+    .option('--payload-store <folder>', 'the folder of a file store, to remove the spilled results of the run as well')
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/delete.ts')).deleteRun, { ...command.optsWithGlobals<DeleteFlags>(), runId });
+    });
+  addReplay(program, run);
+}
+
+/** Adds the command that checks new code against recorded runs before a deploy. */
+function addReplay(program: Command, run: RunCommand): void {
+  program
+    .command('replay')
+    .argument('[histories...]', 'files and folders of histories; without them, runs of the server')
+    .summary('replay recorded runs with your current code')
+    .description(
+      'Replays the histories of runs with your current workflow code, and reports the first difference of each run\n' +
+        'that would get stuck with it. Nothing is executed or changed: no worker, no agents and no model are needed.',
+    )
+    .option('-w, --workflows <module>', 'the module of your own workflows, if your worker has one')
+    .option('--agent <name>', 'only runs of this agent')
+    .option('--type <workflow>', 'workflows of this type, instead of runs of agents')
+    .option('--query <query>', "a further condition in Temporal's list filter language")
+    .option('--limit <number>', 'at most this many runs, the newest first', wholeNumber(1), 20)
+    .option('--save <folder>', 'keep the histories as files, to replay them without a server')
+    .action(async (paths: string[], _options: unknown, command: Command) => {
+      await run(async () => (await import('../replay/replay.ts')).replay, { ...command.optsWithGlobals<ReplayFlags>(), paths });
     });
 }

@@ -12,7 +12,7 @@ import type { StartFlags } from '../commands/start.ts';
 
 const STATUSES = [...TERMINAL_STATUSES, 'running', 'pending_confirmation', 'paused'];
 
-/** The commands that start runs and look into them. */
+/** Adds the commands that start runs and show them. */
 export function addRunCommands(program: Command, run: RunCommand): void {
   addStart(program, run);
   addReading(program, run);
@@ -23,14 +23,14 @@ function addStart(program: Command, run: RunCommand): void {
   const start = program
     .command('start')
     .argument('<agent>', 'the name of the agent')
-    .argument('[input]', 'what you tell it; "-" reads it from stdin')
+    .argument('[input]', 'the input; "-" reads it from stdin')
     .summary('start a run')
     .description('Starts a run and prints its id. With --wait, prints the answer once the run has ended.')
     .option('--input-json <json>', 'the input as JSON: a text, or parts such as [{"type":"image","url":"…"}]', jsonValue)
     .option('--deps <json>', "the run's data for instructions and tools: a JSON object", jsonObject)
     .option('--run-id <id>', 'the id of the run; the same id twice is one run (default: the agent and a UUID)')
     .addOption(
-      new Option('--if-exists <choice>', 'when the run id is taken: fail, go on with that run, or start it anew where it has failed')
+      new Option('--if-exists <choice>', 'if the run id is taken: fail, go on with that run, or start it again if it has failed')
         .choices(IF_EXISTS)
         .argParser(ifExists)
         .default('fail'),
@@ -38,13 +38,13 @@ function addStart(program: Command, run: RunCommand): void {
   addLimitOptions(start)
     .option('--model <provider/model>', "the model, instead of the agent's own")
     .option('--settings <json>', "settings of the model, each instead of the agent's own: a JSON object", jsonObject)
-    .option('--tag <tag>', 'a word that the run is found by; may be given again', oneMore)
-    .option('--memo <json>', 'data for whoever lists or describes the run: a JSON object', jsonObject)
-    .option('--priority <number>', 'where the task queue has a backlog, runs with a lower number go first', wholeNumber(1))
-    .option('--fairness-key <key>', 'where the task queue has a backlog, each key gets an equal share')
+    .option('--tag <tag>', 'a word that the run is found by; may be repeated', oneMore)
+    .option('--memo <json>', 'data that Temporal shows with the run: a JSON object', jsonObject)
+    .option('--priority <number>', 'if the task queue has a backlog, runs with a lower number go first', wholeNumber(1))
+    .option('--fairness-key <key>', 'if the task queue has a backlog, each key gets an equal share')
     .option('--wait', 'wait for the end and print the answer; the exit code says how the run ended')
     .option('--wait-timeout <seconds>', 'wait, but no longer than this', someSeconds)
-    .addHelpText('after', '\nWhere no worker takes the run, --wait says so within 5 seconds.')
+    .addHelpText('after', '\nIf no worker takes the run, --wait reports that within 5 seconds.')
     .action(async (agent: string, input: string | undefined, _options: unknown, command: Command) => {
       const flags = { ...command.optsWithGlobals<StartFlags>(), agent, ...(input === undefined ? {} : { input }) };
       await run(async () => (await import('../commands/start.ts')).start, flags);
@@ -57,8 +57,8 @@ function addReading(program: Command, run: RunCommand): void {
     .argument('<run>', 'the id of the run')
     .summary('show what a run has done')
     .description(
-      'Prints status, usage against limits, what waits for a decision, the steps with their tool calls and what people decided and\n' +
-        'said meanwhile, output and error, of a run that goes on or has ended.',
+      'Prints status, usage against limits, pending approvals, the steps with their tool calls, and the decisions and messages between\n' +
+        'them, output and error. Works while the run goes on and after it has ended.',
     )
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/show.ts')).show, { ...command.optsWithGlobals<ShowFlags>(), runId });
@@ -79,7 +79,7 @@ function addReading(program: Command, run: RunCommand): void {
     .summary('wait for the result of a run')
     .description('Waits until the run has ended and prints its answer; the summary goes to stderr. The exit code says how the run ended.')
     .option('--wait-timeout <seconds>', 'wait no longer than this (default: until the run has ended)', someSeconds)
-    .option('--with-steps', 'with the steps')
+    .option('--with-steps', 'print the steps too')
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/result.ts')).result, { ...command.optsWithGlobals<ResultFlags>(), runId });
     });
@@ -93,8 +93,8 @@ function addList(program: Command, run: RunCommand): void {
     .option('--agent <name>', 'only runs of this agent')
     .addOption(new Option('--status <status>', 'only runs with this status').choices(STATUSES))
     .option('--tag <tag>', 'only runs that were started with this tag')
-    .option('--waiting [tool]', 'only runs that wait for a decision, on calls of this tool')
-    .option('--limit <number>', 'at most so many', wholeNumber(1), 20)
+    .option('--waiting [tool]', 'only runs that wait for a decision; with a tool, on a call of it')
+    .option('--limit <number>', 'at most this many', wholeNumber(1), 20)
     .option('--query <query>', "a further condition in Temporal's list filter language")
     .action(async (_options: unknown, command: Command) => {
       await run(async () => (await import('../commands/list.ts')).list, command.optsWithGlobals<ListFlags>());

@@ -12,18 +12,18 @@ The agents module exports "agents" (a list made with defineAgent), or agents und
 Beside them it may export "providers" (model clients by name) and "resources" (objects for your tools). Without
 "providers" there is one, "openai", which uses OPENAI_API_KEY and OPENAI_BASE_URL.`;
 
-/** The commands that run until they are ended. */
+/** Adds the commands that run until they are interrupted. */
 export function addServeCommands(program: Command, run: RunCommand): void {
   addLogFlags(program.command('dev'))
     .summary('run a local Temporal server and a worker')
     .description(
       'Finds or provides a local Temporal server, starts it with its UI, and starts a worker with your agents.\n' +
-        'Ctrl-C drains the worker, then ends the server; a second Ctrl-C ends all at once.',
+        'Ctrl-C drains the worker, then ends the server; a second Ctrl-C ends both at once.',
     )
     .option('-a, --agents <module>', 'the module of your agents; without it only the server runs')
     .option('-w, --workflows <module>', 'the module of your own workflows, which the worker runs too')
-    .option('--watch', 'start the worker anew when a file beside those modules changes; the server and its runs stay')
-    .option('--port <port>', "the server's port (default: 7233, or a free one where that is taken)", port)
+    .option('--watch', 'restart the worker when a file beside those modules changes; the server and its runs stay')
+    .option('--port <port>', "the server's port (default: 7233, or a free one if that is taken)", port)
     .option('--ui-port <port>', 'the port of the Temporal UI (default: 8233, or a free one)', port)
     .option('--db <file>', 'keep runs in this file (default: in memory, gone with the server)')
     .option('--grace <seconds>', 'how long calls in flight may go on after Ctrl-C (default: 10)', seconds)
@@ -39,7 +39,7 @@ function addWorker(program: Command, run: RunCommand): void {
   addLogFlags(program.command('worker'))
     .summary('run a worker with your agents')
     .description(
-      'Runs your agents on a Temporal server that exists. SIGTERM or Ctrl-C drains the worker: it takes nothing new,\n' +
+      'Runs your agents on an existing Temporal server. SIGTERM or Ctrl-C drains the worker: it takes no new tasks,\n' +
         'and calls in flight finish within the grace time, or are handed to another worker.',
     )
     .requiredOption('-a, --agents <module>', 'the module of your agents')
@@ -48,7 +48,9 @@ function addWorker(program: Command, run: RunCommand): void {
     .option('--deployment <name>', 'the worker deployment that this worker is a build of')
     .option('--build-id <id>', 'the build, such as the commit')
     .addOption(
-      new Option('--versioning <behavior>', 'what runs in flight do when there is another build').choices(Object.keys(VERSIONING_CHOICES)),
+      new Option('--versioning <behavior>', 'the behavior of runs in flight when there is another build').choices(
+        Object.keys(VERSIONING_CHOICES),
+      ),
     )
     .addHelpText('after', AGENTS_HELP)
     .action(async (_options: unknown, command: Command) => {
@@ -62,12 +64,12 @@ function addCodecServer(program: Command, run: RunCommand): void {
     .summary('let the Temporal UI and CLI show clear text')
     .description(
       'Encodes and decodes payloads over HTTP for the Temporal UI and CLI, with the keys in LONGHAUL_ENCRYPTION_KEYS.\n' +
-        'Where LONGHAUL_CODEC_TOKEN is set, callers must send it as "Authorization: Bearer <token>".',
+        'If LONGHAUL_CODEC_TOKEN is set, callers must send it as "Authorization: Bearer <token>".',
     )
-    .option('--host <address>', "the address to listen on; any but this machine's needs a token (default: 127.0.0.1)")
+    .option('--host <address>', 'the address to listen on; one that other machines reach needs a token (default: 127.0.0.1)')
     .option('--port <port>', 'the port to listen on (default: 8234)', port)
-    .option('--allow-origin <origin>', 'where the Temporal UI is, such as https://temporal.example; may be given again', several)
-    .addHelpText('after', '\nWithout --allow-origin pages of http://localhost:8233 and http://127.0.0.1:8233 may call.')
+    .option('--allow-origin <origin>', 'the origin of the Temporal UI, such as https://temporal.example; may be repeated', several)
+    .addHelpText('after', '\nWithout --allow-origin, pages of http://localhost:8233 and http://127.0.0.1:8233 may call it.')
     .action(async (_options: unknown, command: Command) => {
       await run(async () => (await import('../serve/codec-server.ts')).codecServer, command.optsWithGlobals<CodecServerFlags>());
     });

@@ -8,7 +8,7 @@ import type { RaiseFlags } from '../commands/raise.ts';
 import type { RetryFlags } from '../commands/retry.ts';
 import type { SendFlags } from '../commands/send.ts';
 
-/** The commands that steer, limit and stop a run that goes on, and that let one go on which has ended. */
+/** Adds the commands that steer, limit and stop a run in progress, and the one that retries a run that has ended. */
 export function addTalkCommands(program: Command, run: RunCommand): void {
   addSend(program, run);
   addPausing(program, run);
@@ -17,8 +17,8 @@ export function addTalkCommands(program: Command, run: RunCommand): void {
     .command('cancel')
     .argument('<run>', 'the id of the run')
     .summary('cancel a run')
-    .description('Cancels a run: calls in flight are aborted, and what was recorded is kept. The reason stands in the result.')
-    .option('--reason <text>', 'why', 'cancelled from the command line')
+    .description('Cancels a run: calls in flight are aborted, and what was recorded is kept. The reason is in the result.')
+    .option('--reason <text>', 'the reason', 'cancelled from the command line')
     .option('--by <name>', 'who cancels (default: the name of the OS user)')
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/cancel.ts')).cancel, { ...command.optsWithGlobals<CancelFlags>(), runId });
@@ -32,7 +32,7 @@ function addSend(program: Command, run: RunCommand): void {
     .argument('<run>', 'the id of the run')
     .argument('<text>', 'the message; "-" reads it from stdin')
     .summary('send a message to a run')
-    .description('Sends a message to a run that goes on, and prints where it landed. It is taken in once, and never lost.')
+    .description('Sends a message to a run that goes on, and prints which step will read it. It is accepted once, and never lost.')
     .addOption(
       new Option(
         '--mode <mode>',
@@ -59,8 +59,8 @@ function addPausing(program: Command, run: RunCommand): void {
   program
     .command('resume')
     .argument('<run>', 'the id of the run')
-    .summary('let a paused run go on')
-    .description('Lets a paused run go on. One that is not paused goes on as it is.')
+    .summary('resume a paused run')
+    .description('Resumes a paused run. A run that is not paused is not affected.')
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/pause.ts')).resume, { ...command.optsWithGlobals<PauseFlags>(), runId });
     });
@@ -86,7 +86,7 @@ function addRetry(program: Command, run: RunCommand): void {
     .argument('<run>', 'the id of the run')
     .summary('let a run that has ended go on from a step')
     .description(
-      'Lets a run that has ended go on from a step, and prints its id. The model is asked again for that step; the calls of the\n' +
+      'Lets a run that has ended go on from a step, and prints its id. The model is called again for that step; the calls of the\n' +
         'steps before it are not made again.',
     )
     .option('--from-step <number>', 'the step (default: the last one that the run asked the model for)', wholeNumber(1))

@@ -1,7 +1,7 @@
 import type { Versioning } from '../../../worker/index.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 
-/** What `--versioning` takes, and the word of the worker's option for it. */
+/** The values of `--versioning`, with the value of the worker's option for each. */
 export const VERSIONING_CHOICES = {
   pinned: 'PINNED',
   'auto-upgrade': 'AUTO_UPGRADE',
@@ -15,7 +15,7 @@ export interface VersioningFlags {
   versioning?: keyof typeof VERSIONING_CHOICES;
 }
 
-/** The versioning of a worker; undefined without the flags. Throws a UsageError where some of them are missing. */
+/** Returns the versioning of a worker; undefined without the flags. Throws a UsageError if some of them are missing. */
 export function chosenVersioning({ deployment, buildId, versioning }: VersioningFlags): Versioning | undefined {
   if (deployment === undefined && buildId === undefined && versioning === undefined) return undefined;
   if (deployment !== undefined && buildId !== undefined && versioning !== undefined)

@@ -6,19 +6,19 @@ import { isGone } from '../../history/execution-chain.ts';
 import { RunChain } from '../read/run-chain.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
-/** What else has parts of a run. */
+/** The stores that hold parts of a run beside the server. */
 export interface RunStores {
-  /** Where tools spilled results to. */
+  /** The store of results that were too large for the conversation. */
   payloadStore?: PayloadStore | undefined;
   archive?: ArchiveSink | undefined;
 }
 
-/** What became of a run that was to be deleted: `not_found` where the server had nothing of it. */
+/** The result of a deletion: `not_found` if the server had nothing of the run. */
 export type DeleteOutcome = 'deleted' | 'not_found';
 
 /**
- * Removes what was spilled for a run, what is archived of it, and all its executions, which the server then removes in
- * the background, within a minute or so. Deleting again is no error, and finishes what was interrupted: the newest
+ * Removes the spilled results of a run, its archive, and all its executions, which the server then removes in the
+ * background, within a minute or so. Deleting again is no error, and finishes a deletion that was interrupted: the newest
  * execution, which leads to the others, goes last. Throws `run_open` for a run that goes on.
  */
 export async function deleteRun(client: Client, runId: string, { payloadStore, archive }: RunStores): Promise<DeleteOutcome> {
@@ -30,7 +30,7 @@ export async function deleteRun(client: Client, runId: string, { payloadStore, a
   return executionIds.length === 0 ? 'not_found' : 'deleted';
 }
 
-/** The oldest first. */
+/** Returns the ids of the executions, the oldest first. */
 async function endedExecutions(client: Client, runId: string): Promise<string[]> {
   const chain = new RunChain(client, runId);
   try {
@@ -47,7 +47,7 @@ async function endedExecutions(client: Client, runId: string): Promise<string[]>
   }
 }
 
-/** Executions that no other leads to, such as those that a reset ended. */
+/** Lists all executions, including those that no other leads to, such as those that a reset ended. */
 async function listedExecutions(client: Client, runId: string): Promise<string[]> {
   const executionIds: string[] = [];
   const query = `WorkflowId = '${runId.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;

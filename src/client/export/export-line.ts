@@ -9,65 +9,65 @@ export interface MissingRange {
   through: number;
 }
 
-/** The first line of an export: which run it is. */
+/** The first line of an export: the run that it is about. */
 export interface ExportedRun {
   type: 'run';
   version: 1;
   runId: string;
   namespace: string;
-  /** Empty where nothing of the run is left on the server. */
+  /** Empty if nothing of the run is left on the server. */
   agentName: string;
-  /** The digest of the agent's snapshot; null where the agent was never resolved or nothing is left on the server. */
+  /** The digest of the agent's snapshot; null if the agent was never resolved or nothing is left on the server. */
   snapshotDigest: string | null;
-  /** ISO 8601; null where nothing is left on the server. */
+  /** ISO 8601; null if nothing is left on the server. */
   startTime: string | null;
 }
 
-/** Stands before what an execution of the run has recorded: where the run continued as new. */
+/** The line before the records of an execution: at the start, and at each point at which the run continued as new. */
 export interface ExportedExecution {
   type: 'execution';
   /** 1-based, in the run as a whole. */
   number: number;
   /** Temporal's run id. */
   executionId: string;
-  /** The execution before; null for the first. */
+  /** The id of the execution before; null for the first. */
   continuedFrom: string | null;
-  /** Offset of its first event. */
+  /** The offset of its first event. */
   offset: number;
-  /** Index of its first step. */
+  /** The index of its first step. */
   step: number;
 }
 
-/** The last line of an export: what it holds, and what is missing. */
+/** The last line of an export: how much it holds, and what is missing. */
 export interface ExportSummary {
   type: 'summary';
   version: 1;
   runId: string;
-  /** The run goes on: this is what it had recorded when it was read. */
+  /** True if the run goes on: the export has what was recorded when it was read. */
   live: boolean;
-  /** How many of each are in this export. */
+  /** The number of events in this export; `steps` and `executions` count those. */
   events: number;
   steps: number;
   executions: number;
-  /** Offsets of events that are missing. */
+  /** The offsets of events that are missing. */
   gaps: MissingRange[];
-  /** Indexes of steps that are missing. */
+  /** The indexes of steps that are missing. */
   missingSteps: MissingRange[];
-  /** Events that the run could not hand to its archive: those that are here came from the server, which removes them after its retention period. */
+  /** Events that the run could not write to its archive: those in this export came from the server, which removes them after its retention period. */
   notArchived?: NotArchived[];
 }
 
 /** One line of an export. */
 export type ExportLine =
   | ExportedRun
-  /** Stands before what comes from the archive, because the server has removed it. */
+  /** The line before the records from the archive, which the server has removed. */
   | { type: 'archive'; offset: number; step: number }
   | ExportedExecution
   | RunRecord
-  /** What the run has used so far. */
+  /** The usage of the run so far. */
   | ({ type: 'usage'; toolCallsTotal: number; toolCallsByName: Record<string, number> } & AggregatedUsage)
-  /** How the run ended, with an output of any size and without its steps. Only of a run that has ended. */
+  /** The end of the run, with an output of any size and without its steps. Present only for a run that has ended. */
   | ({ type: 'result' } & Omit<RunResultFields, 'steps'>)
-  /** In the place of the result, for a run that was ended from outside. */
+  /** The line in place of the result, for a run that was ended from outside. */
   | { type: 'failure'; code: string; message: string }
   | ExportSummary;

@@ -9,16 +9,16 @@ import { type ReadExecution, readRun } from '../../history/read-run.ts';
 import { RunChain } from '../read/run-chain.ts';
 import { runOutcome } from '../../temporal/run-outcome.ts';
 
-/** How a run is exported. */
+/** The options of an export. */
 export interface ExportOptions {
-  /** Has what the server may have removed. */
+  /** Holds the records that the server may have removed. */
   archive?: ArchiveSink | undefined;
 }
 
 /**
- * The complete run, line by line: what it is, its events and steps in order, where it continued as new, what it used,
- * how it ended, and what is missing. Read from history, so that no worker is needed; one execution at a time is in
- * memory. Throws `run_not_found` where neither the server nor the archive has anything of the run.
+ * Yields the complete run, line by line: its description, its events and steps in order, the points at which it continued
+ * as new, its usage, its end, and what is missing. Reads from history, so no worker is needed, and keeps one execution at
+ * a time in memory. Throws `run_not_found` if neither the server nor the archive has anything of the run.
  */
 export async function* exportRun(client: Client, runId: string, { archive }: ExportOptions = {}): AsyncGenerator<ExportLine> {
   yield* new RunExport(client, runId, archive).lines();
@@ -47,7 +47,7 @@ class RunExport {
     let last: ReadExecution | undefined;
     while (read !== undefined) {
       yield* this.#execution(read);
-      // What it has recorded may be large, and is not needed any more.
+      // Its records may be large, and are not needed any more.
       last = { ...read, events: [], steps: [] };
       read = nextOf(await executions.next());
     }
@@ -55,7 +55,7 @@ class RunExport {
     yield this.#summary(last);
   }
 
-  /** Undefined where nothing is left on the server, and the archive has something. */
+  /** Undefined if nothing is left on the server and the archive has something. */
   async #first(executions: AsyncGenerator<ReadExecution>): Promise<ReadExecution | undefined> {
     try {
       return nextOf(await executions.next());
@@ -81,7 +81,7 @@ class RunExport {
     };
   }
 
-  /** What comes before the first execution that is left. */
+  /** Yields the archived records before the first execution that is left. */
   async *#archived(read: ReadExecution | undefined): AsyncGenerator<ExportLine> {
     const { firstOffset = Infinity, firstStep = Infinity } = read ?? {};
     if (this.#archive === undefined || (firstOffset === 0 && firstStep === 0)) return;
@@ -101,7 +101,7 @@ class RunExport {
     this.#indexes.reach(firstStep);
     yield { type: 'execution', number: run.executions, executionId, continuedFrom, offset: firstOffset, step: firstStep };
     for (const record of recordsInOrder(read)) {
-      // The next execution says where it begins: whatever is beyond that is its own.
+      // The next execution says where it begins: records beyond that are its own.
       const belongs =
         record.type === 'event' ? record.offset < (next?.firstOffset ?? Infinity) : record.index < (next?.firstStep ?? Infinity);
       if (belongs && this.#isNew(record)) yield record;

@@ -1,13 +1,13 @@
 import type { MissingRange } from './export-line.ts';
 
-/** Numbers that must come one after the other: lets each pass once, and notes those that are missing. */
+/** Counts numbers that must come in order: accepts each once, and collects the missing ones. */
 export class Numbering {
   readonly missing: MissingRange[] = [];
-  /** How many have passed. */
+  /** The number of accepted numbers. */
   passed = 0;
   #next = 0;
 
-  /** True where the number is new. */
+  /** Accepts a number. True if it is new. */
   pass(number: number): boolean {
     if (number < this.#next) return false;
     this.reach(number);
@@ -16,7 +16,7 @@ export class Numbering {
     return true;
   }
 
-  /** Everything below `number` must have passed. */
+  /** Marks all numbers below `number` that were not accepted as missing. */
   reach(number: number): void {
     if (number <= this.#next) return;
     this.missing.push({ from: this.#next, through: number });

@@ -3,7 +3,7 @@ import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { shellCommand } from '../../core/hints/shell-command.ts';
 import { AGENT_RUN } from '../../core/protocol.ts';
 
-/** Throws `not_a_run` for a workflow of another type than runs of agents have. */
+/** Throws `not_a_run` for a workflow that is not a run of an agent, by its type. */
 export function requireRun(client: Client, workflowId: string, type: string): void {
   if (type === AGENT_RUN) return;
   throw new LonghaulError(

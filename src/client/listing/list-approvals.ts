@@ -5,61 +5,61 @@ import { listRuns } from './list-runs.ts';
 import { RunReader } from '../read/run-reader.ts';
 import { sleep } from '../../temporal/waiting.ts';
 
-/** Which approvals to list. */
+/** The approvals to list. */
 export interface ApprovalFilter {
   agent?: string;
   tool?: string;
-  /** Default: all. */
+  /** The largest number of approvals. Default: all. */
   limit?: number;
-  /** Go on with what begins to wait, until the signal is aborted. Each pending approval comes once. */
+  /** True to wait for further approvals until the signal is aborted. Each pending approval is listed once. */
   follow?: boolean;
   signal?: AbortSignal;
 }
 
-/** Something that waits for a decision, and the run that waits. */
+/** A pending approval, and the run that waits. */
 export interface RunApproval extends ApprovalView {
   runId: string;
 }
 
-/** Runs that are asked at a time. */
+/** Runs that are queried at once. */
 const ASKED_AT_ONCE = 10;
 
-/** Asked often while things happen, seldom while nothing does, and never more than half of the time. */
+/** The pauses between two rounds: short while approvals come, long while none do, and at least as long as the round took. */
 const SHORTEST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** What waits for a decision, in all runs of the namespace. Rejects with the reason of the signal once that is aborted. */
+/** Yields the pending approvals of all runs of the namespace. Rejects with the reason of the signal once that is aborted. */
 export async function* listApprovals(client: Client, filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
   const { limit = Infinity, follow = false, signal } = filter;
   const seen = new SeenApprovals();
-  let given = 0;
+  let listed = 0;
   let wait = SHORTEST_PAUSE_MS;
   for (;;) {
     const begun = Date.now();
     let isNew = false;
     for await (const waiting of waitingNow(client, filter)) {
       signal?.throwIfAborted();
-      if (given >= limit) return;
+      if (listed >= limit) return;
       if (seen.has(waiting, Date.now())) continue;
-      given += 1;
+      listed += 1;
       isNew = true;
       yield waiting;
     }
-    if (!follow || given >= limit) return;
+    if (!follow || listed >= limit) return;
     seen.forgetBefore(begun - REMEMBERED_MS);
     wait = isNew ? SHORTEST_PAUSE_MS : Math.min(wait * 1.5, LONGEST_PAUSE_MS);
     await sleep(Math.max(wait, Date.now() - begun), signal);
   }
 }
 
-/** What has waited for so long (milliseconds) in no list is settled, and forgotten. A run can be missing from a list for a moment. */
+/** The time (milliseconds) after which an approval that no list had is forgotten. A run can be missing from a list for a moment. */
 const REMEMBERED_MS = 600_000;
 
-/** What was given already. */
+/** The approvals that were listed already. */
 export class SeenApprovals {
   readonly #lastSeen = new Map<string, number>();
 
-  /** True for what was there before. From now on all of it is, that waits. */
+  /** True for an approval that was seen before. Marks it as seen. */
   has({ runId, key }: Pick<RunApproval, 'runId' | 'key'>, now: number): boolean {
     const id = JSON.stringify([runId, key]);
     const isKnown = this.#lastSeen.has(id);
@@ -67,7 +67,7 @@ export class SeenApprovals {
     return isKnown;
   }
 
-  /** Forgets what has not been seen since then. */
+  /** Forgets the approvals that were not seen since that time. */
   forgetBefore(time: number): void {
     for (const [id, lastSeen] of this.#lastSeen) if (lastSeen < time) this.#lastSeen.delete(id);
   }
@@ -77,7 +77,7 @@ export class SeenApprovals {
   }
 }
 
-/** What waits now, run by run. */
+/** Yields the pending approvals, run by run. */
 async function* waitingNow(client: Client, { agent, tool, signal }: ApprovalFilter): AsyncGenerator<RunApproval> {
   let runIds: string[] = [];
   for await (const { runId } of listRuns(client, { ...(agent === undefined ? {} : { agent }), waitingFor: tool ?? true })) {
@@ -96,7 +96,7 @@ async function* waitingIn(client: Client, runIds: readonly string[], tool: strin
   }
 }
 
-/** A run that has gone since it was listed waits for nothing. */
+/** Returns the pending approvals of a run; none if it was deleted after it was listed. */
 async function approvalsOf(client: Client, runId: string): Promise<RunApproval[]> {
   try {
     const { pending } = await new RunReader(client, runId).approvals();

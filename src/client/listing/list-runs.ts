@@ -6,42 +6,42 @@ import { AGENT_RUN, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { statusOf } from '../read/views.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
-/** Which runs to list. */
+/** The runs to list. */
 export interface ListFilter {
   agent?: string;
   status?: RunStatus;
-  /** Runs that were started with this tag, among others. */
+  /** Only runs that were started with this tag, possibly among others. */
   tag?: string;
-  /** Runs with a call of this tool that waits for a decision; `true`: with a call of any, or at a limit. */
+  /** Only runs with a call of this tool that waits for a decision; `true`: with any call that waits, or at a limit. */
   waitingFor?: string | true;
-  /** A further condition in Temporal's own query language. */
+  /** A further condition in Temporal's list filter language. */
   query?: string;
-  /** Default: all. */
+  /** The largest number of runs. Default: all. */
   limit?: number;
 }
 
-/** A run as a list shows it. */
+/** A run in a list. */
 export interface RunListEntry {
   runId: string;
-  /** Undefined where the namespace lacks Longhaul's search attributes. */
+  /** Undefined if the namespace lacks Longhaul's search attributes. */
   agentName: string | undefined;
   /** Undefined for a run that closed as Completed in such a namespace: it completed, or a limit ended it. */
   status: RunStatus | undefined;
-  /** The tools whose calls wait for a decision; `raise_limits` for a limit. Empty where the namespace lacks the search attribute. */
+  /** The tools whose calls wait for a decision; `raise_limits` for a limit. Empty if the namespace lacks the search attribute. */
   waitingFor: string[];
-  /** The tags that it was started with. Absent: none, or the namespace lacks the search attribute. */
+  /** The tags that it was started with. Absent if there are none, or if the namespace lacks the search attribute. */
   tags?: string[];
   /** ISO 8601. */
   startTime: string;
   endTime: string | null;
 }
 
-/** The runs of the namespace, newest first. A filter by agent, status, tag or what waits needs the namespace's search attributes. */
+/** Yields the runs of the namespace, newest first. A filter by agent, status, tag or waiting calls needs the namespace's search attributes. */
 export async function* listRuns(client: Client, filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
   for await (const info of listExecutions(client, filter)) yield entry(info);
 }
 
-/** The newest execution of each such run, as Temporal lists it. `workflowType` takes workflows of another type than runs of an agent. */
+/** Yields the newest execution of each such run, as Temporal lists it. `workflowType` selects workflows of another type than runs of an agent. */
 export async function* listExecutions(
   client: Client,
   filter: ListFilter & { workflowType?: string } = {},
@@ -67,7 +67,7 @@ function visibilityQuery({
   query,
   workflowType = AGENT_RUN,
 }: ListFilter & { workflowType?: string }): string {
-  // A run that continued as new has an execution for each part of it, and is one run all the same.
+  // A run that continued as new has several executions, but is listed once.
   const conditions = [`WorkflowType = ${quoted(workflowType)}`, "ExecutionStatus != 'ContinuedAsNew'"];
   if (agent !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`);
   if (status !== undefined) conditions.push(statusCondition(status));
@@ -77,7 +77,7 @@ function visibilityQuery({
   return conditions.join(' AND ');
 }
 
-/** A run that was ended from outside has published nothing about it: where Temporal knows better, Temporal is asked. */
+/** Returns the condition for a status. A run that was ended from outside did not publish it, so Temporal's own status is used if it says as much. */
 function statusCondition(status: RunStatus): string {
   const published = `${SEARCH_ATTRIBUTES.status} = ${quoted(status)}`;
   switch (status) {
@@ -96,13 +96,13 @@ function statusCondition(status: RunStatus): string {
   }
 }
 
-/** What a run waited for when it was ended from outside is still published. */
+/** Returns the condition for waiting calls. It excludes closed runs: one that was ended from outside still publishes its last value. */
 function waitingCondition(waitingFor: string | true): string {
   if (waitingFor === true) return statusCondition('pending_confirmation');
   return `ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.waitingFor} = ${quoted(waitingFor)}`;
 }
 
-/** Values come from callers: a quote in one must not end the text. */
+/** Escapes a value in quotes: values come from callers, and a quote in one must not end the text. */
 function quoted(value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
@@ -123,13 +123,13 @@ function entry(info: WorkflowExecutionInfo): RunListEntry {
   };
 }
 
-/** The visibility store of a dev server finds lists by the words in them, so that `acme` finds `acme-eu` too. */
+/** Returns the tags of a run. The visibility store of a dev server matches single words in lists, so that `acme` also finds `acme-eu`. */
 function tagsOf({ typedSearchAttributes }: WorkflowExecutionInfo): string[] {
   const found = typedSearchAttributes.getAll().find(({ key }) => key.name === SEARCH_ATTRIBUTES.tag)?.value;
   return Array.isArray(found) ? found.map(String) : [];
 }
 
-/** What ended a run from outside is not in its own attribute; what else it is, Temporal's word does not say. */
+/** Returns the status from both sources: the attribute lacks an end from outside, and Temporal's status lacks the details. */
 function runStatus({ status }: WorkflowExecutionInfo, published: unknown): RunStatus | undefined {
   const known = statusOf(status.name);
   if (known === 'completed') return published === 'max_iterations_reached' || published === 'completed' ? published : undefined;
@@ -137,7 +137,10 @@ function runStatus({ status }: WorkflowExecutionInfo, published: unknown): RunSt
 }
 
 function badQuery(client: Client, { query }: ListFilter, cause: unknown): LonghaulError {
-  const hint = query === undefined ? 'a worker registers the search attributes when it starts, where it may' : `check the query "${query}"`;
+  const hint =
+    query === undefined
+      ? 'a worker registers the search attributes when it starts, if it has the permission'
+      : `check the query "${query}"`;
   return new LonghaulError('invalid_input', `Namespace "${client.options.namespace}" cannot be searched by that filter: ${hint}`, {
     cause,
   });

@@ -8,13 +8,13 @@ import { type HistoryEvent, runHistory } from '../../history/run-history.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
-/** How a child run of a workflow stands, as its workflow was told. `failed` is a run that ended with an error or was ended from outside. */
+/** The status of a child run as its parent workflow has it. A `failed` run ended with an error or was ended from outside. */
 export type ChildRunStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'not_started';
 
 /** A run of an agent that a workflow of the user's own has started. */
 export interface ChildRun {
   runId: string;
-  /** Undefined where its input cannot be read. */
+  /** Undefined if its input cannot be read. */
   agentName: string | undefined;
   status: ChildRunStatus;
 }
@@ -23,12 +23,12 @@ export interface ChildRun {
 export interface OwnWorkflow {
   workflowId: string;
   workflowType: string;
-  /** Temporal's word, such as `RUNNING`. */
+  /** Temporal's name of the status, such as `RUNNING`. */
   status: string;
   /** ISO 8601. */
   startTime: string;
   endTime: string | null;
-  /** In the order in which they were started, across the executions that the server has. */
+  /** The child runs in the order in which they were started, across the executions that the server has. */
   childRuns: ChildRun[];
 }
 
@@ -76,7 +76,7 @@ const ENDINGS = [
   ['childWorkflowExecutionCanceledEventAttributes', 'cancelled'],
 ] as const satisfies readonly (readonly [keyof HistoryEvent, ChildRunStatus])[];
 
-/** What cannot be decoded, as without the key to it, leaves the run without a name. */
+/** Returns the name of the agent; undefined if the input cannot be decoded, for example without the encryption key. */
 async function agentOf(client: Client, payloads: object[] | null | undefined): Promise<string | undefined> {
   try {
     const [input] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads);

@@ -3,29 +3,29 @@ import { isTerminal } from '../../core/domain/run/run-status.ts';
 import type { ContextPage } from '../../core/protocol.ts';
 import { sleep } from '../../temporal/waiting.ts';
 
-/** How events are read. */
+/** The options of reading events. */
 export interface FollowOptions {
-  /** Offset of the first event wanted. Default 0. */
+  /** The offset of the first event to read. Default 0. */
   from?: number;
-  /** Wait for more until the run ends. */
+  /** True to wait for further events until the run ends. */
   follow?: boolean;
   signal?: AbortSignal;
 }
 
-/** What `followEvents` reads from. */
+/** The sources that `followEvents` reads from. */
 export interface EventSource {
-  /** The answer of the run's newest execution; undefined where no worker answers. */
+  /** Returns the answer of the run's newest execution; undefined if no worker answers. */
   page(from: number): Promise<ContextPage | undefined>;
-  /** What the answer lacks, from history; without an answer all that history has from there on. */
+  /** Reads from history the events that the answer lacks; without an answer, all events from the offset on. */
   recorded(from: number, answer: ContextPage | undefined): AsyncGenerator<Event[]>;
   closed(): Promise<boolean>;
 }
 
-/** Asked often while things happen, seldom while nothing does: an idle run must not keep its worker busy. */
+/** The pauses between two queries: short while events come, long while none do, since an idle run must not keep its worker busy. */
 const SHORTEST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
-/** Events by offset until the end of the record or, following, of the run. */
+/** Yields events by offset until the end of the record or, if it follows, of the run. */
 export async function* followEvents(source: EventSource, options: FollowOptions): AsyncGenerator<Event> {
   const { follow = false, signal } = options;
   let offset = options.from ?? 0;
@@ -33,7 +33,7 @@ export async function* followEvents(source: EventSource, options: FollowOptions)
   let silent = false;
   for (;;) {
     signal?.throwIfAborted();
-    // Asked before anything is read: what is recorded up to the end is then in what is read.
+    // Asked before anything is read: the events up to the end are then among those that are read.
     const ended = (silent || wait > SHORTEST_PAUSE_MS) && (await source.closed());
     const before = offset;
     const page = await source.page(offset);
@@ -54,7 +54,7 @@ export async function* followEvents(source: EventSource, options: FollowOptions)
   }
 }
 
-/** True where the page begins where it was asked to, and is not empty because of an event too large for any answer. */
+/** True if the page begins at the requested offset, and is not empty because of an event too large for an answer. */
 export function answers(page: ContextPage, from: number): boolean {
   return from >= page.firstOffset && (page.events.length > 0 || from >= page.total);
 }

@@ -6,10 +6,10 @@ import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { sleep } from '../../temporal/waiting.ts';
 
-/** A query needs a worker, and hangs without one: this is how long it is given before history is read instead. */
+/** The time limit of a query, after which history is read instead: without a worker a query does not return. */
 const QUERY_DEADLINE_MS = 3_000;
 
-/** Deadline passed, no poller seen, too many queries at once, or the first task still to come: all pass with a worker. */
+/** The deadline passed, no poller was seen, too many queries came at once, or the first task is still to come: all pass with a worker. */
 const UNANSWERED = new Set<number | undefined>([
   GRPC.cancelled,
   GRPC.deadlineExceeded,
@@ -18,31 +18,31 @@ const UNANSWERED = new Set<number | undefined>([
   GRPC.unavailable,
 ]);
 
-/** Between two executions of a run the server waits up to a second before the first task of the next. */
+/** The pause between two attempts while the server waits, up to a second, before the first task of the next execution. */
 const SWITCH_PAUSE_MS = 100;
 
-/** How long a query is asked again whose worker had to load the run. Of a run that was ended with events unhandled only the history tells. */
+/** The time for which a query is sent again whose worker had to load the run. If a run was ended with unhandled events, only its history has them. */
 const ASK_AGAIN_FOR_MS = 1_500;
 
-/** The answer of a query to the newest execution, or undefined where no worker answered in time. Throws `run_not_found`. */
+/** Returns the answer of a query to the newest execution, or undefined if no worker answered in time. Throws `run_not_found`. */
 export async function queryRun<Answer>(client: Client, runId: string, query: string, argument?: unknown): Promise<Answer | undefined> {
   const handle = client.workflow.getHandle(runId);
   const begun = Date.now();
   const deadline = begun + QUERY_DEADLINE_MS;
-  for (let asked = 1; ; asked += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return await client.withDeadline(deadline, () => handle.query<Answer, [unknown]>(query, argument ?? null));
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw runNotFound(client, runId);
       if (isSwitching(error) && Date.now() + SWITCH_PAUSE_MS < deadline) await sleep(SWITCH_PAUSE_MS);
-      else if (isRetryableQueryError(error) && Date.now() - begun < ASK_AGAIN_FOR_MS) await sleep(retryQueryAfterMs(asked));
+      else if (isRetryableQueryError(error) && Date.now() - begun < ASK_AGAIN_FOR_MS) await sleep(retryQueryAfterMs(attempt));
       else if (error instanceof QueryNotRegisteredError || UNANSWERED.has(grpcCode(error))) return undefined;
       else throw error;
     }
   }
 }
 
-/** The execution has no first task yet. */
+/** True if the execution has no first task yet. */
 function isSwitching(error: unknown): boolean {
   if (grpcCode(error) !== GRPC.failedPrecondition || !(error instanceof Error)) return false;
   return `${error.message} ${errorMessage(error.cause)}`.includes('is not scheduled yet');

@@ -4,22 +4,22 @@ import type { RunStatus } from '../../core/domain/run/run-status.ts';
 import { type ApprovalsPage, QUERIES } from '../../core/protocol.ts';
 import { queryRun } from './query-run.ts';
 
-/** What waits for a decision in a run. */
+/** The pending approvals of a run, and its remembered decisions. */
 export interface RunApprovals {
   version: 1;
   runId: string;
   agentName: string;
   status: RunStatus;
-  /** In the order in which they began to wait. Empty once the run has ended. */
+  /** The pending approvals in the order in which they began to wait. Empty once the run has ended. */
   pending: ApprovalView[];
   /** Decisions that hold for further calls, until they are revoked. */
   remembered: RememberedDecision[];
 }
 
-/** How often a list is begun again that has changed while its pages were read. */
+/** Attempts to read a list that changes while its pages are read. */
 const ATTEMPTS = 5;
 
-/** What waits in the newest execution, from all pages of its answer; undefined where no worker answers. */
+/** Queries the approvals of the newest execution, page by page; undefined if no worker answers. */
 export async function queryApprovals(client: Client, runId: string): Promise<RunApprovals | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     const pending: ApprovalView[] = [];
@@ -30,7 +30,7 @@ export async function queryApprovals(client: Client, runId: string): Promise<Run
       page = await queryRun<ApprovalsPage>(client, runId, QUERIES.approvals, { from: pending.length });
       if (page === undefined) return undefined;
       pending.push(...page.pending);
-      // What is decided meanwhile moves up the rest: a page of another list would leave something out.
+      // A decision made meanwhile moves up the rest: the next page of the changed list would leave one out.
       isSame = before === undefined || before === page.total;
     } while (isSame && page.pending.length > 0 && pending.length < page.total);
     const { agentName, status, remembered } = page;

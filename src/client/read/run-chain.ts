@@ -9,20 +9,20 @@ import { requireRun } from '../listing/foreign-workflow.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
-/** How the newest execution of a run stands. */
+/** The state of the newest execution of a run. */
 export interface NewestExecution {
   executionId: string;
-  /** Temporal's word. */
+  /** Temporal's name of the status. */
   status: string;
-  /** The run goes on no more. */
+  /** True if the run has ended. */
   closed: boolean;
-  /** Calls that are going on. */
+  /** The calls in progress. */
   running: RunningCall[];
-  /** What calls wait for that no worker had so far. */
+  /** Things that calls wait for because no worker has had them so far. */
   missing: Missing[];
 }
 
-/** The executions of a run. What is known of one never changes, so that each is looked up once. */
+/** The executions of a run. An execution's data never changes, so each is looked up once. */
 export class RunChain {
   readonly #client: Client;
   readonly #runId: string;
@@ -33,7 +33,7 @@ export class RunChain {
     this.#runId = runId;
   }
 
-  /** The newest execution. Throws `run_not_found`, and `not_a_run` for a workflow of the user's own. */
+  /** Returns the newest execution. Throws `run_not_found`, and `not_a_run` for a workflow of the user's own. */
   async newest(): Promise<NewestExecution> {
     try {
       const description = await withoutMemos(this.#client).workflow.getHandle(this.#runId).describe();
@@ -41,7 +41,7 @@ export class RunChain {
       requireRun(this.#client, this.#runId, type);
       const [running, missing] = await Promise.all([runningCalls(this.#client, description), missingThings(this.#client, description)]);
       const closed = status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW';
-      // In the moment of a switch the newest may be the one that has just ended.
+      // During a switch, the newest may be the one that has just ended.
       return { executionId: runId, status: status.name, closed, running, missing };
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw runNotFound(this.#client, this.#runId);
@@ -49,7 +49,7 @@ export class RunChain {
     }
   }
 
-  /** All executions that the server has, the oldest first: it removes them from the beginning. Throws `run_not_found`. */
+  /** Returns all executions that the server has, the oldest first: it removes the oldest first. Throws `run_not_found`. */
   async executions(): Promise<ChainedExecution[]> {
     const chain: ChainedExecution[] = [];
     let next: string | undefined = (await this.newest()).executionId;

@@ -15,8 +15,8 @@ import { queryRun } from './query-run.ts';
 import { approvalsFrom, contextFrom, statusFrom, statusOf } from './views.ts';
 
 /**
- * Reads a run: what its newest execution records by query where a worker answers, and everything else from history,
- * across all executions of the run.
+ * Reads a run: the newest execution by query if a worker answers, and everything else from history, across all executions
+ * of the run.
  */
 export class RunReader {
   readonly chain: RunChain;
@@ -29,13 +29,13 @@ export class RunReader {
     this.chain = new RunChain(client, runId);
   }
 
-  /** Where the run is. */
+  /** Returns the status of the run, with its step and usage. */
   async status(): Promise<StatusView> {
     const [execution, view] = await Promise.all([this.chain.newest(), queryRun<StatusView>(this.#client, this.#runId, QUERIES.status)]);
     const status = view === undefined ? statusFrom(this.#runId, execution, await this.#newest()) : asEnded(view, execution);
-    const { missing: told = [], ...known } = status;
+    const { missing: reported = [], ...known } = status;
     if (execution.closed) return { ...known, waitingFor: [] };
-    const missing = withNewest(told, execution.missing);
+    const missing = withNewest(reported, execution.missing);
     return {
       ...known,
       ...(missing.length === 0 ? {} : { missing }),
@@ -43,14 +43,14 @@ export class RunReader {
     };
   }
 
-  /** What waits for a decision. */
+  /** Returns the pending approvals and the remembered decisions. */
   async approvals(): Promise<RunApprovals> {
     const [execution, answer] = await Promise.all([this.chain.newest(), queryApprovals(this.#client, this.#runId)]);
     const approvals = answer === undefined ? approvalsFrom(this.#runId, execution, await this.#newest()) : asEnded(answer, execution);
     return execution.closed ? { ...approvals, pending: [] } : approvals;
   }
 
-  /** The ExecutionContext with a page of events. Throws `history_removed` where the page would begin with events that are gone. */
+  /** Returns the ExecutionContext with a page of events. Throws `history_removed` if the page would begin with removed events. */
   async context(from: number): Promise<ContextPage> {
     const [execution, page] = await Promise.all([this.chain.newest(), this.#page(from)]);
     const newest = asEnded(page ?? contextFrom(this.#runId, await this.#newest(), from), execution);
@@ -59,7 +59,7 @@ export class RunReader {
     return newest;
   }
 
-  /** The events from an offset on. Throws `history_removed` where that is before what is left. */
+  /** Yields the events from an offset on. Throws `history_removed` if the server has removed the event at that offset. */
   events(options: FollowOptions): AsyncGenerator<Event> {
     const source = {
       page: (from: number) => this.#page(from),
@@ -69,7 +69,7 @@ export class RunReader {
     return followEvents(source, options);
   }
 
-  /** All steps that are left. */
+  /** Returns all steps that are left. */
   async steps(): Promise<StepResult[]> {
     const steps: StepResult[] = [];
     for (;;) {
@@ -83,7 +83,7 @@ export class RunReader {
     }
   }
 
-  /** The steps from an index on, from history. */
+  /** Returns the steps from an index on, from history. */
   async recordedSteps(from = 0): Promise<StepResult[]> {
     const steps: StepResult[] = [];
     for await (const read of readRun(this.#client, this.#runId, this.chain, { fromStep: from })) {
@@ -92,7 +92,7 @@ export class RunReader {
     return steps;
   }
 
-  /** The result as the loop came to it, with an output of any size. Undefined where history does not tell. */
+  /** Returns the result as the loop returned it, with an output of any size. Undefined if history does not have it. */
   async recordedResult(): Promise<RunResultFields | undefined> {
     return (await this.#newest()).result;
   }
@@ -102,8 +102,8 @@ export class RunReader {
   }
 
   /**
-   * The events that the answer of the newest execution lacks, by execution: those of the executions before, or the one
-   * that is too large for an answer. Without an answer all events from the offset on.
+   * Yields the events that the answer of the newest execution lacks, by execution: those of the executions before, or the one
+   * that is too large for an answer. Without an answer, all events from the offset on.
    */
   async *#history(from: number, answer: ContextPage | undefined): AsyncGenerator<Event[]> {
     let offset = from;
@@ -130,7 +130,7 @@ export class RunReader {
   }
 }
 
-/** A run that was ended from outside answers as it stood when that happened. */
+/** Sets the status of a run that was ended from outside: its own answer still has the status at that moment. */
 function asEnded<View extends { status: RunStatus }>(view: View, { closed, status }: NewestExecution): View {
   return closed && !isTerminal(view.status) ? { ...view, status: statusOf(status) } : view;
 }

@@ -6,16 +6,16 @@ import { ACTIVITIES } from '../../core/protocol.ts';
 
 type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 
-/** The calls of a run that are going on, as the server knows them: with the progress that their last heartbeat told, and the attempt. */
+/** Returns the calls of a run that are in progress, as the server knows them: with the progress of their last heartbeat, and the attempt. */
 export async function runningCalls(client: Client, { raw }: Pick<WorkflowExecutionDescription, 'raw'>): Promise<RunningCall[]> {
   const pending = (raw.pendingActivities ?? []).filter(({ activityType }) => isCall(activityType?.name));
   return Promise.all(pending.map((one) => runningCall(client, one)));
 }
 
-/** The activities of Longhaul's own that depend on what is outside: the model, and what the worker's options name. */
+/** Longhaul's own activities that depend on something outside: on the model, and on what the worker's options name. */
 const SHOWN: readonly string[] = [ACTIVITIES.callModel, ACTIVITIES.archiveEvents, ACTIVITIES.notifyWaiting, ACTIVITIES.notifyEnded];
 
-/** True for those, and for tools. */
+/** True for those activities, and for tools. */
 function isCall(name: string | null | undefined): boolean {
   const others: readonly unknown[] = Object.values(ACTIVITIES).filter((own) => !SHOWN.includes(own));
   return !others.includes(name);
@@ -25,7 +25,7 @@ async function runningCall(client: Client, pending: Pending): Promise<RunningCal
   const { activityType, attempt, heartbeatDetails, lastFailure } = pending;
   const converter = client.options.loadedDataConverter;
   const name = activityType?.name ?? '';
-  // What Longhaul's own beat with is for their next attempts (what was spent, when it began): no progress of anything.
+  // The heartbeats of Longhaul's own activities are for their next attempts (usage, start time): they report no progress.
   const [details] = SHOWN.includes(name) ? [] : await decodeArrayFromPayloads(converter, heartbeatDetails?.payloads);
   const progress = activityDetails(details);
   const failure = await decodeOptionalFailureToOptionalError(converter, lastFailure);

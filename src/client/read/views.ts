@@ -6,9 +6,9 @@ import type { ContextPage, StatusView } from '../../core/protocol.ts';
 import type { ReadBackRun } from '../../history/read-back.ts';
 import type { RunApprovals } from './run-approvals.ts';
 
-/** The answers of a run's queries, made from its history where no worker answers. */
+// The answers of a run's queries, made from its history if no worker answers.
 
-/** The `status` view. `execution` is Temporal's word for how the workflow stands. */
+/** Returns the `status` view. `execution` is Temporal's status of the workflow. */
 export function statusFrom(runId: string, execution: { status: string }, newest: ReadBackRun): StatusView {
   const { agentName, startedAt, executions, queued, state } = newest;
   return {
@@ -23,21 +23,21 @@ export function statusFrom(runId: string, execution: { status: string }, newest:
   };
 }
 
-/** What waits for a decision. `execution` is Temporal's word for how the workflow stands. */
+/** Returns the pending approvals and the remembered decisions. `execution` is Temporal's status of the workflow. */
 export function approvalsFrom(runId: string, execution: { status: string }, newest: ReadBackRun): RunApprovals {
   const { agentName, state } = newest;
   const pending = state === undefined ? [] : approvalViews(state);
   return { version: 1, runId, agentName, status: runStatus(execution, newest), pending, remembered: state?.approvals.remembered ?? [] };
 }
 
-/** What a run says of itself as long as it goes on; afterwards Temporal knows better. */
+/** Returns the run's own status as long as it goes on, and afterwards Temporal's, which is more accurate. */
 function runStatus({ status }: { status: string }, { result, state }: ReadBackRun): RunStatus {
   if (result !== undefined) return result.status;
   const known = statusOf(status);
   return known === 'running' ? (state?.status ?? known) : known;
 }
 
-/** The `context` view with all events of the newest execution from `from` on; a page that begins before them begins with them. */
+/** Returns the `context` view with all events of the newest execution from `from` on; a page that begins before them begins with them. */
 export function contextFrom(runId: string, { state }: ReadBackRun, from: number): ContextPage {
   const context = state?.context ?? newExecutionContext(runId);
   const { executionId, currentStep, finalResult, events } = context;
@@ -57,7 +57,7 @@ export function contextFrom(runId: string, { state }: ReadBackRun, from: number)
   };
 }
 
-/** The status behind Temporal's word for how a workflow stands. A run that was ended from outside has failed. */
+/** Converts Temporal's status of a workflow to the status of a run. A run that was ended from outside has failed. */
 export function statusOf(execution: string): RunStatus {
   switch (execution) {
     case 'COMPLETED':

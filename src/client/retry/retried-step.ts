@@ -1,7 +1,7 @@
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { EventId, RetryPoints } from './retry-points.ts';
 
-/** The step that a run goes on from, and the task that asked for it. Throws `invalid_input` where it cannot go on from there. */
+/** Returns the step that a run goes on from, and the task that asked for it. Throws `invalid_input` if it cannot go on from there. */
 export function retriedStep(
   runId: string,
   points: RetryPoints,
@@ -10,7 +10,7 @@ export function retriedStep(
   requireTime(runId, points);
   const { firstTask, firstStep, tasks, isContinued } = points;
   if (firstTask === undefined) {
-    const next = `start it anew under its id with ifExists: 'restartFailed'`;
+    const next = `start it again under its id with ifExists: 'restartFailed'`;
     throw new LonghaulError('invalid_input', `Run "${runId}" cannot be retried: it ended before a worker had begun it. Instead, ${next}`);
   }
   // A run that never asked the model begins this execution again.
@@ -28,7 +28,7 @@ export function retriedStep(
   throw new LonghaulError('invalid_input', `Run "${runId}" cannot be retried from there: ${why}. Retry it from ${there}`);
 }
 
-/** The time counts from the start of the run: after its deadline it would only end again, with what it has lost by the retry. */
+/** Throws if the deadline has passed. It counts from the start of the run: a retry would end at once and lose what it drops. */
 function requireTime(runId: string, { deadline }: RetryPoints): void {
   if (deadline === undefined || Date.now() < deadline) return;
   throw new LonghaulError(

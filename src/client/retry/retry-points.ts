@@ -9,29 +9,29 @@ import type { HistoryEvent } from '../../history/run-history.ts';
 /** The number of an event in its history, as the server takes it. */
 export type EventId = NonNullable<HistoryEvent['eventId']>;
 
-/** An Update or a Signal that a run took: the event that has it, and the workflow task that accepted it. */
-interface Taken {
+/** An Update or a Signal that a run accepted: the event that has it, and the workflow task that accepted it. */
+interface AcceptedRequest {
   name: string;
   eventId: EventId;
-  /** Of an Update: what it needs to be sent again. */
+  /** The content to send again. Present for an Update only. */
   update?: { updateId: string; argument: unknown; acceptedIn: EventId };
 }
 
-/** What the history of an execution says of where it can be gone on from. Tasks are named by the id of the event that completed them. */
+/** The points in the history of an execution from which a retry can go on. Tasks are named by the id of the event that completed them. */
 export interface RetryPoints {
-  /** Undefined where no worker had begun the run. */
+  /** Undefined if no worker had begun the run. */
   firstTask?: EventId;
   /** The step that comes first in this execution. 1-based. */
   firstStep: number;
-  /** By step, the task that asked the model for it: the last time, where it was asked several times. In their order. */
+  /** The task that asked the model for each step, in the order of the steps. If it asked several times, the last task. */
   tasks: ReadonlyMap<number, EventId>;
   isContinued: boolean;
-  /** When the run ends whatever it does, in milliseconds since the epoch. Undefined where it does not, or asks then. */
+  /** The time at which the run ends in any case, in milliseconds since the epoch. Undefined if there is none, or if the run asks for a higher limit then. */
   deadline?: number;
-  taken: readonly Taken[];
+  accepted: readonly AcceptedRequest[];
 }
 
-/** What stops a run: it is not told of that again. */
+/** The Signals that stop a run: a retry does not count them as dropped. */
 const STOPPING = new Set<string>([SIGNALS.cancel, SIGNALS.cancelReason]);
 
 /** Finds the workflow tasks that asked the model for each step of an execution. */
@@ -41,9 +41,9 @@ export async function retryPoints(
 ): Promise<RetryPoints> {
   const reader = new ExecutionReader(executionId, converter);
   const { execution } = reader;
-  /** The tasks that asked for the model calls of the execution, each in the place of its call. */
+  /** The tasks that asked for the model calls of the execution, in the order of the calls. */
   const asking: EventId[] = [];
-  const taken: Taken[] = [];
+  const accepted: AcceptedRequest[] = [];
   let firstTask: EventId | undefined;
   let task: EventId | undefined;
   for await (const event of history) {
@@ -57,12 +57,12 @@ export async function retryPoints(
     }
     if (task !== undefined && execution.modelCalls.length > asking.length) asking.push(task);
     const signal = event.workflowExecutionSignaledEventAttributes?.signalName;
-    if (signal && !STOPPING.has(signal)) taken.push({ name: signal, eventId });
+    if (signal && !STOPPING.has(signal)) accepted.push({ name: signal, eventId });
     const updateId = event.workflowExecutionUpdateAcceptedEventAttributes?.protocolInstanceId;
-    const arrival = updateId ? execution.inboundMessages[known] : undefined;
-    if (!updateId || task === undefined || arrival === undefined) continue;
-    const { name, argument } = arrival;
-    taken.push({ name, eventId, update: { updateId, argument, acceptedIn: task } });
+    const message = updateId ? execution.inboundMessages[known] : undefined;
+    if (!updateId || task === undefined || message === undefined) continue;
+    const { name, argument } = message;
+    accepted.push({ name, eventId, update: { updateId, argument, acceptedIn: task } });
   }
   const { state } = await readBack(runId, execution);
   const firstStep = (state?.context.currentStep ?? 0) - (state?.steps.length ?? 0) + 1;
@@ -71,8 +71,8 @@ export async function retryPoints(
   const tasks = new Map<number, EventId>();
   for (const [index, { input }] of execution.modelCalls.entries()) {
     const ended = ends.findIndex((end) => end >= input.through);
-    const asked = asking[index];
-    if (asked !== undefined) tasks.set(firstStep + (ended === -1 ? ends.length : ended), asked);
+    const askingTask = asking[index];
+    if (askingTask !== undefined) tasks.set(firstStep + (ended === -1 ? ends.length : ended), askingTask);
   }
   return {
     ...(firstTask === undefined ? {} : { firstTask }),
@@ -80,7 +80,7 @@ export async function retryPoints(
     tasks,
     isContinued: execution.continuedFrom !== undefined,
     ...(deadline === undefined ? {} : { deadline }),
-    taken,
+    accepted,
   };
 }
 

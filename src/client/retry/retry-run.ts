@@ -7,20 +7,20 @@ import { RunChain } from '../read/run-chain.ts';
 import { runHistory } from '../../history/run-history.ts';
 import { updateRun } from '../updates/run-update.ts';
 
-/** From where a run goes on. */
+/** The options of a retry. */
 export interface RetryOptions {
   /** The step whose model call is made again, 1-based. Default: the last step that the run asked the model for. */
   fromStep?: number;
 }
 
-/** What became of a retry. */
+/** The result of a retry. */
 export interface RetryReceipt {
   runId: string;
   /** The step that the run goes on from. 1-based. */
   fromStep: number;
   /** Temporal's run id of the execution that goes on. */
   executionId: string;
-  /** Names of the Updates and Signals that came after that point, in order: what they said is not part of the run any more. */
+  /** Names of the Updates and Signals that came after that point, in order. Their content is no longer part of the run. */
   dropped: string[];
 }
 
@@ -47,22 +47,22 @@ export async function retryRun(client: Client, runId: string, options: RetryOpti
     workflowExecution: { workflowId: runId, runId: ended },
     reason: `retried from step ${fromStep}`,
     workflowTaskFinishEventId: task,
-    // The server resets once for each request id: who saw the same end asks for the same execution.
+    // The server resets once for each request id: callers that saw the same end get the same execution.
     requestId: `retry ${ended}`,
     ...REAPPLY_NOTHING,
   });
-  const after = points.taken.filter(({ eventId }) => eventId.greaterThan(task));
+  const after = points.accepted.filter(({ eventId }) => eventId.greaterThan(task));
   const again = after.filter(({ update }) => update?.acceptedIn.equals(task));
   await sendAgain(client, runId, again);
   return { runId, fromStep, executionId, dropped: after.filter((one) => !again.includes(one)).map(({ name }) => name) };
 }
 
 /**
- * Sends the Updates that brought the step about: an answer to a question, `resume`. Their events come after the task that
- * accepted them, so that a reset to this task forgets them.
+ * Sends the Updates that led to the step again: an answer to a question, `resume`. Their events come after the task that
+ * accepted them, so a reset to this task drops them.
  */
-async function sendAgain(client: Client, runId: string, taken: RetryPoints['taken']): Promise<void> {
-  for (const { name, update } of taken) {
+async function sendAgain(client: Client, runId: string, requests: RetryPoints['accepted']): Promise<void> {
+  for (const { name, update } of requests) {
     if (update === undefined) continue;
     const { updateId, argument } = update;
     try {
@@ -70,7 +70,7 @@ async function sendAgain(client: Client, runId: string, taken: RetryPoints['take
     } catch (error) {
       throw new LonghaulError(
         errorCode(error) ?? 'wait_timeout',
-        `Run "${runId}" goes on, but waits for the "${name}" that it had taken before: send it again (${errorMessage(error)})`,
+        `Run "${runId}" goes on, but waits for the "${name}" that it had accepted before: send it again (${errorMessage(error)})`,
         { cause: error },
       );
     }

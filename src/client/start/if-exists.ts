@@ -1,12 +1,12 @@
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 
-/** What happens when the run id of a start is taken. */
+/** The actions if the run id of a start is taken. */
 export const IF_EXISTS = ['fail', 'return', 'restartFailed'] as const;
 
 /** One of `IF_EXISTS`. */
 export type IfExists = (typeof IF_EXISTS)[number];
 
-/** The option, if it is one. Throws `invalid_input`. */
+/** Returns the option if it is valid. Throws `invalid_input`. */
 export function checkIfExists(value: unknown): IfExists {
   const choice = value === undefined ? 'fail' : IF_EXISTS.find((one) => one === value);
   if (choice !== undefined) return choice;

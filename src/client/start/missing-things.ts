@@ -7,7 +7,7 @@ import type { Missing } from '../../core/domain/errors/missing.ts';
 
 type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 
-/** What activities of a run wait for that no worker had so far, as the server knows it from their last attempts: no event says so. */
+/** Returns what activities of a run wait for because no worker has had it so far. The server knows it from their last attempts: no event says so. */
 export async function missingThings(client: Client, { raw }: Pick<WorkflowExecutionDescription, 'raw'>): Promise<Missing[]> {
   const all = await Promise.all((raw.pendingActivities ?? []).map((one) => missingFor(client, one)));
   return all.filter((one) => one !== undefined);
@@ -22,11 +22,11 @@ async function missingFor(client: Client, { lastFailure }: Pending): Promise<Mis
   return { kind, name, known: known ?? [], code, ...(worker === undefined ? {} : { worker }), since, until };
 }
 
-/** What the run says that it waits for, with what the server knows better: which worker lacked it last. */
-export function withNewest(told: readonly Missing[], newest: readonly Missing[]): Missing[] {
+/** Returns what the run waits for as it reports it, with the newest information of the server: the worker that lacked it last. */
+export function withNewest(reported: readonly Missing[], newest: readonly Missing[]): Missing[] {
   const isSame = (one: Missing, other: Missing): boolean => one.kind === other.kind && one.name === other.name;
-  const known = told.map((one) => ({ ...one, ...workerOf(newest.find((other) => isSame(one, other))) }));
-  return [...known, ...newest.filter((one) => !told.some((other) => isSame(one, other)))];
+  const known = reported.map((one) => ({ ...one, ...workerOf(newest.find((other) => isSame(one, other))) }));
+  return [...known, ...newest.filter((one) => !reported.some((other) => isSame(one, other)))];
 }
 
 function workerOf(missing: Missing | undefined): Pick<Missing, 'worker'> {

@@ -13,7 +13,7 @@ import type { RunOverrides } from '../../core/domain/run/run-overrides.ts';
 import type { RunInput } from '../../core/protocol.ts';
 import { checkRunInput } from '../../core/wire-schemas/run-input-schema.ts';
 
-/** What a caller says of a run that it starts. */
+/** The options of a start that are in the input of the run. */
 export interface RunInputOptions {
   input: string | ContentPart[];
   deps?: unknown;
@@ -24,14 +24,14 @@ export interface RunInputOptions {
   tags?: readonly string[];
 }
 
-/** The input of a run, as it is sent. Throws `invalid_input` and `payload_too_large` for what no run can start with. */
+/** Returns the input of a run as it is sent. Throws `invalid_input` and `payload_too_large` for input with which no run can start. */
 export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
   const { input, deps, model, settings, tags } = options;
-  const given = limitsWithDeadline('the run cannot start', options);
-  const { maxIterations, ...limits } = plainLimits('the run cannot start', given ?? {});
-  // Without any the agent gets none: its schema may require some.
+  const withDeadline = limitsWithDeadline('the run cannot start', options);
+  const { maxIterations, ...limits } = plainLimits('the run cannot start', withDeadline ?? {});
+  // Without deps, the agent's schema is checked against none: it may require some.
   if (deps === undefined && typeof agent !== 'string') parseDeps(agent, {});
-  // Once through JSON: that is how they are sent.
+  // Converted to JSON and back, as they are sent.
   const overrides = JSON.parse(JSON.stringify({ model, settings, tags })) as RunOverrides;
   requireUsable(agent, overrides);
   const checked = checkRunInput(
@@ -48,7 +48,7 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
   return checked.input;
 }
 
-/** A model and settings that the agent, as far as it is known, can work with. */
+/** Throws if the agent, as far as it is known, cannot work with this model and these settings. */
 function requireUsable(agent: AnyAgent | string, overrides: RunOverrides): void {
   try {
     if (typeof agent === 'string') checkOverrides(agent, overrides);
@@ -58,7 +58,7 @@ function requireUsable(agent: AnyAgent | string, overrides: RunOverrides): void 
   }
 }
 
-/** Deps as they will be read: plain JSON without secrets that fits the agent's schema, where the agent is at hand. */
+/** Returns the deps as they will be read: plain JSON without secrets that fits the agent's schema, if the agent is known. */
 function plainDeps(agent: AnyAgent | string, deps: unknown): JsonObject {
   const problem = depsProblem(deps);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);

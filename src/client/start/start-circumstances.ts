@@ -6,45 +6,45 @@ import { jsonBytes } from '../../core/domain/json/payload-limit.ts';
 import { priorityFrom, priorityProblem, type TaskPriority } from '../../core/domain/agent/task-priority.ts';
 import { RESULT_MEMO, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 
-/** What the server is told of a run beside its input. */
+/** The options of a start that the server reads: they are not in the input of the run. */
 export interface StartCircumstances {
   /** Search attributes of your own, which the namespace must have: `[{ key: defineSearchAttributeKey('Tenant', 'KEYWORD'), value: 'acme' }]`. */
   searchAttributes?: SearchAttributePair[] | TypedSearchAttributes;
-  /** Data for whoever lists or describes the run. At most 32,000 bytes of JSON. */
+  /** Data that is shown with the run when it is listed or described. At most 32,000 bytes of JSON. */
   memo?: JsonObject;
-  /** Tasks of a run with a lower number go first where a task queue has a backlog: 1 and up, 3 where nothing is said. Servers without priorities ignore it. */
+  /** The priority of the run's tasks if a task queue has a backlog: 1 and up, lower numbers first, default 3. Servers without priorities ignore it. */
   priority?: number;
-  /** Where a task queue has a backlog, runs of each key get an equal share: a tenant, for example. At most 64 bytes. Servers without fairness ignore it. */
+  /** The key by which a task queue with a backlog is shared: each key gets an equal share, for example each tenant. At most 64 bytes. Servers without fairness ignore it. */
   fairnessKey?: string;
 }
 
-/** Bytes of JSON of a memo: each execution of the run carries it on. */
+/** The largest memo in bytes of JSON: each execution of the run carries it on. */
 const MEMO_BYTES = 32_000;
 
-/** The options of the workflow, for what was said. Throws `invalid_input` and `payload_too_large` for what cannot be. */
-export function circumstances({ searchAttributes, memo, priority, fairnessKey }: StartCircumstances): {
+/** Returns the options of the workflow. Throws `invalid_input` and `payload_too_large` for values that it cannot have. */
+export function serverOptionsOf({ searchAttributes, memo, priority, fairnessKey }: StartCircumstances): {
   typedSearchAttributes?: TypedSearchAttributes;
   memo?: JsonObject;
   priority?: TaskPriority;
 } {
   const problem = priorityProblem(priority, fairnessKey);
   if (problem !== undefined) throw refused(problem);
-  const given = priorityFrom(priority, fairnessKey);
+  const taskPriority = priorityFrom(priority, fairnessKey);
   return {
     ...(searchAttributes === undefined ? {} : { typedSearchAttributes: ownAttributes(searchAttributes) }),
     ...(memo === undefined ? {} : { memo: ownMemo(memo) }),
-    ...(given === undefined ? {} : { priority: given }),
+    ...(taskPriority === undefined ? {} : { priority: taskPriority }),
   };
 }
 
-function ownAttributes(given: SearchAttributePair[] | TypedSearchAttributes): TypedSearchAttributes {
-  if (!Array.isArray(given) && !(given instanceof TypedSearchAttributes)) {
-    throw refused('"searchAttributes" is no list: write [{ key: defineSearchAttributeKey("Name", "KEYWORD"), value }]');
+function ownAttributes(option: SearchAttributePair[] | TypedSearchAttributes): TypedSearchAttributes {
+  if (!Array.isArray(option) && !(option instanceof TypedSearchAttributes)) {
+    throw refused('"searchAttributes" is not a list: write [{ key: defineSearchAttributeKey("Name", "KEYWORD"), value }]');
   }
-  const attributes = Array.isArray(given) ? new TypedSearchAttributes(given) : given;
-  const taken = attributes.getAll().find(({ key }) => Object.values<string>(SEARCH_ATTRIBUTES).includes(key.name));
-  if (taken === undefined) return attributes;
-  throw refused(`the search attribute "${taken.key.name}" is Longhaul's own: choose another one, or use "tags"`);
+  const attributes = Array.isArray(option) ? new TypedSearchAttributes(option) : option;
+  const reserved = attributes.getAll().find(({ key }) => Object.values<string>(SEARCH_ATTRIBUTES).includes(key.name));
+  if (reserved === undefined) return attributes;
+  throw refused(`the search attribute "${reserved.key.name}" is Longhaul's own: choose another one, or use "tags"`);
 }
 
 function ownMemo(memo: JsonObject): JsonObject {
@@ -52,7 +52,10 @@ function ownMemo(memo: JsonObject): JsonObject {
   if (Object.hasOwn(memo, RESULT_MEMO)) throw refused(`the memo "${RESULT_MEMO}" is Longhaul's own: choose another key`);
   const bytes = jsonBytes(memo);
   if (bytes <= MEMO_BYTES) return memo;
-  throw new LonghaulError('payload_too_large', `The run cannot start: "memo" has ${bytes} bytes of JSON, over ${MEMO_BYTES}: give ids`);
+  throw new LonghaulError(
+    'payload_too_large',
+    `The run cannot start: "memo" has ${bytes} bytes of JSON, over ${MEMO_BYTES}: pass ids instead`,
+  );
 }
 
 function refused(problem: string): LonghaulError {

@@ -1,6 +1,6 @@
 import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import { type InternalWorkflowStartOptions, InternalWorkflowStartOptionsSymbol } from '@temporalio/client/lib/internal.js';
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import type { AnyAgent, DepsOption } from '../../define/agent-definition.ts';
@@ -14,42 +14,43 @@ import { outputText } from '../../core/domain/content/output-text.ts';
 import { memberOf } from '../../core/domain/errors/thrown.ts';
 import { summaryText } from '../../core/domain/content/summary-text.ts';
 import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../../core/protocol.ts';
-import { failedExecution } from './failed-execution.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { checkIfExists, type IfExists } from './if-exists.ts';
+import { requireRun } from '../listing/foreign-workflow.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { runInput } from './run-input.ts';
-import { circumstances, type StartCircumstances } from './start-circumstances.ts';
+import { withoutMemos } from '../../temporal/without-memos.ts';
+import { serverOptionsOf, type StartCircumstances } from './start-circumstances.ts';
 
-/** How a run is started: with the deps that its agent takes, which may be left out where the agent's schema requires none. */
+/** The options of a start: with the deps that its agent takes, which are optional if the agent's schema requires none. */
 export type StartOptions<GivenDeps = unknown> = RunOptions & DepsOption<GivenDeps>;
 
-/** How a run is started, whatever its deps. */
+/** The options of a start without the deps. */
 export interface RunOptions extends StartCircumstances {
-  /** Text, or parts where media is involved. */
+  /** Text, or parts if it has media. */
   input: string | ContentPart[];
   /** Identifies the run. Choose it yourself and the same start twice is one run. Default: the agent's name and a UUID. */
   runId?: string;
   /**
-   * What happens when the run id is taken: `fail` throws `run_exists` (default), `return` gives the run that exists, and
-   * `restartFailed` starts it anew if it ended with status `error`, was terminated or timed out, and otherwise gives the
-   * run that exists. Of several callers at once one starts it.
+   * The action if the run id is taken: `fail` throws `run_exists` (default), `return` returns the run that exists, and
+   * `restartFailed` starts it again if it ended with status `error`, was terminated or timed out, and otherwise returns the
+   * run that exists. If several callers start it at once, one of them does.
    */
   ifExists?: IfExists;
   /** Overrides limits of the agent, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
   limits?: LimitOptions;
-  /** How long the run may take, from its start: the limit `deadline`. */
+  /** The longest duration of the run, from its start: the limit `deadline`. */
   deadline?: Duration;
-  /** Instead of the agent's model, for this run: `provider/model`, with a provider of the worker. */
+  /** The model of this run instead of the agent's: `provider/model`, with a provider of the worker. */
   model?: ModelName;
   /** Settings of the model, each instead of the agent's own (`extra` as a whole). At most 16,000 bytes of JSON. */
   settings?: ModelSettings;
-  /** Up to 20 words of up to 100 characters that the run is found by (`list({tag})`), and that a provider may choose its key by. They are in clear text in any case. */
+  /** Up to 20 words of up to 100 characters. Runs are found by them (`list({tag})`), and a provider may choose its key by them. They are always in clear text. */
   tags?: readonly string[];
   taskQueue?: string;
 }
 
-/** Every option by its name: one that is added to the type is missed here by the compiler. */
+/** All options by name: the compiler reports one that is added to the type and missing here. */
 const START_OPTIONS: Record<keyof RunOptions | 'deps', true> = {
   input: true,
   deps: true,
@@ -67,13 +68,13 @@ const START_OPTIONS: Record<keyof RunOptions | 'deps', true> = {
   fairnessKey: true,
 };
 
-/** Options that `client.run` takes beside them. */
+/** The options that `client.run` takes in addition. */
 const WAITING = ['steps', 'timeout', 'signal'];
 
-/** The type of the workflow, for its client. */
+/** The type of the workflow, for the Temporal Client. */
 type RunWorkflow = (input: RunInput) => Promise<unknown>;
 
-/** Starts the workflow of a run and returns its id. Refuses what cannot run before anything is sent. Throws a UsageError for unknown options. */
+/** Starts the workflow of a run and returns its id. Throws, before anything is sent, for a run that cannot start, and a UsageError for unknown options. */
 export async function startRun(
   client: Client,
   agent: AnyAgent | string,
@@ -83,7 +84,7 @@ export async function startRun(
   requireKnown('the start', options, [...Object.keys(START_OPTIONS), ...WAITING]);
   const ifExists = checkIfExists(options.ifExists);
   const input = runInput(agent, options);
-  const around = circumstances(options);
+  const serverOptions = serverOptionsOf(options);
   const name = input.agent;
   const runId = options.runId === undefined ? `${name}-${randomUUID()}` : checkRunId(options.runId);
   const workflow: WorkflowStartOptions<RunWorkflow> = {
@@ -92,21 +93,21 @@ export async function startRun(
     args: [input],
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     workflowIdConflictPolicy: 'FAIL',
-    ...around,
+    ...serverOptions,
     staticSummary: summaryText(`${name}: ${outputText(input.input)}`),
   };
   const isStarted = await begin(client, workflow, options);
   if (!isStarted && ifExists === 'fail') {
     throw new LonghaulError(
       'run_exists',
-      `Run "${runId}" exists already: choose another run id, or start with ifExists: 'return' to get that run, or 'restartFailed' to start it anew where it has failed`,
+      `Run "${runId}" exists already: choose another run id, or start with ifExists: 'return' to get that run, or 'restartFailed' to start it again if it has failed`,
     );
   }
   if (!isStarted && ifExists === 'restartFailed') await restartFailed(client, workflow, options);
   return runId;
 }
 
-/** Starts the workflow. False where the server has one of that id. */
+/** Starts the workflow. False if the server has one with that id. */
 async function begin(client: Client, workflow: WorkflowStartOptions<RunWorkflow>, options: RunOptions): Promise<boolean> {
   try {
     await client.workflow.start<RunWorkflow>(AGENT_RUN, workflow);
@@ -118,8 +119,8 @@ async function begin(client: Client, workflow: WorkflowStartOptions<RunWorkflow>
 }
 
 /**
- * Starts the workflow of a run that has failed anew. The server starts one for each request id: who saw the same failure
- * asks for the same start, even where that has ended meanwhile.
+ * Starts the workflow of a failed run again. The server starts one for each request id: callers that saw the same failure
+ * request the same start, even if that run has ended meanwhile.
  */
 async function restartFailed(client: Client, workflow: WorkflowStartOptions<RunWorkflow>, options: RunOptions): Promise<void> {
   const executionId = await failedExecution(client, workflow.workflowId);
@@ -132,7 +133,25 @@ async function restartFailed(client: Client, workflow: WorkflowStartOptions<RunW
   await begin(client, restart, options);
 }
 
-/** The server refuses attributes that the namespace does not have, or has with another type. */
+/** Temporal's statuses of a workflow that ended without doing its work. */
+const FAILED = new Set(['FAILED', 'TERMINATED', 'TIMED_OUT']);
+
+/**
+ * Returns the id of the newest execution of a failed run; undefined if the run goes on, ended in another way, or was deleted
+ * meanwhile. Throws `not_a_run` for a workflow of the user's own.
+ */
+async function failedExecution(client: Client, runId: string): Promise<string | undefined> {
+  try {
+    const { status, runId: executionId, type } = await withoutMemos(client).workflow.getHandle(runId).describe();
+    requireRun(client, runId, type);
+    return FAILED.has(status.name) ? executionId : undefined;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the error for attributes that the namespace does not have, or has with another type. */
 function attributeProblem(error: unknown, { searchAttributes }: RunOptions): LonghaulError | undefined {
   const cause = memberOf(error, 'cause') ?? error;
   if (searchAttributes === undefined || grpcCode(cause) !== GRPC.invalidArgument) return undefined;

@@ -18,18 +18,18 @@ import { updateRun, type UpdateOptions } from './run-update.ts';
  */
 export type ListedApproval = Pick<PendingApproval, 'callId' | 'digest'> & { readonly runId?: string };
 
-/** The subject of a decision: a listed approval, or the id of a call, which stands for what waits under that id now. */
+/** The subject of a decision: a listed approval, or the id of a call, which stands for the approval that waits under that id now. */
 export type DecidedOn = ListedApproval | string;
 
-/** How a decision is sent. */
+/** The options of every decision. */
 export interface DecisionOptions extends UpdateOptions {
-  /** Your own, at most 64 characters: the same decision sent again is answered with what happened. Default: a UUID. */
+  /** An id of your own, at most 64 characters: the same decision sent again is answered with its first outcome. Default: a UUID. */
   id?: string;
-  /** Who decides. */
+  /** The person or service that decides. */
   by?: string;
 }
 
-/** How a call is approved. */
+/** The options of an approval. */
 export interface ApproveOptions extends DecisionOptions {
   /** Runs the call with these arguments instead. For a limit: the limits to set, such as `{costUsd: 2}`. */
   arguments?: JsonObject;
@@ -37,22 +37,22 @@ export interface ApproveOptions extends DecisionOptions {
   remember?: Remember;
 }
 
-/** How a call is rejected. */
+/** The options of a rejection. */
 export interface RejectOptions extends DecisionOptions {
-  /** For the model to read. */
+  /** The reason, for the model to read. */
   reason?: string;
   /** Rejects further calls as well: of the tool, or of the tool with equal arguments. */
   remember?: Remember;
 }
 
-/** A run, as somebody decides about its calls. */
+/** A run whose calls are decided on. */
 export interface DecidedRun {
   client: Client;
   runId: string;
   reader: RunReader;
 }
 
-/** A decision to send. `content` is what it says. */
+/** A decision to send. `content` has the fields of its type. */
 export interface NewDecision {
   type: Decision['type'];
   about: DecidedOn;
@@ -60,26 +60,26 @@ export interface NewDecision {
   options: DecisionOptions;
 }
 
-/** What the options of all three have. */
+/** The options of all three types of decision. */
 const DECISION_OPTIONS = ['id', 'by', 'timeout', 'arguments', 'reason', 'remember'];
 
-/** Stands for the digest of a call that does not wait: the run knows what was decided about it, and refuses everything else. */
+/** The digest for a call that does not wait: the run knows a decision on that call, and refuses everything else. */
 const NO_DIGEST = 'none';
 
 /**
- * Sends a decision to the run, and gives what came of it: of a run that has ended, and of a call that the run remembers no
- * more, from the record. Refuses what the run would refuse for its shape before anything is sent. The run is asked what
- * waits only for the id of a call.
+ * Sends a decision to the run, and returns its outcome. The outcome comes from the record if the run has ended or no longer
+ * remembers the call. Throws, before anything is sent, for a decision whose form the run would refuse. Queries the pending
+ * approvals only for the id of a call.
  */
 export async function decideCall(run: DecidedRun, { type, about, content, options }: NewDecision): Promise<DecisionReceipt> {
   const { client, runId, reader } = run;
   requireKnown(`"${type}"`, options, DECISION_OPTIONS);
   const { callId, digest } = listed(run, about);
   const { id = randomUUID(), by, timeout } = options;
-  const said = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...(by === undefined ? {} : { by }) };
-  const problem = decisionProblem(type, said);
+  const decision = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...(by === undefined ? {} : { by }) };
+  const problem = decisionProblem(type, decision);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${problem}`);
-  const argument = digest === undefined ? { ...said, digest: (await digestOf(reader, callId)) ?? NO_DIGEST } : said;
+  const argument = digest === undefined ? { ...decision, digest: (await digestOf(reader, callId)) ?? NO_DIGEST } : decision;
   try {
     const sending = timeout === undefined ? {} : { timeout };
     return await updateRun<DecisionReceipt>(client, runId, { name: type, argument, id }, sending);
@@ -100,7 +100,7 @@ function listed({ runId }: DecidedRun, about: DecidedOn): { callId: string; dige
 }
 
 async function digestOf(reader: RunReader, callId: string): Promise<string | undefined> {
-  // Nothing waits in a run that has ended, and there may be no worker that could say so.
+  // Nothing waits in a run that has ended, and there may be no worker that could answer.
   if ((await reader.chain.newest()).closed) return undefined;
   const { pending } = await reader.approvals();
   return pending.find((waiting) => waiting.callId === callId)?.digest;
@@ -125,14 +125,14 @@ async function fromRecord(
     }
     case 'waited':
       if (code === 'unknown_call') break;
-      throw new LonghaulError('run_ended', `Run "${runId}" has ended, and nobody had decided about call "${callId}"`);
+      throw new LonghaulError('run_ended', `Run "${runId}" has ended, and call "${callId}" had no decision`);
     case 'unknown':
   }
   if (code === 'run_ended')
     throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" has waited for a decision, and the run has ended`);
   const { pending } = await reader.approvals();
   const waiting = pending.map((one) => `"${one.callId}" (${one.toolName})`);
-  const instead = waiting.length === 0 ? 'nothing does' : `there are ${waiting.join(', ')}`;
+  const instead = waiting.length === 0 ? 'no call does' : `the waiting calls are ${waiting.join(', ')}`;
   throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" waits for a decision: ${instead}`);
 }
 

@@ -6,15 +6,18 @@ import { type RaiseInput, type RaiseReceipt, UPDATES } from '../../core/protocol
 import { raiseProblem } from '../../core/wire-schemas/request-schema.ts';
 import { updateRun, type UpdateOptions } from './run-update.ts';
 
-/** How limits are raised. */
+/** The options of raising limits. */
 export interface RaiseOptions extends UpdateOptions {
-  /** Your own, at most 64 characters: the same id is taken once. Default: a UUID. */
+  /** An id of your own, at most 64 characters: the same id is accepted once. Default: a UUID. */
   id?: string;
-  /** Who raises them. */
+  /** The person or service that raises them. */
   by?: string;
 }
 
-/** Raises limits of a run, each to what it is to be from now on: `{steps: 30, costUsd: 2, deadline: '4h'}`. Refuses what the run would refuse for its shape before anything is sent. */
+/**
+ * Raises limits of a run, each to its new value: `{steps: 30, costUsd: 2, deadline: '4h'}`. Throws `invalid_input`, before
+ * anything is sent, for limits whose form the run would refuse.
+ */
 export async function raiseLimits(client: Client, runId: string, limits: LimitOptions, options: RaiseOptions): Promise<RaiseReceipt> {
   const { id = randomUUID(), by, ...sending } = options;
   const argument: RaiseInput = {

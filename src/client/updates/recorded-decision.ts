@@ -3,18 +3,18 @@ import type { Decision, RefusedRequest } from '../../core/domain/approvals/appro
 import { readExecution } from '../../history/read-run.ts';
 import type { RunChain } from '../read/run-chain.ts';
 
-/** What the record of a run says of a call. */
+/** The outcome of a call according to the record of the run. */
 export type RecordedDecision =
-  /** By the decision of that id, or by another one: who looks compares. */
+  /** Decided by the decision with that id, or by another one: the caller compares. */
   | { type: 'decided'; decision: Decision }
-  /** The decision of that id was refused when its author was checked, or came too late. */
+  /** The decision with that id was refused by `authorize`, or came too late. */
   | { type: 'refused'; refused: RefusedRequest }
-  /** It has waited, and nobody has decided. */
+  /** The call has waited, and has no decision. */
   | { type: 'waited' }
-  /** No call of that id has ever waited. */
+  /** No call with that id has ever waited. */
   | { type: 'unknown' };
 
-/** Looks for a decision, by its id or by the id of the call that it is about, in all executions of a run that are left; the newest first. */
+/** Looks for a decision, by its id or by the id of its call, in all executions of a run that are left, the newest first. */
 export async function recordedDecision(
   client: Client,
   runId: string,

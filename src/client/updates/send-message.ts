@@ -7,18 +7,18 @@ import { type MessageReceipt, type SendInput, UPDATES } from '../../core/protoco
 import { messageProblem } from '../../core/wire-schemas/message-schema.ts';
 import { updateRun, type UpdateOptions } from './run-update.ts';
 
-/** How a message is sent. */
+/** The options of sending a message. */
 export interface SendOptions extends UpdateOptions {
-  /** Your own, at most 64 characters: a message of the same id is taken once, however often it is sent. Default: a UUID. */
+  /** An id of your own, at most 64 characters: a message with the same id is accepted once, however often it is sent. Default: a UUID. */
   id?: string;
   /**
-   * When the model reads it: after the current step (`queue`, the default); before its next call, giving up calls that wait
-   * or have not started (`steer`); at once, giving up the model call in flight as well (`interrupt`).
+   * The moment at which the model reads it: after the current step (`queue`, the default); before its next call, giving up
+   * calls that wait or have not started (`steer`); at once, aborting the model call in flight as well (`interrupt`).
    */
   mode?: MessageMode;
 }
 
-/** Sends a message to a running run. Refuses what the run would refuse before anything is sent. */
+/** Sends a message to a running run. Throws, before anything is sent, for a message that the run would refuse. */
 export async function sendMessage(
   client: Client,
   runId: string,
@@ -29,6 +29,6 @@ export async function sendMessage(
   const message: SendInput = { id, content, ...(mode === undefined ? {} : { mode }) };
   const problem = messageProblem(message);
   if (problem !== undefined) throw new LonghaulError(problem.code, `The message to run "${runId}" was not sent: ${problem.message}`);
-  // The same id everywhere: within one execution the server knows it, across executions the run does.
+  // The same id at both levels: the server knows it within one execution, the run across executions.
   return updateRun<MessageReceipt>(client, runId, { name: UPDATES.send, argument: message, id, updateId: `send ${id}` }, sending);
 }

@@ -4,10 +4,10 @@ import type { ToolPolicy } from '../../core/domain/agent/tool-policy.ts';
 import type { ToolApproval } from '../options/approval-options.ts';
 import type { Overflow } from '../options/result-budget.ts';
 
-/** A value that the server gets: a text that may be known, or a secret of the worker by its name. */
+/** A value for the server: a text that is not secret, or a secret of the worker by its name. */
 export type McpValue = string | SecretReference;
 
-/** How a server is reached, checked. */
+/** The transport of a server, checked. */
 export type McpTransport =
   | {
       readonly type: 'stdio';
@@ -18,13 +18,13 @@ export type McpTransport =
     }
   | { readonly type: 'http'; readonly url: string; readonly headers: Readonly<Record<string, McpValue>> };
 
-/** One call as an approval predicate sees it: the tool by the name that its server gives it. */
+/** One call for an approval predicate: the tool by the name that its server uses. */
 export interface McpCallInfo {
   readonly tool: string;
   readonly args: JsonObject;
 }
 
-/** Whether a call may run a second time. */
+/** The effect of a call: `idempotent` if it may run a second time. */
 export type McpEffect = 'idempotent' | 'once';
 
 /** An MCP server as `mcpServer` returns it: checked. */
@@ -32,13 +32,13 @@ export interface McpServerDefinition {
   readonly kind: 'longhaul.mcp_server';
   readonly name: string;
   readonly transport: McpTransport;
-  /** Absent: all. */
+  /** The tools to use. Absent: all. */
   readonly include?: readonly string[];
   readonly exclude: readonly string[];
   readonly approval?: ToolApproval<McpCallInfo, JsonObject>;
-  /** How calls run, by effect. */
+  /** The policies of calls, by effect. */
   readonly policies: Readonly<Record<McpEffect, ToolPolicy>>;
-  /** Undefined where the server's word counts. */
+  /** Returns the effect of a tool; undefined if the server's annotations decide. */
   readonly effectOf: (tool: string) => McpEffect | undefined;
   readonly maxResultBytes: number;
   readonly overflow: Overflow;

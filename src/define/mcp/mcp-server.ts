@@ -9,32 +9,33 @@ import { type Overflow, resultBudget } from '../options/result-budget.ts';
 import { toolPolicy, type ToolPolicyOptions } from '../options/tool-policy-options.ts';
 import type { ToolPolicy } from '../../core/domain/agent/tool-policy.ts';
 
-/** Which tools of a server an agent gets, and how their calls run: the same for all of them. */
+/** The tools of a server that an agent gets, and the policy of their calls, which is the same for all of them. */
 export interface McpOptions extends Pick<ToolPolicyOptions<JsonObject>, 'maxAttempts' | 'backoff' | 'concurrency' | 'taskQueue'> {
-  /** Names the server for people, in events and errors: letters, digits, `_` and `-`, at most 32. Different from the agent's other servers. */
+  /** The name of the server in events and errors: letters, digits, `_` and `-`, at most 32. Different from the agent's other servers. */
   name: string;
-  /** By the names that the server gives its tools. A name that it does not have keeps a run from starting. Default: all of them. */
+  /** The tools by the names that the server uses. If it has no tool with such a name, the run does not start. Default: all tools. */
   tools?: { include?: readonly string[]; exclude?: readonly string[] };
-  /** Whether calls wait for a decision, as of a tool: a predicate gets `{tool, args}`. Default `never`. */
+  /** The calls that wait for a decision, as for a tool: a predicate gets `{tool, args}`. Default `never`. */
   approval?: ApprovalOption<McpCallInfo, JsonObject>;
   /**
-   * Whether a call may run again where its completion was lost. Default: what the server says of each tool: one that only
-   * reads (`readOnlyHint`) or may be repeated (`idempotentHint`) is `idempotent`, every other one happens `once`.
+   * The effect of a call, which decides if it may run again after its completion was lost. Default: by the server's
+   * annotations of each tool: one that only reads (`readOnlyHint`) or may be repeated (`idempotentHint`) is `idempotent`,
+   * every other one is `once`.
    */
   effect?: McpEffect | ((tool: string) => McpEffect | undefined);
-  /** How long one attempt of a call may take. Default 60 seconds. */
+  /** The time limit of one attempt of a call. Default 60 seconds. */
   timeout?: Duration;
   /** Bytes of JSON that one result may have in the conversation. Default 64,000, at most 400,000. */
   maxResultBytes?: number;
-  /** What becomes of a result over `maxResultBytes`. Default `cut`. */
+  /** The form of a result over `maxResultBytes`. Default `cut`. */
   overflow?: Overflow;
-  /** What stands before the names of its tools, with `_` between: `true` for the name of the server. Default: that name, where two tools of the agent would have one name. */
+  /** The text before the names of its tools, separated by `_`: `true` for the name of the server. Default: that name, if two tools of the agent would have the same name. */
   prefix?: true | string;
-  /** How long a connection that nobody uses stays open. Default 5 minutes. */
+  /** The time after which an unused connection is closed. Default 5 minutes. */
   idleTimeout?: Duration;
 }
 
-/** What an MCP server is made of: a program that speaks over its standard input and output, or an address. */
+/** The options of `mcpServer`: for a program that speaks over its standard input and output, or for an address. */
 export type McpServerOptions = McpOptions & McpTransportOptions;
 
 const OPTIONS = [
@@ -54,13 +55,12 @@ const OPTIONS = [
   'idleTimeout',
 ];
 
-/** It stands before the names of tools, which providers take up to 64 characters of. */
+/** The pattern of a name. It is prepended to the names of tools, which providers limit to 64 characters. */
 const NAME = /^[a-zA-Z0-9_-]{1,32}$/;
 
 /**
- * A server of the Model Context Protocol, whose tools become tools of the agents that name it under `mcp`. It is
- * connected to in the worker. Throws a `UsageError` that names the server and the option for anything that could not
- * work.
+ * Defines a server of the Model Context Protocol, whose tools become tools of the agents that list it under `mcp`. The
+ * worker connects to it. Throws a `UsageError` that names the server and the option if one cannot work.
  *
  * @example
  * const files = mcpServer({ name: 'files', command: 'mcp-server-filesystem', args: ['/srv/reports'], tools: { exclude: ['write_file'] } });
@@ -88,18 +88,18 @@ export function mcpServer(options: McpServerOptions): McpServerDefinition {
   };
 }
 
-/** The servers of an agent. Throws a UsageError for what is no server and for two of one name. */
+/** Returns the servers of an agent. Throws a UsageError for a value that is not a server and for two with the same name. */
 export function checkMcpServers(owner: string, servers: readonly McpServerDefinition[]): readonly McpServerDefinition[] {
   const names = new Set<string>();
   for (const server of servers) {
-    if (!isMcpServer(server)) throw new UsageError(`${owner}: "mcp" has something that is no MCP server: make it with mcpServer`);
+    if (!isMcpServer(server)) throw new UsageError(`${owner}: "mcp" has a value that is not an MCP server: make it with mcpServer`);
     if (names.has(server.name)) throw new UsageError(`${owner} has two MCP servers named "${server.name}": give each its own name`);
     names.add(server.name);
   }
   return servers;
 }
 
-/** True for what `mcpServer` returned, of whatever copy of this package. */
+/** True for a value that `mcpServer` returned, of any copy of this package. */
 function isMcpServer(value: unknown): value is McpServerDefinition {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'longhaul.mcp_server';
 }
@@ -117,7 +117,7 @@ function policy(owner: string, options: McpOptions, effect: McpEffect): ToolPoli
   return toolPolicy(owner, {
     effect,
     ...(timeout === undefined ? {} : { timeout }),
-    // A call that must not run twice has one attempt, whatever holds for the other tools of the server.
+    // A call that must not run twice has one attempt, even if the other tools of the server have more.
     ...(maxAttempts === undefined || effect === 'once' ? {} : { maxAttempts }),
     ...(backoff === undefined ? {} : { backoff }),
     ...(concurrency === undefined ? {} : { concurrency }),
@@ -147,8 +147,8 @@ function checkEffect(owner: string, effect: McpOptions['effect']): McpServerDefi
   const option = `${owner}: "effect"`;
   if (typeof effect === 'function') {
     return (tool) => {
-      const said = effect(tool);
-      return said === undefined ? undefined : requireEffect(`${option} of "${tool}"`, said);
+      const answer = effect(tool);
+      return answer === undefined ? undefined : requireEffect(`${option} of "${tool}"`, answer);
     };
   }
   const fixed = effect === undefined ? undefined : requireEffect(option, effect);

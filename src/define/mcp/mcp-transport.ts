@@ -8,32 +8,32 @@ export interface McpStdioOptions {
   /** The program: a path, or a name that is found on the worker's `PATH`. It is not run by a shell. */
   command: string;
   args?: readonly string[];
-  /** Beside these it gets `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL` and `TERM` of the worker (on Windows what a program needs there), and nothing else. */
+  /** The variables of the process. It also gets `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL` and `TERM` of the worker (on Windows those that programs need there), and no others. */
   env?: Readonly<Record<string, McpValue>>;
-  /** Default: the worker's. */
+  /** The working directory. Default: the worker's. */
   cwd?: string;
 }
 
-/** A server that is reached by HTTP (streamable HTTP). */
+/** A server at an address, over streamable HTTP. */
 export interface McpHttpOptions {
   url: string | URL;
   /** Sent with every request. */
   headers?: Readonly<Record<string, McpValue>>;
 }
 
-/** How a server is reached. */
+/** The transport of a server: one of both. */
 export type McpTransportOptions = McpStdioOptions | McpHttpOptions;
 
-/** The options that say how a server is reached. */
+/** The names of the options of both transports. */
 export const TRANSPORT_OPTIONS = ['command', 'args', 'env', 'cwd', 'url', 'headers'];
 
 /** Headers that the protocol sets. */
 const OWN_HEADERS = ['accept', 'content-type', 'content-length', 'host', 'connection', 'last-event-id'];
 
-/** What a header's name may be made of (a token of HTTP). */
+/** The characters of a header's name (a token of HTTP). */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** How a server is reached. Throws a UsageError that names the option for what could not work, without the value of a header or variable. */
+/** Returns the checked transport. Throws a UsageError that names an invalid option, without the value of a header or variable. */
 export function checkMcpTransport(owner: string, options: McpTransportOptions): McpTransport {
   const { command, args, env, cwd, url, headers } = options as Partial<McpStdioOptions & McpHttpOptions>;
   if ((command === undefined) === (url === undefined)) {
@@ -61,10 +61,10 @@ function refuse(owner: string, reached: string, others: Record<string, unknown>)
   }
 }
 
-/** Neither in an error nor in a log may there be what an address carries: secrets belong into headers. */
+/** Checks an address, without repeating it in an error: it may contain a secret, which belongs into a header. */
 function checkUrl(owner: string, url: string | URL): string {
   const text = String(url);
-  if (!URL.canParse(text)) throw new UsageError(`${owner}: "url" is no address: write "https://…"`);
+  if (!URL.canParse(text)) throw new UsageError(`${owner}: "url" is not an address: write "https://…"`);
   const { protocol, username, password } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') throw new UsageError(`${owner}: "url" begins with "${protocol}": write "https://…"`);
   if (username !== '' || password !== '') throw new UsageError(`${owner}: "url" holds a password: write it as a header, by secret('name')`);
@@ -85,7 +85,7 @@ function checkHeaders(owner: string, headers: Readonly<Record<string, McpValue>>
   return checkValues(`${owner}: "headers`, headers, HEADER_NAME);
 }
 
-/** `option` is what comes before the names, quotation mark included. A value is never in the message. */
+/** `option` is the text before the names, quotation mark included. A value is never in the message. */
 function checkValues(option: string, values: Readonly<Record<string, McpValue>>, pattern: RegExp): Readonly<Record<string, McpValue>> {
   if (typeof values !== 'object' || values === null) throw new UsageError(`${option}" must be an object of names and values`);
   for (const [name, value] of Object.entries(values)) {

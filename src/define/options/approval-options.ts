@@ -5,28 +5,28 @@ import type { JsonObject } from '../../core/domain/json/json.ts';
 import { requireKnown } from './option-checks.ts';
 import type { Resources } from '../run-context.ts';
 
-/** How long a call waits for a decision, and what happens then. */
+/** The time that a call waits for a decision, and the outcome when it is over. */
 export interface ApprovalDeadlineOptions {
-  /** From the moment in which the call begins to wait. Default: what the agent says, else for as long as it takes. */
+  /** The time from the moment at which the call begins to wait. Default: the agent's, else unlimited. */
   deadline?: Duration;
-  /** What becomes of a call that nobody has decided by then. Default: what the agent says, else `reject`. */
+  /** The outcome of a call without a decision by then. Default: the agent's, else `reject`. */
   onDeadline?: DeadlineAction;
 }
 
-/** Says that a call needs a decision: why, for whoever decides, and by when. */
+/** The requirement of a decision: a reason for the approver, and a deadline. */
 export interface ApprovalNeed extends ApprovalDeadlineOptions {
   reason?: string;
 }
 
-/** What an approval predicate says of a call: whether it needs a decision, or that it does, with the terms. */
+/** The answer of an approval predicate: true or false, or true with a reason and a deadline. */
 export type ApprovalAnswer = boolean | ApprovalNeed;
 
-/** What an approval predicate sees beside the arguments of the call. */
+/** The context that an approval predicate receives with the arguments of the call. */
 export interface ApprovalContext<Deps = JsonObject, Needed = Resources> {
   /** The run's JSON data (user id, session, preferences). Read-only. */
   readonly deps: Readonly<Deps>;
   readonly resources: Needed;
-  /** The run's state as the model's response found it. */
+  /** The run's state at the time of the model's response. */
   readonly state: Readonly<JsonObject>;
   /** The name of the agent. */
   readonly agent: string;
@@ -36,31 +36,31 @@ export interface ApprovalContext<Deps = JsonObject, Needed = Resources> {
   readonly signal: AbortSignal;
 }
 
-/** Says of one call whether it needs a decision. Called in an activity; what it says is recorded, and never asked again. */
+/** Decides if a call needs a decision. Called in an activity; its answer is recorded, and it is not called again for the same call unless an earlier call of the response changes the deps. */
 export type ApprovalPredicate<Args = never, Deps = never, Needed = Resources> = (
   args: Args,
   context: ApprovalContext<Deps, Needed>,
 ) => ApprovalAnswer | Promise<ApprovalAnswer>;
 
-/** When the calls of a tool wait for a decision, and for how long. */
+/** The calls of a tool that wait for a decision, and the deadline. */
 export interface ApprovalRule<Args, Deps, Needed = Resources> extends ApprovalDeadlineOptions {
   /** Default `always`. */
   when?: 'always' | ApprovalPredicate<Args, Deps, Needed>;
 }
 
-/** What a tool says about approvals. */
+/** The option `approval` of a tool. */
 export type ApprovalOption<Args, Deps, Needed = Resources> =
   | 'always'
   | 'never'
   | ApprovalPredicate<Args, Deps, Needed>
   | ApprovalRule<Args, Deps, Needed>;
 
-/** When the calls of a tool wait for a decision, checked. */
+/** The checked option `approval` of a tool whose calls may wait for a decision. */
 export interface ToolApproval<Args = never, Deps = never, Needed = Resources> extends ApprovalDeadline {
   readonly when: 'always' | ApprovalPredicate<Args, Deps, Needed>;
 }
 
-/** The approval of a tool; undefined where its calls never wait. Throws a UsageError that names the option for what could not work. */
+/** Returns the checked option; undefined if the calls of the tool never wait. Throws a UsageError that names an option that cannot work. */
 export function toolApproval<Args, Deps, Needed>(
   owner: string,
   approval: ApprovalOption<Args, Deps, Needed> | undefined,
@@ -80,7 +80,7 @@ export function toolApproval<Args, Deps, Needed>(
   return { when, ...approvalDeadline(`${owner}: "approval`, approval) };
 }
 
-/** The deadline that an agent gives what waits for a decision; undefined where it gives none. */
+/** Returns the default deadline that an agent sets for approvals; undefined if it sets none. */
 export function agentApprovals(owner: string, approvals: ApprovalDeadlineOptions | undefined): ApprovalDeadline | undefined {
   if (approvals === undefined) return undefined;
   requireKnown(`${owner}: "approvals"`, approvals, ['deadline', 'onDeadline']);
@@ -88,8 +88,8 @@ export function agentApprovals(owner: string, approvals: ApprovalDeadlineOptions
   return Object.keys(checked).length === 0 ? undefined : checked;
 }
 
-/** The terms of a call as a predicate gave them; undefined where the call needs no decision. Throws a UsageError for what is no answer. */
-export function askedTerms(owner: string, answer: unknown): Omit<ApprovalRequirement, 'digest'> | undefined {
+/** Returns the requirement from the answer of a predicate; undefined if the call needs no decision. Throws a UsageError for an invalid answer. */
+export function requirementFrom(owner: string, answer: unknown): Omit<ApprovalRequirement, 'digest'> | undefined {
   if (typeof answer === 'boolean') return answer ? {} : undefined;
   const what = `${owner}: what "approval" returned`;
   if (!isNeed(answer)) throw new UsageError(`${what} is ${JSON.stringify(answer)}: return true, false, or {reason, deadline, onDeadline}`);
@@ -104,7 +104,7 @@ function isNeed(answer: unknown): answer is ApprovalNeed {
   return typeof answer === 'object' && answer !== null && !Array.isArray(answer);
 }
 
-/** `option` is what comes before the names of both, quotation mark included. */
+/** `option` is the text before the names of both options, quotation mark included. */
 function approvalDeadline(option: string, { deadline, onDeadline }: ApprovalDeadlineOptions): ApprovalDeadline {
   if (onDeadline !== undefined && onDeadline !== 'approve' && onDeadline !== 'reject') {
     throw new UsageError(`${option}.onDeadline" is ${JSON.stringify(onDeadline)}: write "approve" or "reject"`);

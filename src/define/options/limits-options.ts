@@ -3,23 +3,22 @@ import { type LimitOptions, plainLimits } from '../../core/domain/agent/limit-op
 import type { RunLimits } from '../../core/domain/agent/limits.ts';
 import { wholeNumber } from './option-checks.ts';
 
-/** What an agent says about its limits. */
+/** The options of an agent that concern its limits. */
 export interface AgentLimitOptions {
   finalAttempt?: boolean;
   limits?: LimitOptions;
   onLimit?: 'stop' | 'ask';
 }
 
-/** Steps of a run whose agent says nothing about them. */
+/** The limit of steps for an agent that sets none. */
 const DEFAULT_STEPS = 10;
 
-/** Limits of tokens, none of which could be 0: the run could not call its model once. */
+/** The limits of tokens. None of them can be 0: the run could not call its model once. */
 const TOKENS = ['inputTokens', 'outputTokens', 'totalTokens'] as const;
 
 /**
- * The limits of an agent, defaults filled in. Throws a UsageError that names the agent and the option for one that could
- * not hold: no number, below the least, of a tool that the agent does not have. `tools` is undefined where they are not
- * known yet.
+ * Returns the limits of an agent, defaults filled in. Throws a UsageError that names the agent and an invalid option: no
+ * number, below the minimum, or for a tool that the agent does not have. `tools` is undefined if they are not known yet.
  */
 export function agentLimits(owner: string, options: AgentLimitOptions, tools: readonly string[] | undefined): RunLimits {
   const { finalAttempt = false, limits = {}, onLimit = 'stop' } = options;

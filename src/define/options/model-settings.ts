@@ -7,14 +7,14 @@ import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
 
 const SETTINGS = ['temperature', 'maxOutputTokens', 'toolChoice', 'parallelToolCalls', 'reasoningEffort', 'extra'];
 
-/** What the settings may refer to. */
+/** The tools and the output that the settings may refer to. */
 export interface SettingsContext {
-  /** Undefined where they are not known yet. */
+  /** Undefined if they are not known yet. */
   tools: readonly string[] | undefined;
   output: OutputDefinition | undefined;
 }
 
-/** The settings, if they can work; otherwise throws a UsageError that names the setting. */
+/** Returns the settings if they can work; otherwise throws a UsageError that names the setting. */
 export function checkSettings(owner: string, settings: ModelSettings, context: SettingsContext): ModelSettings {
   const name = (setting: string): string => `${owner}: "settings.${setting}"`;
   requireKnown(`${owner}: "settings"`, settings, SETTINGS);

@@ -4,7 +4,7 @@ import type { ResourceDefinition } from '../resource.ts';
 import type { Resources } from '../run-context.ts';
 import type { AnyTool, ToolDefinition } from '../tool-definition.ts';
 
-/** All of several types at once; `Resources` where there are none. */
+/** The intersection of the types in a union; `Resources` if there are none. */
 type AllOf<Union> = [Union] extends [never]
   ? Resources
   : (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
@@ -20,14 +20,14 @@ export type ResourcesOfTools<Tools extends readonly AnyTool[]> = AllOf<Resources
 /** The resources that the tools of any of these agents name. */
 export type ResourcesOfAgents<Agents extends readonly AnyAgent[]> = AllOf<ResourcesOf<Agents[number]>>;
 
-/** Resources by name as they are given: the live object, or what `resource()` makes of it. */
-type Given<Needed> = { [Name in keyof Named<Needed>]: Needed[Name & keyof Needed] | ResourceDefinition<Needed[Name & keyof Needed]> };
+/** The resources by name as the option takes them: the live object, or a definition made by `resource()`. */
+type Option<Needed> = { [Name in keyof Named<Needed>]: Needed[Name & keyof Needed] | ResourceDefinition<Needed[Name & keyof Needed]> };
 
 /**
- * The option `resources` of a worker or a test: to be given where a tool names one in the type of its context, each of
- * its type. Further ones may be there too. `Provided` are there in any case.
+ * The option `resources` of a worker or a test: required if a tool lists a resource in the type of its context, each with
+ * its type. Further resources are allowed. `Provided` names those that are there in any case.
  */
 export type ResourcesOption<Needed, Provided extends string = never> =
-  RequiresSomething<Omit<Given<Needed>, Provided>> extends true
-    ? { resources: Omit<Given<Needed>, Provided> & Resources }
-    : { resources?: Omit<Given<Needed>, Provided> & Resources };
+  RequiresSomething<Omit<Option<Needed>, Provided>> extends true
+    ? { resources: Omit<Option<Needed>, Provided> & Resources }
+    : { resources?: Omit<Option<Needed>, Provided> & Resources };

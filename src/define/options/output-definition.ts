@@ -14,7 +14,7 @@ export interface OutputOptions {
 }
 
 /**
- * The structured answer of an agent. What parsing gives is stored as JSON, so the schema has to be JSON on both
+ * Checks the options of a structured answer. The parsed value is stored as JSON, so the schema has to be JSON on both
  * sides. Providers enforce object schemas only; any other answer comes as the argument of a `final_answer` tool.
  */
 export function defineOutput(owner: string, options: OutputOptions): OutputDefinition {

@@ -1,7 +1,7 @@
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { AnyAgent } from '../agent-definition.ts';
 
-/** Deps as the agent's schema sees them, defaults filled in. Throws `invalid_input` with the path of what does not fit. */
+/** Returns the deps parsed by the agent's schema, defaults filled in. Throws `invalid_input` with the path of a value that does not fit. */
 export function parseDeps(agent: AnyAgent, deps: unknown): unknown {
   if (agent.deps === undefined) return deps;
   const parsed = agent.deps.safeParse(deps);

@@ -3,17 +3,17 @@ import type { JsonObject } from '../../core/domain/json/json.ts';
 import { toProviderJsonSchema } from '../../schema/provider-json-schema.ts';
 import type { StrictConversion } from '../../schema/strict-json-schema.ts';
 
-/** What a provider is sent for a schema. */
+/** A schema in the form that is sent to a provider. */
 export interface ProviderSchema {
   readonly providerSchema: JsonObject;
   readonly strict: boolean;
-  /** Why the schema is not in the strict subset. */
+  /** The reason why the schema is not in the strict subset. */
   readonly strictProblem?: string;
 }
 
 /**
- * Chooses between the strict form and the plain one. Strict is the default where the schema can be said that way,
- * and otherwise our own validation does alone. `wanted: true` insists: then a UsageError says what stands against it.
+ * Chooses between the strict form and the plain one. Strict is the default if the schema has a strict form; otherwise only
+ * Longhaul validates. `wanted: true` requires it: then a UsageError says why the schema has no strict form.
  */
 export function providerSchema(
   owner: string,

@@ -3,7 +3,7 @@ import { FINAL_ANSWER } from '../../core/domain/content/tool-text.ts';
 import { ACTIVITIES } from '../../core/protocol.ts';
 
 /**
- * Names that mean something else: the tool of structured answers, a limit that waits for a person, Longhaul's own
- * activities, and the activity of a worker that gets every call of an unknown one.
+ * Names that a tool must not have: the tool of structured answers, a limit that waits for a person, Longhaul's own
+ * activities, and the activity that gets every call of an unknown type.
  */
 export const RESERVED_NAMES: readonly string[] = [FINAL_ANSWER, RAISE_LIMITS, 'default', ...Object.values(ACTIVITIES)];

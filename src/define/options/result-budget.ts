@@ -3,15 +3,15 @@ import { UsageError } from '../../core/domain/errors/error.ts';
 import { wholeNumber } from './option-checks.ts';
 
 /**
- * What becomes of a result that is too large for the conversation. `cut`: its beginning, with a marker that says how
- * much is missing. `spill`: the same, and the whole goes to the worker's payload store. `error`: an error result that
- * says how large it was, where half a result is worse than none.
+ * The form of a result that is too large for the conversation. `cut`: its beginning, with a marker that gives the number of
+ * missing bytes. `spill`: the same, and the whole result goes to the worker's payload store. `error`: an error result with
+ * its size, for tools of which half a result is worse than none.
  */
 export type Overflow = (typeof OVERFLOWS)[number];
 
 const OVERFLOWS = ['cut', 'spill', 'error'] as const;
 
-/** Below this there is no room for what the marker and an error have to say. */
+/** The smallest budget: below it there is no room for the marker or an error message. */
 const LEAST_BYTES = 1_000;
 
 /** The options of a tool that concern the size of its results. */
@@ -20,7 +20,7 @@ export interface ResultBudget {
   overflow: Overflow;
 }
 
-/** The budget of a tool's results, defaults filled in. Throws a UsageError that names the option for what is out of range. */
+/** Returns the budget of a tool's results, defaults filled in. Throws a UsageError that names an option out of range. */
 export function resultBudget(owner: string, options: Partial<ResultBudget>): ResultBudget {
   const maxResultBytes = wholeNumber(`${owner}: "maxResultBytes"`, options.maxResultBytes ?? BYTE_BUDGETS.toolResult, LEAST_BYTES);
   if (maxResultBytes > BYTE_BUDGETS.maxToolResult) {

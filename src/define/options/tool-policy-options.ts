@@ -6,58 +6,58 @@ import type { Resources, RunContext } from '../run-context.ts';
 
 /** The waits between attempts. */
 export interface BackoffOptions {
-  /** Before the second attempt. Default 1 second; 50 milliseconds for a local tool. */
+  /** The wait before the second attempt. Default 1 second; 50 milliseconds for a local tool. */
   initial?: Duration;
-  /** How much longer each wait is than the one before. Default 2. */
+  /** The ratio of each wait to the one before. Default 2. */
   factor?: number;
   /** The longest wait. Default 1 minute; 1 second for a local tool. */
   max?: Duration;
 }
 
-/** Which thrown errors are tried again. Called with what `execute` has thrown, once per attempt. */
+/** The thrown errors that are retried. A function is called with the error that `execute` has thrown, once per attempt. */
 export type RetryOn = 'any' | 'none' | ((error: unknown) => boolean);
 
-/** What `verify` found out about a call whose outcome is unknown. */
+/** The answer of `verify` about a call whose outcome is unknown. */
 export type VerifiedOutcome<Result = unknown> =
-  /** It took effect, and this is what `execute` would have returned. */
+  /** The call took effect, and `result` is what `execute` would have returned. */
   | { happened: true; result: Result }
-  /** It did not, and will not any more. */
+  /** The call did not take effect, and will not any more. */
   | { happened: false };
 
-/** Looks up what became of a call, by its idempotency key. Throwing is tried again, and means in the end that nobody knows. */
+/** Looks up the outcome of a call, by its idempotency key. If it throws, it is retried; after the last attempt the outcome stays unknown. */
 export type Verify<Deps, Needed = Resources> = (
   idempotencyKey: string,
   context: RunContext<Deps, Needed>,
 ) => VerifiedOutcome | Promise<VerifiedOutcome>;
 
-/** The options of a tool that concern how its calls run. */
+/** The options of a tool that concern the execution of its calls. */
 export interface ToolPolicyOptions<Deps, Needed = Resources> {
   /**
    * `idempotent`: a call may run again, always with the same `idempotencyKey`. `once`: a call is never started again
-   * after it may have started; where nobody knows what came of it, the model is told so. Default `idempotent`.
+   * after it may have started; if its outcome is unknown, the model reads that. Default `idempotent`.
    */
   effect?: 'idempotent' | 'once';
-  /** For `once`: looks up what became of a call of which nobody knows. */
+  /** Looks up the outcome of a call with `effect: 'once'` whose outcome is unknown. */
   verify?: Verify<Deps, Needed>;
   /**
-   * `remote`: an activity of its own. `local`: inside the task of the workflow, for what takes milliseconds: no round
-   * trip to the server, and run again whenever that task is. Default `remote`.
+   * `remote`: an activity of its own. `local`: a local activity, within the workflow task, for calls of a few milliseconds: it
+   * needs no round trip to the server, and runs again if the workflow task does. Default `remote`.
    */
   tier?: 'remote' | 'local';
-  /** How long one attempt may take. Default 60 seconds; 5 seconds for a local tool, at most 10. */
+  /** The time limit of one attempt. Default 60 seconds; 5 seconds for a local tool, at most 10. */
   timeout?: Duration;
-  /** Attempts in all, the first one included. Default 3. */
+  /** The number of attempts, the first one included. Default 3. */
   maxAttempts?: number;
   backoff?: BackoffOptions;
-  /** Which thrown errors are tried again. Default `any`, but for `ToolFailure` and `ModelRetry`, which never are. */
+  /** The thrown errors that are retried. Default `any`; `ToolFailure` and `ModelRetry` are never retried. */
   retryOn?: RetryOn;
-  /** How often in a row calls of the tool may ask the model to try again with `ModelRetry`. Default 2. */
+  /** The number of times in a row that calls of the tool may ask the model to try again with `ModelRetry`. Default 2. */
   modelRetries?: number;
-  /** How long an attempt may give no sign of life before it is taken for lost. Default: three heartbeats of the worker. */
+  /** The time without a heartbeat after which an attempt is considered lost. Default: three heartbeats of the worker. */
   heartbeatTimeout?: Duration;
-  /** Calls of the tool that may run at a time on one worker. Default: as many as there are. */
+  /** The number of calls of the tool that may run at once on one worker. Default: unlimited. */
   concurrency?: number;
-  /** The task queue that its calls go to: of workers with what the tool needs. Default: the run's own. */
+  /** The task queue of its calls, polled by workers that have what the tool needs. Default: the run's own. */
   taskQueue?: string;
 }
 
@@ -76,15 +76,15 @@ export const POLICY_OPTIONS = [
   'taskQueue',
 ] as const;
 
-/** The policy of a tool, checked. Throws a UsageError that names the option for what could not hold. */
+/** Returns the checked policy of a tool. Throws a UsageError that names an invalid option. */
 export function toolPolicy<Deps, Needed>(owner: string, options: ToolPolicyOptions<Deps, Needed>): ToolPolicy {
   const { effect = 'idempotent', tier = 'remote', verify, retryOn = 'any' } = options;
   oneOf(`${owner}: "effect"`, effect, ['idempotent', 'once']);
   oneOf(`${owner}: "tier"`, tier, ['remote', 'local']);
   if (typeof retryOn !== 'function') oneOf(`${owner}: "retryOn"`, retryOn, ['any', 'none', 'a function']);
-  if (verify !== undefined && typeof verify !== 'function') throw new UsageError(`${owner}: "verify" is no function`);
+  if (verify !== undefined && typeof verify !== 'function') throw new UsageError(`${owner}: "verify" is not a function`);
   if (verify !== undefined && effect !== 'once') {
-    throw new UsageError(`${owner}: "verify" is asked about calls with "effect": "once": write that, or leave "verify" out`);
+    throw new UsageError(`${owner}: "verify" is for calls with "effect": "once": write that, or leave "verify" out`);
   }
   if (effect === 'once' && (options.maxAttempts ?? 1) !== 1) {
     throw new UsageError(`${owner}: "maxAttempts" is ${String(options.maxAttempts)}, but "effect": "once" has one attempt: leave it out`);
@@ -122,7 +122,7 @@ function bounds<Deps, Needed>(owner: string, options: ToolPolicyOptions<Deps, Ne
   };
 }
 
-/** A local call runs again whenever the task of its workflow does, has no heartbeats, and runs where that task does. */
+/** Throws for options that a local tool cannot have: it runs again whenever its workflow task does, has no heartbeats, and runs on the same worker as that task. */
 function requireLocal<Deps, Needed>(
   owner: string,
   { effect, heartbeatTimeout, taskQueue, concurrency }: ToolPolicyOptions<Deps, Needed>,

@@ -2,15 +2,15 @@ import { UsageError } from '../../core/domain/errors/error.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import { requireKnown, wholeNumber } from './option-checks.ts';
 
-/** How far the conversation of a run may grow before its older part is compacted. */
+/** The size to which the conversation of a run may grow before its older part is compacted. */
 export interface WindowOptions {
-  /** Tokens of a request, instructions and tools included. Default: what the model takes, less room for its answer. */
+  /** Tokens of a request, instructions and tools included. Default: the model's context window, minus room for its answer. */
   maxTokens?: number;
-  /** Bytes of JSON, at most 1,200,000: the conversation is carried on in one payload. Default 1,000,000. */
+  /** Bytes of JSON, at most 1,200,000: the conversation goes to the next execution in one payload. Default 1,000,000. */
   maxBytes?: number;
-  /** The newest tool results that stay while anything else can be taken out. Default 4. */
+  /** The number of newest tool results that are removed only if nothing else can be. Default 4. */
   keepResults?: number;
-  /** Where it is not enough to take out tool results, a model call summarises the older part. False: such a run ends with an error. Default true. */
+  /** True to let a model call summarise the older part if removing tool results is not enough. If false, such a run ends with an error. Default true. */
   summarise?: boolean;
   /** The model that summarises, `provider/model`. Default: the agent's own. */
   summaryModel?: ModelName;
@@ -18,10 +18,10 @@ export interface WindowOptions {
 
 const OPTIONS = ['maxTokens', 'maxBytes', 'keepResults', 'summarise', 'summaryModel'];
 
-/** A window is carried into the next execution of a run beside snapshot, state and queue, in one payload. */
+/** The largest window: it goes to the next execution of a run together with snapshot, state and queue, in one payload. */
 const MOST_BYTES = 1_200_000;
 
-/** The options, if they can be used; otherwise throws a UsageError that names the agent and the option. */
+/** Returns the options if they are valid; otherwise throws a UsageError that names the agent and the option. */
 export function checkWindow(owner: string, window: WindowOptions): WindowOptions {
   requireKnown(`${owner}: "window"`, window, OPTIONS);
   const { maxTokens, maxBytes, keepResults, summarise, summaryModel } = window;

@@ -3,12 +3,12 @@ import type { RunOverrides } from '../../core/domain/run/run-overrides.ts';
 import type { AnyAgent } from '../agent-definition.ts';
 import { checkSettings } from './model-settings.ts';
 
-/** The agent as one run has it. Throws a UsageError, which names the agent, for a model that is no `provider/model` and for settings that could not work. */
+/** Returns the agent with the overrides of one run. Throws a UsageError, which names the agent, for a model that is not `provider/model` and for settings that cannot work. */
 export function withOverrides(agent: AnyAgent, { model, settings }: RunOverrides): AnyAgent {
   if (model === undefined && settings === undefined) return agent;
   const owner = `agent "${agent.name}"`;
   const merged = { ...agent.settings, ...settings };
-  // What tools MCP servers have is known once a worker asks them.
+  // The tools of MCP servers are known only once a worker has listed them.
   const tools = agent.mcp === undefined ? agent.tools.map(({ name }) => name) : undefined;
   return {
     ...agent,
@@ -17,7 +17,7 @@ export function withOverrides(agent: AnyAgent, { model, settings }: RunOverrides
   };
 }
 
-/** Checks what a start says of an agent that is known by its name alone. Throws a UsageError. */
+/** Checks the overrides of a start for an agent that is known only by its name. Throws a UsageError. */
 export function checkOverrides(name: string, { model, settings }: RunOverrides): void {
   const owner = `agent "${name}"`;
   if (model !== undefined) modelName(owner, model);

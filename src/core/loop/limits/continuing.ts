@@ -13,14 +13,14 @@ const ACTIVITY: Growth = { events: 6, bytes: 3_000 };
 /** Bytes that a response (without its content, which is in the window) and the results of its calls may take when a run continues in the middle of it. */
 const CARRIED_TOOLS_BYTES = 100_000;
 
-/** Before a model call the run goes on in the next execution where this one is full, and what there is can be carried. */
+/** Continues as new before a model call if the history of this execution is full and the state is small enough to be carried. */
 export function continueBeforeModelCall(state: RunState, ports: RunPorts, position: Position): NextStep | undefined {
   return ports.continueDue(ACTIVITY) && fitsContinueAsNew(state) ? { type: 'continue', position } : undefined;
 }
 
 /**
- * True where a tool call belongs into the next execution: this one is full, and what the calls before it gave can be
- * carried. A response may have made the window larger than that: it is compacted once the calls have their results.
+ * True if a tool call is left to the next execution: the history of this one is full, and the results of earlier calls are
+ * small enough to be carried. A response may have made the window too large: it is compacted once the calls have results.
  */
 export function continueBeforeTool(state: RunState, ports: RunPorts, batch: Pick<ToolsPosition, 'response' | 'outcomes'>): boolean {
   // A cancellation is not carried on: the run ends here.

@@ -36,7 +36,7 @@ export function applyChanges(state: RunState, prepared: PreparedCall, outcome: T
   return result;
 }
 
-/** Deps after an update; or why they cannot be so: it does not apply, or what it leads to does not fit. */
+/** Returns the deps after an update; or the problem, if the update cannot be applied or its result does not fit. */
 function updatedDeps(
   { deps, snapshot }: Pick<RunState, 'deps' | 'snapshot'>,
   { contextUpdate }: Pick<Result, 'contextUpdate'>,
@@ -50,7 +50,7 @@ function updatedDeps(
   return problems.length === 0 ? updated : { ok: false, problem: `deps: ${problemsText(problems)}` };
 }
 
-/** A tool that asks the model to try again is heard a bounded number of times in a row. */
+/** Limits the number of times in a row that a tool may ask the model to try again. */
 function withinRetries({ modelRetries }: RunState, allowed: number, name: string, result: Result): Result {
   const before = modelRetries.get(name) ?? 0;
   if (before < allowed) {
@@ -60,7 +60,7 @@ function withinRetries({ modelRetries }: RunState, allowed: number, name: string
   return broken(result, noRetriesLeft(name, allowed, resultText(result.content)));
 }
 
-/** Another result than the activity gave: no cache of a worker has it. */
+/** Returns an error result instead of the one of the activity. It has no result id: no worker's cache has it. */
 function broken({ durationMs }: Result, message: string): Result {
   return { type: 'result', status: 'error', content: [message], durationMs, applied: true };
 }

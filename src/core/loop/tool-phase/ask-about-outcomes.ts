@@ -9,7 +9,7 @@ import { requestDecision } from '../approvals/wait-for-decisions.ts';
 /** The reason that the person reads. */
 const REASON = 'The call was started and its answer was lost. Find out whether it took effect, and respond with what it gave, or reject.';
 
-/** Asks a person about the calls whose outcome is unknown, if the agent says so. They wait instead of having an unknown outcome. */
+/** Asks a person about the calls whose outcome is unknown, if the agent says so. Those calls wait for the answer. */
 export function askAboutOutcomes({ state }: Acting, ports: RunPorts, { prepared, outcomes }: ToolBatch): void {
   if (state.snapshot.onUnknownOutcome !== 'ask' || ports.cancelRequested()) return;
   for (const [position, one] of prepared.entries()) {

@@ -11,7 +11,7 @@ import { result, unknown } from './call-results.ts';
 import type { Acting, PreparedCall } from './prepare-call.ts';
 import type { ToolBatch } from './tool-batch.ts';
 
-/** Each call that needs a decision begins to wait, unless an earlier decision holds for it. */
+/** Lets each call that needs a decision begin to wait, unless a remembered decision holds for it. */
 export function askForDecisions(acting: Acting, ports: RunPorts, batch: ToolBatch): void {
   const { state } = acting;
   const { approvals, snapshot } = state;
@@ -41,7 +41,7 @@ export function askForDecisions(acting: Acting, ports: RunPorts, batch: ToolBatc
   }
 }
 
-/** Carries out the decisions that have come. First of all: an approver whose decision was accepted must see it carried out. */
+/** Applies the decisions that have come. This is done first: an approver whose decision was accepted must see it applied. */
 export async function takeDecisions(acting: Acting, ports: RunPorts, batch: ToolBatch): Promise<void> {
   const { state } = acting;
   takeRequests(state, ports);
@@ -78,7 +78,7 @@ function applyDecision(
   if (type === 'respond') outcomes[index] = { ...result('success', ...(content === undefined ? [] : [content])), durationMs: null };
 }
 
-/** Returns the text that the model reads of a call that was rejected. */
+/** Returns the text of a rejected call for the model. */
 function denial(reason: string | undefined): string {
   const denied = 'User denied the tool execution.';
   return reason === undefined ? denied : `${denied} Reason: ${reason}`;

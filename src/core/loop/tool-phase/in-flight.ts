@@ -67,8 +67,8 @@ export class InFlight {
   async #allTogether(): Promise<void> {
     const running = [...this.#running];
     const outcomes = await Promise.all(running.map(([, { outcome }]) => outcome));
-    for (const [at, [index]] of running.entries()) {
-      const outcome = outcomes[at];
+    for (const [position, [index]] of running.entries()) {
+      const outcome = outcomes[position];
       if (outcome !== undefined) this.#end(index, outcome);
     }
   }

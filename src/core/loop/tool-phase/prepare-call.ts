@@ -15,21 +15,21 @@ export interface Acting {
   state: RunState;
   response: RecordedResponse;
   calls: ToolCall[];
-  /** Offset of the event that holds the calls. */
+  /** The offset of the event that holds the calls. */
   offset: number;
-  /** The attempt after the step limit. */
+  /** True for the attempt after the step limit. */
   final: boolean;
 }
 
-/** A call as it is to be executed, with the requirement of a decision if it needs one; or a result that needs no execution. */
+/** A prepared call: one to execute, with the requirement of a decision if it needs one; or one whose result needs no execution. */
 export type PreparedCall =
-  /** `askedAgain`: its predicate has been asked a second time, with the deps as they are now. */
+  /** `askedAgain`: true if its predicate was called a second time, with the current deps. */
   | { type: 'execute'; invocation: ToolInvocation; requirement?: ApprovalRequirement; askedAgain?: true }
   | { type: 'immediate'; outcome: ToolOutcome };
 
-/** A model's mistake is not an exception: it becomes a result that the model reads. */
+/** Prepares a call. A mistake of the model is not an exception: it becomes a result that the model reads. */
 export function prepareCall({ state, response, offset, final }: Acting, call: ToolCall): PreparedCall {
-  // The final attempt offers no tools: a model that calls one all the same gets no effect for it.
+  // The final attempt offers no tools: a call that the model makes all the same is not executed.
   if (final) return { type: 'immediate', outcome: interrupted() };
   const problem = problemOf(response, call);
   if (problem !== undefined) return { type: 'immediate', outcome: result('error', problem) };
@@ -43,8 +43,9 @@ export function prepareCall({ state, response, offset, final }: Acting, call: To
 }
 
 /**
- * A call of a tool that always needs a decision needs one even if the response recorded no requirement. So does a call
- * whose predicate was asked again in the execution before, and that has waited since then, or has been approved.
+ * Returns the requirement of a decision. A call of a tool that always needs a decision needs one even if the response
+ * recorded none. So does a call whose predicate was called again in the previous execution, and that has waited since then
+ * or has been approved.
  */
 function requirementOf(
   { approvals }: RunState,
@@ -63,15 +64,15 @@ export function isFinalAnswer(state: RunState, call: ToolCall): boolean {
   return state.snapshot.output?.mode === 'final_answer' && call.name === FINAL_ANSWER;
 }
 
-/** Why a call must not run. Call ids come from models: only own properties count. */
+/** Returns the reason why a call must not run. Call ids come from models: only own properties count. */
 export function problemOf(response: RecordedResponse, call: ToolCall): string | undefined {
   const { problems } = response;
   return problems !== undefined && Object.hasOwn(problems, call.toolCallId) ? problems[call.toolCallId] : undefined;
 }
 
-/** The output that a valid `final_answer` call carries. */
+/** Returns the output of a valid `final_answer` call. */
 export function finalOutput(response: RecordedResponse, call: ToolCall): JsonValue {
   const first = response.content.filter(isToolCall).find((one) => one.name === FINAL_ANSWER && problemOf(response, one) === undefined);
-  // The verdict is on the first answer that fits.
+  // The recorded output belongs to the first answer that fits.
   return call === first && response.output?.type === 'parsed' ? response.output.value : (call.arguments['output'] ?? null);
 }

@@ -41,7 +41,7 @@ export function recordResults({ state, calls }: Acting, ports: RunPorts, outcome
   if (resultIds.length === results.length) state.resultIds = resultIds;
 }
 
-/** One record per call, one step. All results are in the record. */
+/** Records one step with one record per call. All results are in the record already. */
 export function recordToolStep({ state, response, calls, final }: Acting, outcomes: Outcomes): void {
   const records = calls.map((call, index) => toRecord(state, call, resultOf(call, outcomes[index] ?? interrupted())));
   for (const record of records) countToolCall(state, record);

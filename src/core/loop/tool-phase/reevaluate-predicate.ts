@@ -6,13 +6,13 @@ import type { ToolBatch } from './tool-batch.ts';
 
 type ExecutableCall = PreparedCall & { type: 'execute' };
 
-/** True for a call whose predicate was asked before calls ahead of it changed the deps. */
+/** True for a call whose predicate was called before earlier calls changed the deps. */
 export function isToReevaluate(one: PreparedCall | undefined, { outcomes }: ToolBatch): one is ExecutableCall {
   if (one?.type !== 'execute' || one.requirement !== undefined || one.askedAgain) return false;
   return one.invocation.tool.approval?.when === 'predicate' && outcomes.some(hasChangedDeps);
 }
 
-/** Asks the predicate of a call again, with the deps as they are now. */
+/** Calls the predicate of a call again, with the current deps. */
 export async function reevaluatePredicate(ports: RunPorts, one: ExecutableCall): Promise<ExecutableCall> {
   const requirement = await ports.askTerms(one.invocation);
   return { ...one, askedAgain: true, ...(requirement === undefined ? {} : { requirement }) };

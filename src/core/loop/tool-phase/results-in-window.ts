@@ -15,7 +15,7 @@ export function recordedResults({ events }: Pick<Window, 'events'>, responseId: 
 
 type Result = ToolOutcome & { type: 'result' };
 
-/** A result that is in the record, as it is carried: its content is in the window, and of its update no more is needed than that there was one. */
+/** Returns a result that is in the record, in the form that is carried to the next execution: its content is in the window, and of its update only its presence is needed. */
 export function withoutRecorded(result: Result): Result {
   return { ...result, content: [], ...(result.contextUpdate === undefined ? {} : { contextUpdate: [] }) };
 }

@@ -11,7 +11,7 @@ export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvo
   return invocation.tool.effect === 'once' ? startOnce(ports, invocation) : ports.runTool(invocation);
 }
 
-/** A call whose effect happens once is never started again: if its answer is lost, the tool is asked, or its outcome is unknown. */
+/** Starts a call whose effect happens once, and never starts it again: if its answer is lost, the tool's `verify` is called, or its outcome is unknown. */
 async function startOnce(ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
   const { tool } = invocation;
   const started = await ports.runTool(invocation);

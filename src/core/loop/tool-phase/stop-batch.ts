@@ -15,7 +15,7 @@ import type { ToolBatch } from './tool-batch.ts';
  */
 export function isStopped(state: RunState, ports: RunPorts, { outcomes }: ToolBatch, hasDecisions: boolean): boolean {
   if (ports.cancelRequested() || ports.inbox.isSteered || noWorker(ports, outcomes) !== undefined) return true;
-  // Without decisions, runs that began before their deadline stopped calls go on as they began.
+  // Without decisions, runs of releases in which a deadline did not stop calls go on in that way.
   return endsByDeadline(state, ports.now()) && (hasDecisions || ports.allows('deadline-among-calls'));
 }
 

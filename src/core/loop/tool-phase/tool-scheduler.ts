@@ -1,4 +1,4 @@
-// Tool phase: the one scheduler of calls.
+// Tool phase: the scheduler of calls.
 
 import { notifyAgain, showWaiting, waitForChange } from '../approvals/wait-for-decisions.ts';
 import { bytesInFlight, continueBeforeTool } from '../limits/continuing.ts';
@@ -19,8 +19,8 @@ import { needsDecisions, runsInSequence, type ToolBatch } from './tool-batch.ts'
 type HeldBack = 'history' | 'bytes' | undefined;
 
 /**
- * Schedules the calls of one response, in sequence or together. Each turn takes the decisions that have
- * come, gives up what must not start any more, starts what may, and waits. In every batch:
+ * Schedules the calls of one response, in sequence or together. Each turn applies the decisions that have
+ * come, gives up calls that must not start any more, starts those that may, and waits. In every batch:
  *
  * - after a cancellation, a message that steers, the deadline of the run, or a call that no worker could make, no
  *   further call starts: those that have not started are interrupted, and those that are running are waited for;
@@ -57,10 +57,10 @@ export class ToolScheduler {
       if (this.#hasDecisions) await takeDecisions(this.#acting, ports, batch);
       if (!this.#isStopped()) {
         if (this.#hasDecisions) askAboutOutcomes(this.#acting, ports, batch);
-        // Waited for only on demand: in the sandbox every promise costs a stack trace.
+        // Awaited only on demand: in the sandbox every promise costs a stack trace.
         if (this.#hasPredicateToAsk() && (await this.#askPredicates())) continue;
       }
-      // Asked once more: a message may have come while a predicate was asked.
+      // Checked again: a message may have come while a predicate was called.
       if (this.#isStopped()) giveUp(state, ports, batch, this.#inFlight);
       const heldBack = this.#start();
       if (this.#hasDecisions) showWaiting(state, ports);
@@ -77,7 +77,7 @@ export class ToolScheduler {
     }
   }
 
-  /** A cancellation is for calls that need no execution, too. Anything else matters only if a call is still to start. */
+  /** True if no further call may start. A cancellation also applies to calls that need no execution. Other reasons matter only if a call is still to start. */
   #isStopped(): boolean {
     const { prepared, outcomes } = this.#batch;
     const isWaiting = prepared.some((one, index) => one.type === 'execute' && outcomes[index] === null && !this.#inFlight.has(index));
@@ -111,12 +111,12 @@ export class ToolScheduler {
       }
       const invocation = startable(state, one);
       if (invocation === undefined) continue;
-      // Asked for each call: a tool in this process may send a message as soon as it has started.
+      // Checked for each call: a tool in this process may send a message as soon as it has started.
       if (this.#stops()) {
         giveUp(state, this.#ports, this.#batch, this.#inFlight);
         return undefined;
       }
-      // Asked once for all: the history does not grow before the calls are waited for.
+      // Checked once for all calls: the history does not grow before the calls are waited for.
       isFull ??= continueBeforeTool(state, this.#ports, this.#batch);
       if (isFull) continue;
       const bytes = this.#inSequence ? 0 : bytesInFlight(invocation);
@@ -126,12 +126,15 @@ export class ToolScheduler {
     return isFull ? 'history' : undefined;
   }
 
-  /** In a sequence without decisions, runs that began before there was one scheduler leave results that need no execution to the next execution, too. */
+  /**
+   * True if a result that needs no execution is left to the next execution too. So it was in a sequence without decisions, in
+   * runs that began before there was one scheduler.
+   */
   #leavesToNext(isFull: () => boolean): boolean {
     return this.#inSequence && !this.#hasDecisions && isFull() && !this.#ports.allows('one-scheduler');
   }
 
-  /** Without decisions, runs that began before the bytes in flight were bounded go on as they began. */
+  /** True if a call of that size may start. Without decisions, runs that began before the bytes in flight were limited go on without the limit. */
   #hasRoomFor(bytes: number): boolean {
     return this.#inFlight.hasRoomFor(bytes) || (!this.#hasDecisions && !this.#ports.allows('bounded-fan-out'));
   }
@@ -139,7 +142,7 @@ export class ToolScheduler {
   #wait(heldBack: HeldBack, received: number): Promise<void> {
     const calls = this.#inFlight;
     if (!this.#hasDecisions) return heldBack === 'bytes' ? calls.one() : calls.all();
-    // A cancellation ends every wait at once: calls that are running are told of it, and only they are waited for.
+    // A cancellation ends every wait at once: calls that are running receive it, and only they are waited for.
     if (this.#ports.cancelRequested()) return calls.one();
     void calls.watch();
     return waitForChange(this.#acting.state, this.#ports, { received, ended: () => calls.ended });
@@ -160,7 +163,7 @@ export class ToolScheduler {
     }
   }
 
-  /** In a sequence the next call sees what the calls before it changed, and so does its predicate. */
+  /** True if the predicate of the next call is to be called again: in a sequence, calls and predicates see the changes of earlier calls. */
   #hasPredicateToAsk(): boolean {
     if (!this.#inSequence || this.#inFlight.count > 0) return false;
     this.#applyChanges();
@@ -169,15 +172,15 @@ export class ToolScheduler {
     );
   }
 
-  /** Asks the predicate of the next call, and of those after it as long as they need a decision. True if the batch did not have decisions before. */
+  /** Calls the predicate of the next call again, and those of later calls as long as they need a decision. True if the batch had no decisions before. */
   async #askPredicates(): Promise<boolean> {
     for (;;) {
       const index = this.#next();
       const one = this.#batch.prepared[index];
       if (!isToReevaluate(one, this.#batch)) return false;
-      const asked = await reevaluatePredicate(this.#ports, one);
-      this.#batch.prepared[index] = asked;
-      if (asked.requirement === undefined) return false;
+      const reevaluated = await reevaluatePredicate(this.#ports, one);
+      this.#batch.prepared[index] = reevaluated;
+      if (reevaluated.requirement === undefined) return false;
       if (!this.#hasDecisions) {
         this.#beginDecisions();
         return true;
