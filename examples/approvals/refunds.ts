@@ -8,7 +8,7 @@ const refund = defineTool({
   description: 'Pays the price of an order back to the customer',
   parameters: z.object({ order: z.int(), amount: z.number().positive() }),
   approval: ({ amount }) => amount > 100 && { reason: `$${amount} is over $100`, deadline: '24h' },
-  // The key is the same for every attempt of this call: whoever pays knows it has paid.
+  // The key is the same for every attempt of this call: the payment provider can tell that it has paid already.
   execute: ({ order, amount }, { idempotencyKey }) => `refunded $${amount} for order ${order} (${idempotencyKey})`,
 });
 
@@ -26,11 +26,11 @@ export const desk = defineAgent({
   limits: { toolCallsByName: { refund: 1 }, totalTokens: 50_000 },
 });
 
-/** Goes through all refunds that wait, in whatever run, and lets those pass that a clerk may pass. */
+/** Decides all pending refunds of all runs: approves those that the clerk may pay, and rejects the others. */
 export async function decideRefunds(client: LonghaulClient, clerk: string, mayPay: number): Promise<void> {
   for await (const waiting of client.approvals({ agent: desk.name, tool: refund.name })) {
     const run = client.handle(waiting.runId);
-    // It is about exactly what was listed. Sent twice, or by two clerks at once, it is one decision: the first counts, the second is told whose that was.
+    // The decision is about exactly the call that was listed. If two clerks decide, the first decision counts, and the second is refused with its author.
     if (Number(waiting.arguments['amount']) <= mayPay) await run.approve(waiting, { by: clerk });
     else await run.reject(waiting, { by: clerk, reason: `${clerk} may pay $${mayPay}: offer that much` });
   }

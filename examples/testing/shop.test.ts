@@ -5,7 +5,7 @@ import { assertTimeline, callTool, durableTest, forbidRealModels, killWorker, sa
 import { desk } from '../approvals/refunds.ts';
 import { clerk, type Shop } from '../tools/shop.ts';
 
-forbidRealModels(); // whatever a test gets wrong, nobody is asked who sends a bill
+forbidRealModels(); // even a mistake in a test sends no request to a provider that costs money
 
 const newShop = (): Shop => ({ stock: new Map([['pump', 3]]), payments: new Map() });
 const buying = () => scriptedModel([callTool('add_to_cart', { article: 'pump' }), callTool('pay'), say('It is yours.')]);
@@ -24,7 +24,7 @@ test('what a customer wants is put into the cart, and paid', async () => {
   ]);
 });
 
-test('a refund that nobody decides is rejected after a day', async () => {
+test('a refund without a decision is rejected after a day', async () => {
   const model = scriptedModel([callTool('refund', { order: 42, amount: 150 }), say('I am sorry.')]);
   const { result, steps } = await testAgent(desk, { input: 'I sent it back', model });
   assert.match(steps[0]?.toolCalls[0]?.result ?? '', /nobody decided before the deadline/);

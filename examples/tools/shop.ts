@@ -40,7 +40,7 @@ const pay = defineTool({
     resources.shop.payments.set(idempotencyKey, receipt);
     return receipt;
   },
-  // Where its answer is lost (the worker died), the tool is asked what became of the call.
+  // If the answer is lost (the worker died), the run asks the tool for the outcome of the call.
   verify: (idempotencyKey, { resources }) => {
     const receipt = resources.shop.payments.get(idempotencyKey);
     return receipt === undefined ? { happened: false } : { happened: true, result: receipt };
@@ -54,5 +54,5 @@ export const clerk = defineAgent({
   deps: customer,
   tools: [addToCart, pay],
   parallel: false,
-  onUnknownOutcome: 'ask', // and where nobody knows, a person
+  onUnknownOutcome: 'ask', // if the tool does not know the outcome, ask a person
 });

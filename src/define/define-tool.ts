@@ -59,22 +59,23 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Need
   strict?: boolean;
 }
 
-const OPTIONS = [
-  'name',
-  'description',
-  'label',
-  'parameters',
-  'result',
-  'execute',
-  'parallel',
-  'resources',
-  'maxResultBytes',
-  'overflow',
-  'approval',
-  'strict',
-  'legacyUpdates',
-  ...POLICY_OPTIONS,
-];
+const OWN_OPTIONS: Record<Exclude<keyof ToolOptions<ObjectSchema, unknown, unknown>, keyof ToolPolicyOptions<unknown>>, true> = {
+  name: true,
+  description: true,
+  label: true,
+  parameters: true,
+  result: true,
+  execute: true,
+  parallel: true,
+  resources: true,
+  maxResultBytes: true,
+  overflow: true,
+  approval: true,
+  strict: true,
+  legacyUpdates: true,
+};
+
+const OPTIONS = [...Object.keys(OWN_OPTIONS), ...POLICY_OPTIONS];
 
 /** The tool names that providers accept. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;

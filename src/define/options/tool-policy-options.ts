@@ -61,20 +61,23 @@ export interface ToolPolicyOptions<Deps, Needed = Resources> {
   taskQueue?: string;
 }
 
-/** The names of those options. */
-export const POLICY_OPTIONS = [
-  'effect',
-  'verify',
-  'tier',
-  'timeout',
-  'maxAttempts',
-  'backoff',
-  'retryOn',
-  'modelRetries',
-  'heartbeatTimeout',
-  'concurrency',
-  'taskQueue',
-] as const;
+/** The names of those options. The compiler reports one that is missing here. */
+const NAMES: Record<keyof ToolPolicyOptions<unknown>, true> = {
+  effect: true,
+  verify: true,
+  tier: true,
+  timeout: true,
+  maxAttempts: true,
+  backoff: true,
+  retryOn: true,
+  modelRetries: true,
+  heartbeatTimeout: true,
+  concurrency: true,
+  taskQueue: true,
+};
+
+/** The names of the policy options of a tool. */
+export const POLICY_OPTIONS = Object.keys(NAMES);
 
 /** Returns the checked policy of a tool. Throws a UsageError that names an invalid option. */
 export function toolPolicy<Deps, Needed>(owner: string, options: ToolPolicyOptions<Deps, Needed>): ToolPolicy {
