@@ -37,7 +37,7 @@ ${server}. Codec of Longhaul, where nothing else is said: ${codec}. Activities t
 }
 
 function storedTable({ history }: PeersReport): string {
-  const head = ['', 'ended', 'events', 'history bytes', 'content bytes', 'amplification', 'bytes per step: first 20', 'last 20'];
+  const head = ['set-up', 'ended', 'events', 'history bytes', 'content bytes', 'amplification', 'bytes per step: first 20', 'last 20'];
   return table(head, rows(history, storedCells));
 }
 
@@ -63,7 +63,7 @@ function variantTable({ variants }: PeersReport): string {
 function timedTable({ latency, shortLatency, resultChars, shortResultChars }: PeersReport): string {
   const heads = [resultChars, shortResultChars].flatMap((chars) => [`${count(chars)} characters: median`, 'first 20 steps', 'last 20']);
   const cells = rows(latency, (figures, side) => [...timedCells(figures), ...timedCells(shortLatency[side])]);
-  return table(['', ...heads], cells);
+  return table(['set-up', ...heads], cells);
 }
 
 function timedCells(figures: TimedFigures | undefined): string[] {
@@ -82,7 +82,7 @@ function atOnceTable({ atOnce }: PeersReport): string {
     `**${callsPerSecond.toFixed(1)}** ${range(callsPerSecondRange)}`,
     `**${cpuMsPerCall.toFixed(2)}**`,
   ]);
-  return table(['', 'calls per second', 'CPU ms per call'], cells);
+  return table(['set-up', 'calls per second', 'CPU ms per call'], cells);
 }
 
 function boundTable(bounds: readonly Bound[]): string {
