@@ -18,7 +18,7 @@ import { AgentRegistry } from './agents/agent-registry.ts';
 import { checkPrices } from './agents/check-prices.ts';
 import { McpPool } from './mcp/mcp-pool.ts';
 import { DEFAULT_NOTIFY_ENDED_MS } from './hooks/notify-ended.ts';
-import { SnapshotCache } from './run-queries/run-snapshot.ts';
+import { SnapshotCache } from './run-queries/snapshot.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { SecretVault } from './secrets/secret-vault.ts';
 import { ToolSemaphore } from './tool-calls/tool-semaphore.ts';

@@ -8,7 +8,7 @@ import type { AbortRegistry } from './attempts/abort-registry.ts';
 import type { AgentRegistry } from './agents/agent-registry.ts';
 import type { McpPool } from './mcp/mcp-pool.ts';
 import type { ResourcePool } from './resources/resource-pool.ts';
-import type { SnapshotCache } from './run-queries/run-snapshot.ts';
+import type { SnapshotCache } from './run-queries/snapshot.ts';
 import type { SecretVault } from './secrets/secret-vault.ts';
 import type { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
 import type { TranscriptCache } from './run-queries/transcript.ts';

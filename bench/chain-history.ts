@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { type HistoryEvent, runHistory } from '../src/history/run-history.ts';
+import { type HistoryEvent, runHistory } from '../src/history/history-events.ts';
 import { measureHistory } from './encoded-history.ts';
 import type { StoredHistory } from './peer-samples.ts';
 import { sum } from './statistics.ts';

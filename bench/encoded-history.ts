@@ -1,5 +1,5 @@
 import proto from '@temporalio/proto';
-import type { HistoryEvent } from '../src/history/run-history.ts';
+import type { HistoryEvent } from '../src/history/history-events.ts';
 import { mean } from './statistics.ts';
 
 const { HistoryEvent: EncodedEvent } = proto.temporal.api.history.v1;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type HistoryEvent, runHistory } from '../src/history/run-history.ts';
+import { type HistoryEvent, runHistory } from '../src/history/history-events.ts';
 import { edges, type EncodedHistory, measureHistory } from './encoded-history.ts';
 import type { BenchOptions } from './options.ts';
 import { contentBytes } from './scripted-run.ts';

@@ -72,11 +72,11 @@ export type { ApprovalRequirement, Decision, PendingApproval, RememberedDecision
 export type { MessageMode } from './core/domain/record/queued-message.ts';
 export type { JsonObject, JsonValue } from './core/domain/json/json.ts';
 export { isSecretReference, type SecretReference } from './core/domain/agent/secret-reference.ts';
-export type { RunStatus, StopReason, TerminalStatus } from './core/domain/run/run-status.ts';
+export type { RunStatus, StopReason, TerminalStatus } from './core/domain/run/status.ts';
 export type { FinishReason, StepResult, ToolCallRecord, Verified } from './core/domain/record/step.ts';
 export type { AggregatedUsage, UsageStats } from './core/domain/model/usage.ts';
-export { RunResult } from './core/domain/run/run-result.ts';
-export type { CompletedRun, DefaultOutput, RunResultFields, UnfinishedRun } from './core/domain/run/run-result.ts';
+export { RunResult } from './core/domain/run/result.ts';
+export type { CompletedRun, DefaultOutput, RunResultFields, UnfinishedRun } from './core/domain/run/result.ts';
 
 export {
   ERROR_CODES,

@@ -1,6 +1,6 @@
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { localActivityOf } from '../src/history/recorded-markers.ts';
-import type { HistoryEvent } from '../src/history/run-history.ts';
+import type { HistoryEvent } from '../src/history/history-events.ts';
 import { activityStep } from '../src/core/domain/run/activity-step.ts';
 import type { CommandType, RecordedCommand } from '../workflows/interceptors/command-recorder.ts';
 

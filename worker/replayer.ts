@@ -1,6 +1,6 @@
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { type InjectedSinks, type ReplayResult, type ReplayWorkerOptions, Worker } from '@temporalio/worker';
-import type { HistoryEvent } from '../src/history/run-history.ts';
+import type { HistoryEvent } from '../src/history/history-events.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import { errorMessage } from '../src/core/domain/errors/error.ts';
 import type { RecordedCommand, ReplaySinks } from '../workflows/interceptors/command-recorder.ts';

@@ -9,8 +9,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { cancelRequest } from '../src/core/activity-requests/decision-requests.ts';
-import type { RunResultFields } from '../src/core/domain/run/run-result.ts';
-import { isTerminal } from '../src/core/domain/run/run-status.ts';
+import type { RunResultFields } from '../src/core/domain/run/result.ts';
+import { isTerminal } from '../src/core/domain/run/status.ts';
 import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../src/core/loop/state/run-state.ts';
 import type { CarriedInput, RunInput } from '../src/core/protocol.ts';
@@ -20,9 +20,9 @@ import { currentDetails } from './visibility/current-details.ts';
 import { executeRun, failedResult, type RunObserver, type RunStart } from './run/execute-run.ts';
 import type { LiveRun } from './run/live-run.ts';
 import { scheduleActivity } from './run/schedule-activity.ts';
-import { registerMessages } from './run/run-messages.ts';
-import { registerQueries } from './run/run-queries.ts';
-import { type CheckedStart, checkStart } from './run/run-start.ts';
+import { registerMessages } from './run/messages.ts';
+import { registerQueries } from './run/queries.ts';
+import { type CheckedStart, checkStart } from './run/start.ts';
 import { SearchAttributePublisher, publishedStatus } from './visibility/search-attributes.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();

@@ -4,7 +4,7 @@ import type { AnyAgent, DepsOption, GivenDepsOf, ResultOf } from '../src/define/
 import type { RequiresSomething } from '../src/define/options/requires-something.ts';
 import type { ContentPart } from '../src/core/domain/content/content.ts';
 import { outputText } from '../src/core/domain/content/output-text.ts';
-import { isRunResult, RunResult, type RunResultFields } from '../src/core/domain/run/run-result.ts';
+import { isRunResult, RunResult, type RunResultFields } from '../src/core/domain/run/result.ts';
 import { summaryText } from '../src/core/domain/content/summary-text.ts';
 import { priorityFrom, priorityProblem } from '../src/core/domain/agent/task-priority.ts';
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/core/protocol.ts';
@@ -12,7 +12,7 @@ import { checkRunInput } from '../src/core/wire-schemas/run-input-schema.ts';
 import { startActivity } from './run/schedule-activity.ts';
 import { decodedValue } from './interceptors/raw-value.ts';
 import { type InlineEnd, type InlineOptions, runInline } from './run-inline.ts';
-import { runInputOf, type StartedRun } from './run/run-input.ts';
+import { runInputOf, type StartedRun } from './run/input.ts';
 
 const READ_RESULT: ActivityOptions = {
   startToCloseTimeout: '30 seconds',

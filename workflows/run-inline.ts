@@ -3,14 +3,14 @@ import { CancellationScope, patched, workflowInfo } from '@temporalio/workflow';
 import type { AnyAgent, DepsOption, ResultOf } from '../src/define/agent-definition.ts';
 import type { ContentPart } from '../src/core/domain/content/content.ts';
 import { isJsonObject } from '../src/core/domain/json/json.ts';
-import { RunResult } from '../src/core/domain/run/run-result.ts';
+import { RunResult } from '../src/core/domain/run/result.ts';
 import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
 import type { CarriedInput } from '../src/core/protocol.ts';
 import { executeRun } from './run/execute-run.ts';
-import { runInputOf, type StartedRun } from './run/run-input.ts';
-import { registerMessages } from './run/run-messages.ts';
-import { registerQueries } from './run/run-queries.ts';
-import { type CheckedStart, checkStart, type RunIdentity } from './run/run-start.ts';
+import { runInputOf, type StartedRun } from './run/input.ts';
+import { registerMessages } from './run/messages.ts';
+import { registerQueries } from './run/queries.ts';
+import { type CheckedStart, checkStart, type RunIdentity } from './run/start.ts';
 
 /** Options of `runAgent` for a run inside the history of the current workflow, with the deps of the agent. */
 export type InlineOptions<GivenDeps = unknown> = InlineRunOptions & DepsOption<GivenDeps>;

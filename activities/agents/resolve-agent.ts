@@ -11,7 +11,7 @@ import { buildSnapshot } from './build-snapshot.ts';
 import { checkSnapshotSize } from './check-snapshot-size.ts';
 import { failingAs } from '../failures/failure.ts';
 import { listMcpTools } from '../mcp/list-tools.ts';
-import { queryRun } from '../run-queries/run-access.ts';
+import { queryRun } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
 /**

@@ -3,7 +3,7 @@ import { MISSED_HEARTBEATS } from '../../src/core/domain/agent/tool-policy.ts';
 import type { AbortRegistry } from './abort-registry.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
 import { withUncountedAttempts } from '../../src/core/domain/errors/worker-wait.ts';
-import { executionKey } from '../run-queries/run-access.ts';
+import { executionKey } from '../run-queries/access.ts';
 import { skippedAttempts } from './worker-wait.ts';
 
 /** The controls of one attempt of an activity. */

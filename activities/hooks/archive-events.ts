@@ -7,7 +7,7 @@ import { recordsInOrder } from '../../src/core/domain/record/run-record.ts';
 import type { StepResult } from '../../src/core/domain/record/step.ts';
 import { type ArchiveEventsInput, type ContextPage, QUERIES, type StepsPage } from '../../src/core/protocol.ts';
 import { boundedAttempt } from '../attempts/bounded-attempt.ts';
-import { queryRun, runIdOf } from '../run-queries/run-access.ts';
+import { queryRun, runIdOf } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
 /**

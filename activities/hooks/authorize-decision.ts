@@ -13,7 +13,7 @@ import { attempt } from '../attempts/attempt.ts';
 import { callArguments } from '../tool-calls/call-arguments.ts';
 import { failingAs } from '../failures/failure.ts';
 import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
-import { queryRun, runIdOf } from '../run-queries/run-access.ts';
+import { queryRun, runIdOf } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { logToolError } from '../tool-calls/tool-errors.ts';
 

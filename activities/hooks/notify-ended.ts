@@ -1,9 +1,9 @@
 import { activityInfo } from '@temporalio/activity';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { RunResult, type RunResultFields } from '../../src/core/domain/run/run-result.ts';
+import { RunResult, type RunResultFields } from '../../src/core/domain/run/result.ts';
 import { type DataView, type NotifyEndedInput, QUERIES } from '../../src/core/protocol.ts';
 import { boundedAttempt } from '../attempts/bounded-attempt.ts';
-import { queryRun, runIdOf } from '../run-queries/run-access.ts';
+import { queryRun, runIdOf } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
 /** The default of `notifyEndedTimeout`, in milliseconds. */

@@ -6,7 +6,7 @@ import { type ApprovalsPage, type DataView, type NotifyWaitingInput, QUERIES } f
 import { attempt } from '../attempts/attempt.ts';
 import { callArguments } from '../tool-calls/call-arguments.ts';
 import { failingAs } from '../failures/failure.ts';
-import { queryRun, runIdOf } from '../run-queries/run-access.ts';
+import { queryRun, runIdOf } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { withTimeout } from '../attempts/with-timeout.ts';
 

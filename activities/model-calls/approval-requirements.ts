@@ -11,7 +11,7 @@ import { canonicalJson } from '../../src/core/domain/json/json.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import { findTool } from '../tool-calls/find-tool.ts';
-import { queryRun, runIdOf, runKey } from '../run-queries/run-access.ts';
+import { queryRun, runIdOf, runKey } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { logToolError } from '../tool-calls/tool-errors.ts';
 import { isWaitOver } from '../attempts/worker-wait.ts';

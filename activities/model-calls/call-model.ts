@@ -10,7 +10,7 @@ import { approvalRequirements, requirePredicate } from './approval-requirements.
 import { modelActivity, askModel } from './ask-model.ts';
 import { buildRequest } from './build-request.ts';
 import { limitResponseSize } from './limit-response-size.ts';
-import { queryRun, runKey } from '../run-queries/run-access.ts';
+import { queryRun, runKey } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { FetchTranscript } from '../run-queries/transcript.ts';
 

@@ -6,7 +6,7 @@ import { contextTokens } from '../../src/model/context-tokens.ts';
 import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/protocol.ts';
 import { modelActivity, askModel } from './ask-model.ts';
 import { providerContext, fetchTranscript } from './call-model.ts';
-import { runKey } from '../run-queries/run-access.ts';
+import { runKey } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { summaryRequest } from './summary-request.ts';
 

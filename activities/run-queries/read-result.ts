@@ -1,6 +1,6 @@
 import { getClient } from '@temporalio/activity';
 import { runOutcome } from '../../src/temporal/run-outcome.ts';
-import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
+import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import type { ReadResultInput } from '../../src/core/protocol.ts';
 import { failingAs } from '../failures/failure.ts';
 

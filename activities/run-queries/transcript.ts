@@ -11,7 +11,7 @@ import {
   windowEventBytes,
 } from '../../src/core/domain/record/window.ts';
 import type { TranscriptAnswer, TranscriptQuestion } from '../../src/core/protocol.ts';
-import type { RunKey } from './run-access.ts';
+import type { RunKey } from './access.ts';
 
 /** Queries the run for the missing events. */
 export type FetchTranscript = (question: TranscriptQuestion) => Promise<TranscriptAnswer>;

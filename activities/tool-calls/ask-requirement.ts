@@ -4,7 +4,7 @@ import { askPredicate, callDigest, requirePredicate } from '../model-calls/appro
 import { attempt } from '../attempts/attempt.ts';
 import { callArguments } from './call-arguments.ts';
 import { failingAs } from '../failures/failure.ts';
-import { dataFor } from '../run-queries/run-data.ts';
+import { dataFor } from '../run-queries/data.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { OfRun, RunToolInput } from '../../src/core/protocol.ts';
 import { fetchTranscript } from '../model-calls/call-model.ts';
 import { permanentFailure } from '../failures/failure.ts';
-import { runKey } from '../run-queries/run-access.ts';
+import { runKey } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
 /** The location of a call: the offset of its event, its index in the content, and the id of the event. */

@@ -15,11 +15,11 @@ import { type CallArgumentsQuestion, QUERIES, type RunToolInput, type RunToolOut
 import { attempt, type Attempt } from '../attempts/attempt.ts';
 import { callArguments } from './call-arguments.ts';
 import { findTool } from './find-tool.ts';
-import { dataFor } from '../run-queries/run-data.ts';
+import { dataFor } from '../run-queries/data.ts';
 import { type Executed, executeTool } from './execute-tool.ts';
 import { failingAs } from '../failures/failure.ts';
 import { limitResultSize } from './limit-result-size.ts';
-import { queryRun, runKey } from '../run-queries/run-access.ts';
+import { queryRun, runKey } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { shortId } from './short-id.ts';
 import { retryDelay } from '../failures/retry-delay.ts';

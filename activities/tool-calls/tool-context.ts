@@ -7,7 +7,7 @@ import type { CallUsage, RunToolInput } from '../../src/core/protocol.ts';
 import type { Attempt } from '../attempts/attempt.ts';
 import { heartbeatDetails } from '../attempts/heartbeat-details.ts';
 import { redactedLog } from '../secrets/redact-log.ts';
-import { runIdOf } from '../run-queries/run-access.ts';
+import { runIdOf } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { attemptNumber, lastDetails } from '../attempts/worker-wait.ts';
 

@@ -7,7 +7,7 @@ import { findTool } from './find-tool.ts';
 import { toOutcome } from './execute-tool.ts';
 import { failingAs } from '../failures/failure.ts';
 import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
-import { dataFor } from '../run-queries/run-data.ts';
+import { dataFor } from '../run-queries/data.ts';
 import { toolOutput } from './run-tool.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { toolContext } from './tool-context.ts';

@@ -5,7 +5,7 @@ import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
 import type { SpilledContent } from '../core/domain/content/content.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
-import type { DefaultOutput } from '../core/domain/run/run-result.ts';
+import type { DefaultOutput } from '../core/domain/run/result.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';

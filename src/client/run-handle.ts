@@ -5,7 +5,7 @@ import type { ContentPart } from '../core/domain/content/content.ts';
 import type { Event } from '../core/domain/record/event.ts';
 import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
 import type { Missing } from '../core/domain/errors/missing.ts';
-import { type DefaultOutput, RunResult, type RunResultFields } from '../core/domain/run/run-result.ts';
+import { type DefaultOutput, RunResult, type RunResultFields } from '../core/domain/run/result.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
 import {
@@ -35,11 +35,11 @@ import { raiseLimits, type RaiseOptions } from './updates/raise-limits.ts';
 import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-reachability.ts';
 import { requestCancel } from '../temporal/request-cancel.ts';
 import { type RetryOptions, type RetryReceipt, retryRun } from './retry/retry-run.ts';
-import type { RunApprovals } from './read/run-approvals.ts';
+import type { RunApprovals } from './read/approvals.ts';
 import { checkRunId } from '../temporal/run-id.ts';
 import { runOutcome } from '../temporal/run-outcome.ts';
-import { RunReader } from './read/run-reader.ts';
-import { updateRun, type UpdateOptions } from './updates/run-update.ts';
+import { RunReader } from './read/reader.ts';
+import { updateRun, type UpdateOptions } from './updates/update.ts';
 import { sendMessage, type SendOptions } from './updates/send-message.ts';
 import { type WaitOptions, waitEnded, waitSignal } from '../temporal/waiting.ts';
 

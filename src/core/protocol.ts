@@ -3,7 +3,7 @@ import type { DecidedCall, Decision, PendingApproval } from './domain/approvals/
 import type { JsonObject, JsonValue } from './domain/json/json.ts';
 import type { LimitChanges } from './domain/agent/limits.ts';
 import type { RecordedResponse } from './domain/model/recorded-response.ts';
-import type { RunOverrides } from './domain/run/run-overrides.ts';
+import type { RunOverrides } from './domain/run/overrides.ts';
 import type { OfRun } from './domain/run/activity-messages.ts';
 import type { Spent, UsageStats } from './domain/model/usage.ts';
 import type { Folded, WindowEvent } from './domain/record/window.ts';
@@ -28,7 +28,7 @@ export type {
   RevokeInput,
   RevokeReceipt,
   SendInput,
-} from './domain/run/run-requests.ts';
+} from './domain/run/requests.ts';
 export type {
   AskTermsInput,
   CallUsage,
@@ -40,7 +40,7 @@ export type {
   VerifyCallInput,
   VerifyCallOutput,
 } from './domain/run/activity-messages.ts';
-export type { ApprovalsPage, ContextPage, RunningCall, StatusView, StepsPage } from './domain/run/run-views.ts';
+export type { ApprovalsPage, ContextPage, RunningCall, StatusView, StepsPage } from './domain/run/views.ts';
 
 /** The workflow type of a run. */
 export const AGENT_RUN = 'agentRun';

@@ -4,7 +4,7 @@ import type { ApprovalDeadline } from '../core/domain/approvals/approval.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
 import type { RunLimits } from '../core/domain/agent/limits.ts';
 import type { ModelName } from '../core/domain/agent/model-name.ts';
-import type { DefaultOutput, RunResult } from '../core/domain/run/run-result.ts';
+import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
 import type { McpServerDefinition } from './mcp/mcp-definition.ts';
 import type { RequiresSomething } from './options/requires-something.ts';
 import type { Resources } from './run-context.ts';

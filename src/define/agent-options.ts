@@ -4,7 +4,7 @@ import type { Duration } from '../core/domain/run/duration.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
 import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../core/domain/agent/model-name.ts';
-import type { DefaultOutput } from '../core/domain/run/run-result.ts';
+import type { DefaultOutput } from '../core/domain/run/result.ts';
 import type { Instructions } from './agent-definition.ts';
 import type { ApprovalDeadlineOptions } from './options/approval-options.ts';
 import type { McpServerDefinition } from './mcp/mcp-definition.ts';

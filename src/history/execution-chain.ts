@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { GRPC, grpcCode } from '../temporal/grpc-code.ts';
-import { type HistoryEvent, runHistory } from './run-history.ts';
+import { type HistoryEvent, runHistory } from './history-events.ts';
 
 /** The executions that a run consists of. */
 export interface ExecutionChain {

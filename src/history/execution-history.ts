@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { type HistoryEvent, runHistory } from './run-history.ts';
+import { type HistoryEvent, runHistory } from './history-events.ts';
 
 /** The whole history of one execution. */
 export interface ExecutionHistory {

@@ -11,7 +11,7 @@ import { continuedFrom } from './execution-chain.ts';
 import { type RecordedInboundMessage, callAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
 import { rescheduledActivity, type NamedActivity } from './rescheduled-activity.ts';
-import { type HistoryEvent, runHistory } from './run-history.ts';
+import { type HistoryEvent, runHistory } from './history-events.ts';
 
 type Payloads = { payloads?: object[] | null } | null | undefined;
 

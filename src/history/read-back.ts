@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-outcome.ts';
-import type { RunResultFields } from '../core/domain/run/run-result.ts';
+import type { RunResultFields } from '../core/domain/run/result.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../core/loop/state/archiving.ts';
 import { closeRun, noteNotifyEndedFailure } from '../core/loop/close-run.ts';
 import type { Position } from '../core/loop/next-step.ts';

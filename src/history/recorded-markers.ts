@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../core/domain/json/json.ts';
-import type { HistoryEvent } from './run-history.ts';
+import type { HistoryEvent } from './history-events.ts';
 
 /**
  * The attributes of a marker event. The SDK's core writes them below the data converter, so no codec has changed

@@ -1,6 +1,6 @@
 import type { Event } from '../core/domain/record/event.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
-import type { RunResult, RunResultFields } from '../core/domain/run/run-result.ts';
+import type { RunResult, RunResultFields } from '../core/domain/run/result.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
 import type { TestedRun } from './tested-run.ts';
 

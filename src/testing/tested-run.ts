@@ -10,7 +10,7 @@ import type { JsonObject } from '../core/domain/json/json.ts';
 import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
 import type { ModelClient, ModelRequest } from '../core/domain/model/model.ts';
 import type { ModelPrice } from '../core/domain/model/price.ts';
-import type { DefaultOutput, RunResult } from '../core/domain/run/run-result.ts';
+import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
 import type { SecretSource } from '../secrets/secret-source.ts';

@@ -8,7 +8,7 @@ import { ToolSemaphore } from '../../activities/tool-calls/tool-semaphore.ts';
 import { AgentRegistry } from '../../activities/agents/agent-registry.ts';
 import { ResourcePool } from '../../activities/resources/resource-pool.ts';
 import { McpPool } from '../../activities/mcp/mcp-pool.ts';
-import { SnapshotCache } from '../../activities/run-queries/run-snapshot.ts';
+import { SnapshotCache } from '../../activities/run-queries/snapshot.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
 import { SecretVault } from '../../activities/secrets/secret-vault.ts';
 import { TranscriptCache } from '../../activities/run-queries/transcript.ts';

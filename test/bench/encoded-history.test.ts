@@ -1,7 +1,7 @@
 import proto from '@temporalio/proto';
 import { describe, expect, it } from 'vitest';
 import { edges, measureHistory } from '../../bench/encoded-history.ts';
-import type { HistoryEvent } from '../../src/history/run-history.ts';
+import type { HistoryEvent } from '../../src/history/history-events.ts';
 
 const { HistoryEvent: Encoded } = proto.temporal.api.history.v1;
 const { EventType } = proto.temporal.api.enums.v1;

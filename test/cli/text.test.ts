@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { printable } from '../../src/core/domain/content/printable.ts';
 import { Output, showsColour } from '../../src/cli/output.ts';
-import type { RunView } from '../../src/cli/timeline/run-view.ts';
+import type { RunView } from '../../src/cli/timeline/view.ts';
 import { runLines } from '../../src/cli/commands/show.ts';
 import { listLines } from '../../src/cli/commands/list.ts';
 import { tableLines } from '../../src/cli/render/table-lines.ts';

@@ -1,4 +1,4 @@
-import type { RunApprovals } from '../../src/client/read/run-approvals.ts';
+import type { RunApprovals } from '../../src/client/read/approvals.ts';
 import type { ApprovalView, Decision } from '../../src/core/domain/approvals/approval.ts';
 
 /** When everything of these tests happens. */

@@ -1,6 +1,6 @@
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { expect, test } from 'vitest';
-import type { HistoryEvent } from '../../src/history/run-history.ts';
+import type { HistoryEvent } from '../../src/history/history-events.ts';
 import { retriedStep } from '../../src/client/retry/retried-step.ts';
 import { type RetryPoints, retryPoints } from '../../src/client/retry/retry-points.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Event } from '../../src/core/domain/record/event.ts';
-import type { RunResultJson } from '../../src/core/domain/run/run-result.ts';
+import type { RunResultJson } from '../../src/core/domain/run/result.ts';
 import { notHappened, unknownOutcome } from '../../src/core/domain/content/tool-text.ts';
 import { difference } from './difference.ts';
 import type { Effect } from './ledger.ts';

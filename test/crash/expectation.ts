@@ -1,6 +1,6 @@
 import type { ContentItem } from '../../src/core/domain/content/content.ts';
 import type { Event } from '../../src/core/domain/record/event.ts';
-import type { RunResultJson } from '../../src/core/domain/run/run-result.ts';
+import type { RunResultJson } from '../../src/core/domain/run/result.ts';
 import type { StepResult } from '../../src/core/domain/record/step.ts';
 import { notHappened, unknownOutcome } from '../../src/core/domain/content/tool-text.ts';
 import type { Pass } from './pass.ts';

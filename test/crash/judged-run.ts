@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { executionHistory, historyJson } from '../../src/history/execution-history.ts';
-import { RunChain } from '../../src/client/read/run-chain.ts';
+import { RunChain } from '../../src/client/read/chain.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { secondsSince } from '../storm/timings.ts';
 import { askConstantly } from './ask-constantly.ts';

@@ -1,5 +1,5 @@
 import type { Event } from '../../src/core/domain/record/event.ts';
-import type { RunResultJson } from '../../src/core/domain/run/run-result.ts';
+import type { RunResultJson } from '../../src/core/domain/run/result.ts';
 import type { AggregatedUsage } from '../../src/core/domain/model/usage.ts';
 
 /** What all runs of the same conversation have in common, as JSON. */

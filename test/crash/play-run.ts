@@ -1,7 +1,7 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { setTimeout as pause } from 'node:timers/promises';
-import { runHistory } from '../../src/history/run-history.ts';
-import { RunChain } from '../../src/client/read/run-chain.ts';
+import { runHistory } from '../../src/history/history-events.ts';
+import { RunChain } from '../../src/client/read/chain.ts';
 import { AGENT_RUN, type RunInput } from '../../src/core/protocol.ts';
 import type { Waiting } from './crash-worker.ts';
 import { kill, type Lane } from './lane.ts';

@@ -1,5 +1,5 @@
 import type { Event } from '../../src/core/domain/record/event.ts';
-import type { RunResultJson } from '../../src/core/domain/run/run-result.ts';
+import type { RunResultJson } from '../../src/core/domain/run/result.ts';
 import type { Effect } from './ledger.ts';
 
 /** What is known of a run after its end. */

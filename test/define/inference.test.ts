@@ -10,7 +10,7 @@ import type { RunContext } from '../../src/define/run-context.ts';
 import type { AnyTool, ToolDefinition } from '../../src/define/tool-definition.ts';
 import { UsageError } from '../../src/core/domain/errors/error.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
-import type { DefaultOutput } from '../../src/core/domain/run/run-result.ts';
+import type { DefaultOutput } from '../../src/core/domain/run/result.ts';
 
 const MODEL = { name: 'bot', model: 'scripted/model' } as const;
 

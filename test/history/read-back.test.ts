@@ -1,8 +1,8 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { readBack, type ReadBackRun } from '../../src/history/read-back.ts';
-import type { HistoryEvent } from '../../src/history/run-history.ts';
-import { isRunResult, type RunResultFields } from '../../src/core/domain/run/run-result.ts';
+import type { HistoryEvent } from '../../src/history/history-events.ts';
+import { isRunResult, type RunResultFields } from '../../src/core/domain/run/result.ts';
 import { fromContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import { type RecordedChainLink, recordedChains } from './recorded-histories.ts';
 

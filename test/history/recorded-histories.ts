@@ -2,7 +2,7 @@ import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/co
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ExecutionReader } from '../../src/history/execution-reader.ts';
 import type { RecordedExecution } from '../../src/history/recorded-execution.ts';
-import type { HistoryEvent } from '../../src/history/run-history.ts';
+import type { HistoryEvent } from '../../src/history/history-events.ts';
 import { AGENT_RUN } from '../../src/core/protocol.ts';
 import { recordedHistories } from '../replay/histories.ts';
 

@@ -7,8 +7,8 @@ import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.t
 import { isToolCall, type ToolCall, type ToolResult } from '../../src/core/domain/content/content.ts';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import type { ModelResponse } from '../../src/core/domain/model/model.ts';
-import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
-import { isTerminal } from '../../src/core/domain/run/run-status.ts';
+import type { RunResultFields } from '../../src/core/domain/run/result.ts';
+import { isTerminal } from '../../src/core/domain/run/status.ts';
 import type { RunPorts } from '../../src/core/loop/ports.ts';
 import { quietPorts } from '../core/loop/quiet-ports.ts';
 import { runLoop } from '../../src/core/loop/run-loop.ts';

@@ -1,5 +1,5 @@
 import type { LonghaulClient, RunHandle } from '../../src/client/index.ts';
-import type { RunOverrides } from '../../src/core/domain/run/run-overrides.ts';
+import type { RunOverrides } from '../../src/core/domain/run/overrides.ts';
 import type { ScriptEntry, ScriptedModel } from '../../src/testing/index.ts';
 import type { CreateWorkerOptions } from '../../worker/index.ts';
 

@@ -5,7 +5,7 @@ import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/json/payload-limit.ts';
 import { defineAgent, defineTool, type RunResult } from '../../src/index.ts';
 import { callTool, say, scriptedModel, together, type ScriptEntry } from '../../src/testing/index.ts';
-import type { HistoryEvent } from '../../src/history/run-history.ts';
+import type { HistoryEvent } from '../../src/history/history-events.ts';
 import type { ContextPage } from '../../src/core/protocol.ts';
 import { historyOf, Testbed } from './testbed.ts';
 

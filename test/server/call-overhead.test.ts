@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { HistoryEvent } from '../../src/history/run-history.ts';
+import type { HistoryEvent } from '../../src/history/history-events.ts';
 import { contextUpdate, defineAgent, defineTool, withUpdate } from '../../src/index.ts';
 import { ACTIVITIES, type CallModelInput, type RunToolInput } from '../../src/core/protocol.ts';
 import { callTool, say, scriptedModel } from '../../src/testing/index.ts';

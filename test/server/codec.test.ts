@@ -1,6 +1,6 @@
 import proto from '@temporalio/proto';
 import { describe, expect, test } from 'vitest';
-import { runHistory } from '../../src/history/run-history.ts';
+import { runHistory } from '../../src/history/history-events.ts';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { type AnyAgent, defineAgent } from '../../src/index.ts';
 import { failWith, hang, say, scriptedModel, type ScriptedModel, type ScriptEntry } from '../../src/testing/index.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { fileArchive } from '../../src/archive/file-archive.ts';
-import { RunChain } from '../../src/client/read/run-chain.ts';
+import { RunChain } from '../../src/client/read/chain.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { callTool, hang, say, scriptedModel } from '../../src/testing/index.ts';
 import { fileStore } from '../../worker/index.ts';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ArchiveSink } from '../../src/archive/archive-sink.ts';
 import { fileArchive } from '../../src/archive/file-archive.ts';
 import type { RunHandle } from '../../src/client/index.ts';
-import { RunChain } from '../../src/client/read/run-chain.ts';
+import { RunChain } from '../../src/client/read/chain.ts';
 import type { RunningCall } from '../../src/core/protocol.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { callCli } from '../cli/call-cli.ts';

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { fileArchive } from '../../src/archive/file-archive.ts';
 import type { ExportLine } from '../../src/client/export/export-line.ts';
 import type { RunHandle } from '../../src/client/index.ts';
-import { RunChain } from '../../src/client/read/run-chain.ts';
+import { RunChain } from '../../src/client/read/chain.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import type { CreateWorkerOptions } from '../../worker/index.ts';
 import { callCli } from '../cli/call-cli.ts';

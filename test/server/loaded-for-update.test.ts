@@ -2,7 +2,7 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { ApplicationFailure } from '@temporalio/common';
 import { expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import type { HistoryEvent } from '../../src/history/run-history.ts';
+import type { HistoryEvent } from '../../src/history/history-events.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { type ApprovalsPage, QUERIES, scopedName, UPDATES } from '../../src/core/protocol.ts';
 import { callTool, say, scriptedModel, together } from '../../src/testing/index.ts';

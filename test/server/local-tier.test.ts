@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, inject, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { RunHandle } from '../../src/client/index.ts';
-import type { HistoryEvent } from '../../src/history/run-history.ts';
+import type { HistoryEvent } from '../../src/history/history-events.ts';
 import type { Event } from '../../src/core/domain/record/event.ts';
 import type { StepResult } from '../../src/core/domain/record/step.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';

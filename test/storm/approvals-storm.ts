@@ -1,5 +1,5 @@
 import type { LonghaulClient } from '../../src/client/index.ts';
-import type { RunResult } from '../../src/core/domain/run/run-result.ts';
+import type { RunResult } from '../../src/core/domain/run/result.ts';
 import type { Event } from '../../src/core/domain/record/event.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { type Answer, answerCounts, refusedWith, type SentDecision } from './answers.ts';

@@ -2,7 +2,7 @@ import { Client } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
 import { withCallTimeout } from '../../src/temporal/call-timeout.ts';
 import { LonghaulClient, type RunHandle } from '../../src/client/index.ts';
-import { runTimes } from '../../src/cli/timeline/run-times.ts';
+import { runTimes } from '../../src/cli/timeline/times.ts';
 import { errorCode } from '../../src/core/domain/errors/error.ts';
 
 type Answers = Record<string, (request: never) => unknown>;

@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { CancelledFailure, upsertMemo } from '@temporalio/workflow';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
-import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
+import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { utf8Length, utf8Prefix } from '../../src/core/domain/content/text.ts';
 import { RESULT_MEMO } from '../../src/core/protocol.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';

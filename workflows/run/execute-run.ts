@@ -2,7 +2,7 @@ import { CancellationScope, condition, isCancellation, patched } from '@temporal
 import { resolveRequest } from '../../src/core/activity-requests/resolve-request.ts';
 import { errorMessage, type ErrorCode } from '../../src/core/domain/errors/error.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/json/payload-limit.ts';
-import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
+import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { withNotArchived } from '../../src/core/loop/state/archiving.ts';
 import { closeRun, closeUnstarted } from '../../src/core/loop/close-run.ts';
 import { partialAnswer } from '../../src/core/loop/endings.ts';

@@ -3,7 +3,7 @@ import type { Decision } from '../../src/core/domain/approvals/approval.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { Missing } from '../../src/core/domain/errors/missing.ts';
-import type { RunResultFields } from '../../src/core/domain/run/run-result.ts';
+import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import type { Inbox } from '../../src/core/loop/state/inbox.ts';
 

@@ -1,7 +1,7 @@
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { eventLines } from '../render/print-event.ts';
 import { followProgress } from '../render/progress-lines.ts';
-import { runTimes } from '../timeline/run-times.ts';
+import { runTimes } from '../timeline/times.ts';
 import { withClient } from '../with-client.ts';
 
 /** The options of `longhaul events`. */

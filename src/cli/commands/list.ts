@@ -1,5 +1,5 @@
 import type { ListFilter, RunListEntry } from '../../client/listing/list-runs.ts';
-import type { RunStatus } from '../../core/domain/run/run-status.ts';
+import type { RunStatus } from '../../core/domain/run/status.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { printable } from '../../core/domain/content/printable.ts';
 import type { Output } from '../output.ts';

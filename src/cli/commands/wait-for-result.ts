@@ -1,5 +1,5 @@
 import type { RunHandle } from '../../client/run-handle.ts';
-import type { RunResult } from '../../core/domain/run/run-result.ts';
+import type { RunResult } from '../../core/domain/run/result.ts';
 import { shellCommand } from '../../core/hints/shell-command.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { exitCodeOfRun } from '../exit-codes.ts';

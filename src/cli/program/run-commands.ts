@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { IF_EXISTS } from '../../client/start/if-exists.ts';
-import { TERMINAL_STATUSES } from '../../core/domain/run/run-status.ts';
+import { TERMINAL_STATUSES } from '../../core/domain/run/status.ts';
 import { ifExists, jsonObject, jsonValue, oneMore, someSeconds, wholeNumber } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
 import type { EventsFlags } from '../commands/events.ts';

@@ -1,5 +1,5 @@
-import type { RunResult } from '../../core/domain/run/run-result.ts';
-import { counted } from './run-facts.ts';
+import type { RunResult } from '../../core/domain/run/result.ts';
+import { counted } from './facts.ts';
 
 /**
  * Returns a result as one line: `[completed] clerk | 2/10 steps | 1 tool call (look_up_order ×1) | 30 tokens |

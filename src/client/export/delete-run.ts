@@ -3,7 +3,7 @@ import type { ArchiveSink } from '../../archive/archive-sink.ts';
 import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import type { PayloadStore } from '../../payload-store/payload-store.ts';
 import { isGone } from '../../history/execution-chain.ts';
-import { RunChain } from '../read/run-chain.ts';
+import { RunChain } from '../read/chain.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
 /** The stores that hold parts of a run beside the server. */

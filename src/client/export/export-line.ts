@@ -1,5 +1,5 @@
 import type { NotArchived } from '../../core/domain/record/not-archived.ts';
-import type { RunResultFields } from '../../core/domain/run/run-result.ts';
+import type { RunResultFields } from '../../core/domain/run/result.ts';
 import type { RunRecord } from '../../core/domain/record/run-record.ts';
 import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
 

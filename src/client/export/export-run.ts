@@ -6,7 +6,7 @@ import type { StoredRun } from '../../payload-store/payload-store.ts';
 import type { ExportedRun, ExportLine, ExportSummary } from './export-line.ts';
 import { Numbering } from './numbering.ts';
 import { type ReadExecution, readRun } from '../../history/read-run.ts';
-import { RunChain } from '../read/run-chain.ts';
+import { RunChain } from '../read/chain.ts';
 import { runOutcome } from '../../temporal/run-outcome.ts';
 
 /** The options of an export. */

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import { errorCode } from '../../core/domain/errors/error.ts';
 import { listRuns } from './list-runs.ts';
-import { RunReader } from '../read/run-reader.ts';
+import { RunReader } from '../read/reader.ts';
 import { sleep } from '../../temporal/waiting.ts';
 
 /** The approvals to list. */

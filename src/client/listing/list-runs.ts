@@ -1,7 +1,7 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
-import type { RunStatus } from '../../core/domain/run/run-status.ts';
+import type { RunStatus } from '../../core/domain/run/status.ts';
 import { AGENT_RUN, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { statusOf } from '../read/views.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';

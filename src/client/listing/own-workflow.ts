@@ -4,7 +4,7 @@ import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-wor
 import { isJsonObject } from '../../core/domain/json/json.ts';
 import { AGENT_RUN } from '../../core/protocol.ts';
 import { executionChain } from '../../history/execution-chain.ts';
-import { type HistoryEvent, runHistory } from '../../history/run-history.ts';
+import { type HistoryEvent, runHistory } from '../../history/history-events.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 

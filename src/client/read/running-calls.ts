@@ -1,6 +1,6 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import type { RunningCall } from '../../core/domain/run/run-views.ts';
+import type { RunningCall } from '../../core/domain/run/views.ts';
 import { activityDetails } from '../../core/domain/errors/worker-wait.ts';
 import { ACTIVITIES } from '../../core/protocol.ts';
 

@@ -1,10 +1,10 @@
 import { newExecutionContext } from '../../core/domain/record/execution-context.ts';
-import type { RunStatus } from '../../core/domain/run/run-status.ts';
+import type { RunStatus } from '../../core/domain/run/status.ts';
 import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
-import { progressOf } from '../../core/loop/state/run-progress.ts';
+import { progressOf } from '../../core/loop/state/progress.ts';
 import type { ContextPage, StatusView } from '../../core/protocol.ts';
 import type { ReadBackRun } from '../../history/read-back.ts';
-import type { RunApprovals } from './run-approvals.ts';
+import type { RunApprovals } from './approvals.ts';
 
 // The answers of a run's queries, made from its history if no worker answers.
 

@@ -4,7 +4,7 @@ import type { RunState } from '../../core/loop/state/run-state.ts';
 import { SIGNALS } from '../../core/protocol.ts';
 import { ExecutionReader } from '../../history/execution-reader.ts';
 import { readBack } from '../../history/read-back.ts';
-import type { HistoryEvent } from '../../history/run-history.ts';
+import type { HistoryEvent } from '../../history/history-events.ts';
 
 /** The number of an event in its history, as the server takes it. */
 export type EventId = NonNullable<HistoryEvent['eventId']>;

@@ -3,9 +3,9 @@ import { requireKnown, wholeNumber } from '../../define/options/option-checks.ts
 import { errorCode, errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
 import { type RetryPoints, retryPoints } from './retry-points.ts';
 import { retriedStep } from './retried-step.ts';
-import { RunChain } from '../read/run-chain.ts';
-import { runHistory } from '../../history/run-history.ts';
-import { updateRun } from '../updates/run-update.ts';
+import { RunChain } from '../read/chain.ts';
+import { runHistory } from '../../history/history-events.ts';
+import { updateRun } from '../updates/update.ts';
 
 /** The options of a retry. */
 export interface RetryOptions {

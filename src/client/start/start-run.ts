@@ -18,7 +18,7 @@ import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { checkIfExists, type IfExists } from './if-exists.ts';
 import { requireRun } from '../listing/foreign-workflow.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
-import { runInput } from './run-input.ts';
+import { runInput } from './input.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import { serverOptionsOf, type StartCircumstances } from './start-circumstances.ts';
 

@@ -9,8 +9,8 @@ import type { DecisionReceipt } from '../../core/protocol.ts';
 import { alreadyDecided } from '../../core/domain/approvals/already-decided.ts';
 import { decisionProblem } from '../../core/wire-schemas/request-schema.ts';
 import { recordedDecision } from './recorded-decision.ts';
-import type { RunReader } from '../read/run-reader.ts';
-import { updateRun, type UpdateOptions } from './run-update.ts';
+import type { RunReader } from '../read/reader.ts';
+import { updateRun, type UpdateOptions } from './update.ts';
 
 /**
  * A pending approval as it was listed by `handle.approvals()`, by `client.approvals()` or in a notice of `notify`: a decision

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Decision, RefusedRequest } from '../../core/domain/approvals/approval.ts';
 import { readExecution } from '../../history/read-run.ts';
-import type { RunChain } from '../read/run-chain.ts';
+import type { RunChain } from '../read/chain.ts';
 
 /** The outcome of a call according to the record of the run. */
 export type RecordedDecision =

@@ -5,7 +5,7 @@ import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { MessageMode } from '../../core/domain/record/queued-message.ts';
 import { type MessageReceipt, type SendInput, UPDATES } from '../../core/protocol.ts';
 import { messageProblem } from '../../core/wire-schemas/message-schema.ts';
-import { updateRun, type UpdateOptions } from './run-update.ts';
+import { updateRun, type UpdateOptions } from './update.ts';
 
 /** The options of sending a message. */
 export interface SendOptions extends UpdateOptions {

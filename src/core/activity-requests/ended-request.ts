@@ -1,6 +1,6 @@
 import type { ActivityOptions } from '@temporalio/common';
 import { notifyFailure } from './activity-outcome.ts';
-import type { RunResultFields } from '../domain/run/run-result.ts';
+import type { RunResultFields } from '../domain/run/result.ts';
 import { summaryText } from '../domain/content/summary-text.ts';
 import type { NotifyOutcome } from '../loop/ports.ts';
 import { ACTIVITIES, type NotifyEndedInput } from '../protocol.ts';

@@ -3,7 +3,7 @@ import { activityCause, activityProblem } from './activity-outcome.ts';
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { ErrorCode } from '../domain/errors/error.ts';
 import { isJsonObject } from '../domain/json/json.ts';
-import { overridesIn } from '../domain/run/run-overrides.ts';
+import { overridesIn } from '../domain/run/overrides.ts';
 import { oneLine } from '../domain/content/text.ts';
 import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../protocol.ts';
 import { type ActivityRequest, fits, runReference, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-request.ts';

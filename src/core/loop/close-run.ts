@@ -1,6 +1,6 @@
 // Closing: the result of a run.
 
-import type { RunResultFields } from '../domain/run/run-result.ts';
+import type { RunResultFields } from '../domain/run/result.ts';
 import { noUsage } from '../domain/model/usage.ts';
 import type { RunClock } from './state/clock.ts';
 import type { Ending } from './next-step.ts';

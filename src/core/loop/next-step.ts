@@ -2,7 +2,7 @@
 
 import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
-import type { StopReason, TerminalStatus } from '../domain/run/run-status.ts';
+import type { StopReason, TerminalStatus } from '../domain/run/status.ts';
 import type { ToolOutcome } from './ports.ts';
 
 /** The ending of a run: the fields of its result that are not in the record. */

@@ -1,6 +1,6 @@
 // The loop: model phase and tool phase in turn, then closing.
 
-import type { RunResultFields } from '../domain/run/run-result.ts';
+import type { RunResultFields } from '../domain/run/result.ts';
 import { runModelPhase } from './model-phase.ts';
 import { closeRun } from './close-run.ts';
 import { takeMessages } from './messages.ts';

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import { inboundProblem } from '../domain/json/inbound-value.ts';
 import type { JsonObject } from '../domain/json/json.ts';
-import type { RunResultFields } from '../domain/run/run-result.ts';
+import type { RunResultFields } from '../domain/run/result.ts';
 import type { CallArgumentsQuestion, DataView, DecisionContent, DecisionQuestion, QUERIES, TranscriptQuestion } from '../protocol.ts';
 import type { QueriedRun } from './queried-run.ts';
 import { approvalsPage, contextPage, statusView, stepsPage } from './views.ts';

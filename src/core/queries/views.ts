@@ -1,7 +1,7 @@
 import { newExecutionContext } from '../domain/record/execution-context.ts';
 import type { Missing } from '../domain/errors/missing.ts';
 import { approvalViews } from '../loop/approvals/approval-view.ts';
-import { progressOf } from '../loop/state/run-progress.ts';
+import { progressOf } from '../loop/state/progress.ts';
 import type { ApprovalsPage, ContextPage, StatusView, StepsPage } from '../protocol.ts';
 import type { QueriedRun } from './queried-run.ts';
 import { page } from './pages.ts';

@@ -1,5 +1,5 @@
 import { modelName } from '../../core/domain/agent/model-name.ts';
-import type { RunOverrides } from '../../core/domain/run/run-overrides.ts';
+import type { RunOverrides } from '../../core/domain/run/overrides.ts';
 import type { AnyAgent } from '../agent-definition.ts';
 import { checkSettings } from './model-settings.ts';
 

@@ -7,7 +7,7 @@ import type { StartOptions } from '../../client/start/start-run.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import type { Event } from '../../core/domain/record/event.ts';
-import { RunResult, type RunResultFields } from '../../core/domain/run/run-result.ts';
+import { RunResult, type RunResultFields } from '../../core/domain/run/result.ts';
 import { type DataView, QUERIES } from '../../core/protocol.ts';
 import { type DevServer, startDevServer } from '../../dev-server/index.ts';
 import { installLog } from '../../../worker/install-log.ts';

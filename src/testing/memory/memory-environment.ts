@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { RuntimeOptions } from '../../../activities/create-runtime.ts';
-import type { RunResultFields } from '../../core/domain/run/run-result.ts';
+import type { RunResultFields } from '../../core/domain/run/result.ts';
 import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
 import type { RunInput } from '../../core/protocol.ts';
 import type { Decide } from '../decisions.ts';

@@ -1,7 +1,7 @@
-import { runInput } from '../../client/start/run-input.ts';
+import { runInput } from '../../client/start/input.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
-import { RunResult } from '../../core/domain/run/run-result.ts';
+import { RunResult } from '../../core/domain/run/result.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { effectsLedger } from '../effects-ledger.ts';
 import { faultText } from '../faults.ts';

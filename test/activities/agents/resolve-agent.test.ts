@@ -7,7 +7,7 @@ import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { resolveAgentActivity } from '../../../activities/agents/resolve-agent.ts';
 import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
 import type { ResolveAgentInput } from '../../../src/core/protocol.ts';
-import { SnapshotCache } from '../../../activities/run-queries/run-snapshot.ts';
+import { SnapshotCache } from '../../../activities/run-queries/snapshot.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
 import { TranscriptCache } from '../../../activities/run-queries/transcript.ts';

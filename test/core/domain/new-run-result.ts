@@ -1,4 +1,4 @@
-import { RunResult, type DefaultOutput, type RunResultFields } from '../../../src/core/domain/run/run-result.ts';
+import { RunResult, type DefaultOutput, type RunResultFields } from '../../../src/core/domain/run/result.ts';
 import { noUsage } from '../../../src/core/domain/model/usage.ts';
 
 /** Makes a result with defaults for all fields that are not given: completed, without output, steps, usage or times. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newRunResult } from './new-run-result.ts';
-import { RunResult, type RunResultFields } from '../../../src/core/domain/run/run-result.ts';
+import { RunResult, type RunResultFields } from '../../../src/core/domain/run/result.ts';
 import { newStep } from '../../../src/core/domain/record/step.ts';
 import { noUsage } from '../../../src/core/domain/model/usage.ts';
 

@@ -1,5 +1,5 @@
 import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { RunResultFields } from '../../../src/core/domain/run/run-result.ts';
+import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
 import type { StepResult } from '../../../src/core/domain/record/step.ts';
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
 import type { Position } from '../../../src/core/loop/next-step.ts';

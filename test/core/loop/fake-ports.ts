@@ -3,7 +3,7 @@ import type { ContentItem, ToolCall } from '../../../src/core/domain/content/con
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
-import type { RunResultFields } from '../../../src/core/domain/run/run-result.ts';
+import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
 import type { StepResult } from '../../../src/core/domain/record/step.ts';
 import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';

@@ -4,7 +4,7 @@ import { isToolCall } from '../../../src/core/domain/content/content.ts';
 import type { JsonObject } from '../../../src/core/domain/json/json.ts';
 import type { ModelClient, ModelResponse } from '../../../src/core/domain/model/model.ts';
 import type { Duration } from '../../../src/core/domain/run/duration.ts';
-import type { RunResult } from '../../../src/core/domain/run/run-result.ts';
+import type { RunResult } from '../../../src/core/domain/run/result.ts';
 import {
   type Decide,
   isUndecidedRun,

@@ -4,7 +4,7 @@ import { defineAgent } from '../../../src/define/define-agent.ts';
 import { defineTool } from '../../../src/define/define-tool.ts';
 import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { RunResult } from '../../../src/core/domain/run/run-result.ts';
+import type { RunResult } from '../../../src/core/domain/run/result.ts';
 import type { ToolCallRecord } from '../../../src/core/domain/record/step.ts';
 import { unknownTool } from '../../../src/core/domain/content/tool-text.ts';
 import { approve, cancelRun, reject, type TestDecision } from '../../../src/testing/index.ts';

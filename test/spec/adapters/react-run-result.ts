@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../src/core/domain/json/json.ts';
-import { TERMINAL_STATUSES } from '../../../src/core/domain/run/run-status.ts';
+import { TERMINAL_STATUSES } from '../../../src/core/domain/run/status.ts';
 import { addUsage, noUsage } from '../../../src/core/domain/model/usage.ts';
 import { parseToolCall } from '../../../src/model/parse-tool-call.ts';
 import type { SuiteAdapter } from './adapter.ts';

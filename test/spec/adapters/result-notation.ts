@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { RunResult } from '../../../src/core/domain/run/run-result.ts';
+import type { RunResult } from '../../../src/core/domain/run/result.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import { newRunResult } from '../../core/domain/new-run-result.ts';
 import { outputText } from '../../../src/core/domain/content/output-text.ts';
-import { TERMINAL_STATUSES, type TerminalStatus } from '../../../src/core/domain/run/run-status.ts';
+import { TERMINAL_STATUSES, type TerminalStatus } from '../../../src/core/domain/run/status.ts';
 import { hasToolCalls, newStep, newToolCallRecord, type StepResult, type ToolCallRecord } from '../../../src/core/domain/record/step.ts';
 import { type AggregatedUsage, noUsage, type UsageStats } from '../../../src/core/domain/model/usage.ts';
 import { toOurPart } from './content-notation.ts';

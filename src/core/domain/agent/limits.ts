@@ -1,4 +1,4 @@
-import type { StopReason } from '../run/run-status.ts';
+import type { StopReason } from '../run/status.ts';
 
 /** The limits of a run. An absent field is no limit. */
 export interface RunLimits {

@@ -3,7 +3,7 @@ import type { ContextOperation } from '../record/context-update.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
 import type { WorkerWait } from '../errors/worker-wait.ts';
-import type { TerminalStatus } from './run-status.ts';
+import type { TerminalStatus } from './status.ts';
 
 /** The part of the input that every activity of a run has. */
 export interface OfRun {

@@ -2,7 +2,7 @@
 
 import { cutText } from '../../domain/content/cut-content.ts';
 import type { EventRange, NotArchived } from '../../domain/record/not-archived.ts';
-import type { RunResultFields } from '../../domain/run/run-result.ts';
+import type { RunResultFields } from '../../domain/run/result.ts';
 import { newest } from '../../domain/json/newest.ts';
 import type { RunState } from './run-state.ts';
 

@@ -9,7 +9,7 @@ import type { JsonObject } from '../../domain/json/json.ts';
 import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts';
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
-import type { RunStatus } from '../../domain/run/run-status.ts';
+import type { RunStatus } from '../../domain/run/status.ts';
 import type { StepResult, ToolCallRecord } from '../../domain/record/step.ts';
 import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
 import { emptyWindow, extendWindow, type Window } from '../../domain/record/window.ts';

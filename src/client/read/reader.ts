@@ -1,16 +1,16 @@
 import type { Client } from '@temporalio/client';
 import type { Event } from '../../core/domain/record/event.ts';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
-import type { RunResultFields } from '../../core/domain/run/run-result.ts';
-import { isTerminal, type RunStatus } from '../../core/domain/run/run-status.ts';
+import type { RunResultFields } from '../../core/domain/run/result.ts';
+import { isTerminal, type RunStatus } from '../../core/domain/run/status.ts';
 import type { StepResult } from '../../core/domain/record/step.ts';
 import { type ContextPage, QUERIES, type StatusView, type StepsPage } from '../../core/protocol.ts';
 import { answers, followEvents, type FollowOptions } from './follow-events.ts';
 import type { ReadBackRun } from '../../history/read-back.ts';
 import { withNewest } from '../start/missing-things.ts';
 import { readExecution, readRun } from '../../history/read-run.ts';
-import { queryApprovals, type RunApprovals } from './run-approvals.ts';
-import { type NewestExecution, RunChain } from './run-chain.ts';
+import { queryApprovals, type RunApprovals } from './approvals.ts';
+import { type NewestExecution, RunChain } from './chain.ts';
 import { queryRun } from './query-run.ts';
 import { approvalsFrom, contextFrom, statusFrom, statusOf } from './views.ts';
 

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { RunLimits } from '../agent/limits.ts';
 import type { Missing } from '../errors/missing.ts';
 import type { Archiving, NotArchived } from '../record/not-archived.ts';
-import type { RunStatus } from './run-status.ts';
+import type { RunStatus } from './status.ts';
 import type { StepResult } from '../record/step.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
 

@@ -2,7 +2,7 @@ import type { ContentPart } from '../content/content.ts';
 import { isJsonObject, type JsonValue } from '../json/json.ts';
 import { eventsText, type NotArchived } from '../record/not-archived.ts';
 import { outputText, mediaTypes } from '../content/output-text.ts';
-import type { StopReason, TerminalStatus } from './run-status.ts';
+import type { StopReason, TerminalStatus } from './status.ts';
 import type { StepResult } from '../record/step.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
 

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { ApprovalView, RememberedDecision } from '../../core/domain/approvals/approval.ts';
-import type { RunStatus } from '../../core/domain/run/run-status.ts';
+import type { RunStatus } from '../../core/domain/run/status.ts';
 import { type ApprovalsPage, QUERIES } from '../../core/protocol.ts';
 import { queryRun } from './query-run.ts';
 

@@ -1,5 +1,5 @@
 import { type DataView, type DataInput, type OfRun, QUERIES } from '../../src/core/protocol.ts';
-import { queryRun } from './run-access.ts';
+import { queryRun } from './access.ts';
 
 /** Returns deps and state of a run, from the input of an activity or, if they are too large for it, by query. */
 export async function dataFor(input: OfRun & DataInput): Promise<DataView> {

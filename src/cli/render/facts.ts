@@ -1,4 +1,4 @@
-import type { RunStatus } from '../../core/domain/run/run-status.ts';
+import type { RunStatus } from '../../core/domain/run/status.ts';
 import type { RunLimits } from '../../core/domain/agent/limits.ts';
 import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
 import { dollars } from '../../core/domain/model/dollars.ts';
@@ -7,7 +7,7 @@ import { eventsText } from '../../core/domain/record/not-archived.ts';
 import { printable, printableLine } from '../../core/domain/content/printable.ts';
 import type { Look, Output } from '../output.ts';
 import { pointInTime } from './point-in-time.ts';
-import type { RunView } from '../timeline/run-view.ts';
+import type { RunView } from '../timeline/view.ts';
 
 /** Returns the facts of a run, one per line: its status, its usage and limits, and times. */
 export function runFacts(run: RunView, link: string | undefined, output: Pick<Output, 'look'>): string[] {

@@ -9,7 +9,7 @@ import { errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
 import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
-import type { RunOverrides } from '../../core/domain/run/run-overrides.ts';
+import type { RunOverrides } from '../../core/domain/run/overrides.ts';
 import type { RunInput } from '../../core/protocol.ts';
 import { checkRunInput } from '../../core/wire-schemas/run-input-schema.ts';
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { type OfRun, QUERIES } from '../../src/core/protocol.ts';
-import { queryRun } from './run-access.ts';
+import { queryRun } from './access.ts';
 
 /** Snapshots known to this process, by digest: equal digests mean equal content, across runs. */
 export class SnapshotCache {

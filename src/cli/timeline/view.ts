@@ -7,12 +7,12 @@ import type { LimitRaise, RunLimits } from '../../core/domain/agent/limits.ts';
 import type { Missing } from '../../core/domain/errors/missing.ts';
 import type { Archiving, NotArchived } from '../../core/domain/record/not-archived.ts';
 import type { RunRecord } from '../../core/domain/record/run-record.ts';
-import type { RunStatus, StopReason } from '../../core/domain/run/run-status.ts';
+import type { RunStatus, StopReason } from '../../core/domain/run/status.ts';
 import type { StepResult } from '../../core/domain/record/step.ts';
 import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
 import type { RunningCall, StatusView } from '../../core/protocol.ts';
-import { runRecords } from './run-records.ts';
-import { runTimes } from './run-times.ts';
+import { runRecords } from './records.ts';
+import { runTimes } from './times.ts';
 
 /** A run as `longhaul show` prints it, live or ended: a RunResult with its steps, in which unknown fields are null. */
 export interface RunView {

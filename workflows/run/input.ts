@@ -7,7 +7,7 @@ import { isJsonObject } from '../../src/core/domain/json/json.ts';
 import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../src/core/domain/agent/limit-options.ts';
 import type { LimitChanges } from '../../src/core/domain/agent/limits.ts';
 import type { ModelName } from '../../src/core/domain/agent/model-name.ts';
-import { overridesIn } from '../../src/core/domain/run/run-overrides.ts';
+import { overridesIn } from '../../src/core/domain/run/overrides.ts';
 import type { RunInput } from '../../src/core/protocol.ts';
 
 /** Options of a run that a workflow starts, with deps. */
