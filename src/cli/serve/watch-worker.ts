@@ -53,7 +53,7 @@ export async function watchWorker(io: CommandIo, { flags, location, ready }: Wat
   await bundle.look();
   start();
   for await (const changed of changedFiles(watchedFolders(flags), signal)) {
-    io.output.note(io.output.look('dim', `${namesOf(changed)}: starting the worker anew`));
+    io.output.note(io.output.look('dim', `${namesOf(changed)}: restarting the worker`));
     bundle.changed(changed);
     await bundle.look();
     current?.kill('SIGTERM');
