@@ -2,7 +2,7 @@ import { activityInfo, getClient } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { retryQueryAfterMs, isRetryableQueryError } from '../../src/temporal/query-retry.ts';
-import { GRPC, grpcCode } from '../../src/temporal/grpc-code.ts';
+import { isUnanswered } from '../../src/temporal/grpc-code.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { type OfRun, type QueryingActivity, scopedName } from '../../src/core/protocol.ts';
 
@@ -15,15 +15,6 @@ const PAUSE_MS = 50;
 
 /** The time for which a query is repeated while the worker that received it loads the run. */
 const REPEAT_FOR_MS = 10_000;
-
-/** Transient errors: no answer in time (two codes), no poller yet, the first task not scheduled yet, too many requests. */
-const TRANSIENT_CODES = new Set<number | undefined>([
-  GRPC.cancelled,
-  GRPC.deadlineExceeded,
-  GRPC.resourceExhausted,
-  GRPC.failedPrecondition,
-  GRPC.unavailable,
-]);
 
 /** The run that the current activity belongs to. */
 export interface RunKey {
@@ -71,7 +62,7 @@ export async function queryRun<Answer>({ run }: OfRun, query: string, argument: 
       return await client.withDeadline(Date.now() + deadlineMs, () => untilAnswered(ask));
     } catch (error) {
       last = error;
-      if (!TRANSIENT_CODES.has(grpcCode(error))) break;
+      if (!isUnanswered(error)) break;
       await sleep(PAUSE_MS * (retry + 1));
     }
   }

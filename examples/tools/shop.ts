@@ -5,7 +5,7 @@ import { z } from 'zod';
 const customer = z.object({ userId: z.string(), cart: z.array(z.string()) });
 type Customer = z.output<typeof customer>;
 
-/** What the worker gives its tools as `resources`. */
+/** The `resources` that the worker gives its tools. */
 export interface Shop {
   stock: Map<string, number>;
   payments: Map<string, string>;

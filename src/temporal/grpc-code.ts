@@ -24,3 +24,20 @@ export function grpcCode(error: unknown): number | undefined {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   return isGrpcServiceError(cause) ? cause.code : undefined;
 }
+
+/**
+ * No answer in time (two codes), too many requests at once, no poller or no first task yet, a server that is away: all of
+ * them pass without a change of the request.
+ */
+const UNANSWERED = new Set<number | undefined>([
+  GRPC.cancelled,
+  GRPC.deadlineExceeded,
+  GRPC.resourceExhausted,
+  GRPC.failedPrecondition,
+  GRPC.unavailable,
+]);
+
+/** True for the error of a query that nothing has answered so far: it may be answered later, or by the history. */
+export function isUnanswered(error: unknown): boolean {
+  return UNANSWERED.has(grpcCode(error));
+}

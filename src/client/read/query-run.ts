@@ -2,21 +2,12 @@ import { type Client, QueryNotRegisteredError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { errorMessage } from '../../core/domain/errors/error.ts';
 import { retryQueryAfterMs, isRetryableQueryError } from '../../temporal/query-retry.ts';
-import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
+import { GRPC, grpcCode, isUnanswered } from '../../temporal/grpc-code.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { sleep } from '../../temporal/waiting.ts';
 
 /** The time limit of a query, after which history is read instead: without a worker a query does not return. */
 const QUERY_DEADLINE_MS = 3_000;
-
-/** The deadline passed, no poller was seen, too many queries came at once, or the first task is still to come: all pass with a worker. */
-const UNANSWERED = new Set<number | undefined>([
-  GRPC.cancelled,
-  GRPC.deadlineExceeded,
-  GRPC.resourceExhausted,
-  GRPC.failedPrecondition,
-  GRPC.unavailable,
-]);
 
 /** The pause between two attempts while the server waits, up to a second, before the first task of the next execution. */
 const SWITCH_PAUSE_MS = 100;
@@ -36,7 +27,7 @@ export async function queryRun<Answer>(client: Client, runId: string, query: str
       if (error instanceof WorkflowNotFoundError) throw runNotFound(client, runId);
       if (isSwitching(error) && Date.now() + SWITCH_PAUSE_MS < deadline) await sleep(SWITCH_PAUSE_MS);
       else if (isRetryableQueryError(error) && Date.now() - begun < ASK_AGAIN_FOR_MS) await sleep(retryQueryAfterMs(attempt));
-      else if (error instanceof QueryNotRegisteredError || UNANSWERED.has(grpcCode(error))) return undefined;
+      else if (error instanceof QueryNotRegisteredError || isUnanswered(error)) return undefined;
       else throw error;
     }
   }
