@@ -1,0 +1,247 @@
+import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
+import type { LimitOptions } from '../../domain/agent/limit-options.ts';
+import type { Duration } from '../../domain/run/duration.ts';
+
+/**
+ * A program as plain JSON: units of steps that one run executes. Texts and values in it may contain references such as
+ * `{{input.ticket}}`, `{{Step.output.items[0]}}` and `{{unit.Step}}`.
+ */
+export interface ProgramDocument {
+  version: 1;
+  name: string;
+  /** The model of every `ask` that names none: `provider/model`. */
+  model?: string;
+  /** The JSON Schema of the input. Absent: any object. */
+  input?: JsonObject;
+  units: UnitDocument[];
+  /** The output of the program, with references. Absent: the output of the last step of the last unit. */
+  output?: JsonValue;
+  /** The limits of the whole run. `steps` counts model calls. */
+  limits?: LimitOptions;
+  /** True: unknown references stay as written and unknown anchors are ignored, as in AXON. */
+  lenient?: true;
+}
+
+/** A unit: steps with one persona, which run in order. */
+export interface UnitDocument {
+  name: string;
+  /** The persona, the context and the instructions are the beginning of the system prompt of every `ask` of the unit. */
+  persona?: string;
+  context?: string;
+  instructions?: string | string[];
+  /** Names of anchors: checks of every answer of a model in this unit. */
+  anchors?: string[];
+  /** The reasoning effort of the model: a word of the provider, such as `low` or `high`. */
+  effort?: string;
+  /** Names of the units whose end this unit waits for. Absent in all units: the units run in order. */
+  needs?: string[];
+  /** The unit is skipped unless the condition holds. */
+  when?: ConditionDocument;
+  steps: StepDocument[];
+}
+
+/** A condition: the value of a reference, without braces, fits a JSON Schema. Schemas with `pattern` are refused. */
+export interface ConditionDocument {
+  /** A reference such as `Kind.score` or `sort.Kind.kind`. */
+  of: string;
+  is: JsonObject;
+}
+
+/** The kinds of steps. Each step has exactly one of them as a key. */
+export interface StepKinds {
+  ask: AskDocument;
+  tool: ToolStepDocument;
+  agent: AgentStepDocument;
+  program: ProgramStepDocument;
+  human: HumanDocument;
+  sleep: SleepDocument;
+  remember: RememberDocument;
+  recall: RecallDocument;
+  parallel: ParallelDocument;
+  branch: BranchDocument;
+  forEach: ForEachDocument;
+  repeat: RepeatDocument;
+}
+
+export type StepKind = keyof StepKinds;
+
+/** A step: its name, what it does, and how its failures and its output are handled. */
+export type StepDocument = StepOptions &
+  { [Kind in StepKind]: { [Key in Kind]: StepKinds[Kind] } & { [Key in Exclude<StepKind, Kind>]?: never } }[StepKind];
+
+/** The part of a step that does not depend on its kind. */
+export interface StepOptions {
+  /** Unique in its unit. */
+  name: string;
+  /** The step is skipped unless the condition holds. */
+  when?: ConditionDocument;
+  /** Further attempts after a failed one. Absent: one attempt. Not for blocks. */
+  refine?: RefineDocument;
+  /** The longest time of one attempt, not counting the wait for people. Not for blocks. */
+  timeout?: Duration;
+  /** A person decides before the step costs anything, and may edit its prompt or arguments. Not for blocks. */
+  approval?: true | StepDeadlineDocument;
+  /** A person decides about the output: accepts it, edits it, or rejects it, which is a failed attempt. Not for blocks. */
+  review?: true | StepDeadlineDocument;
+}
+
+/** The time that a step waits for a person, and the decision that is applied then. */
+export interface StepDeadlineDocument {
+  deadline?: Duration;
+  /** Default `reject`. */
+  onDeadline?: 'approve' | 'reject';
+}
+
+/** The attempts of a step (AXON's refine block). */
+export interface RefineDocument {
+  /** All attempts, the first one included. Default 3. */
+  maxAttempts?: number;
+  /** The wait after attempt n: none; n seconds; 0.5 * 2^n seconds; at most 30 seconds. Default `none`. */
+  backoff?: 'none' | 'linear' | 'exponential';
+  /** False: an attempt does not learn why the one before failed. Default true. */
+  passFailureContext?: boolean;
+  /**
+   * The end of the last attempt: the step fails (default), is skipped, or takes the output of the step `fallback`, which runs
+   * now if it has not run yet.
+   */
+  onExhaustion?: 'fail' | 'skip' | 'fallback';
+  /** The name of a step of the same block, for `onExhaustion: 'fallback'`. */
+  fallback?: string;
+}
+
+/** One model call. Its output is the text of the answer, or the value that fits `output`. */
+export interface AskDocument {
+  prompt: string;
+  /** Default: the model of the program. */
+  model?: string;
+  /** The JSON Schema of the answer. */
+  output?: JsonObject;
+  /** The type that the answer must declare or be: one of the semantic types of AXON, or one of one's own. */
+  type?: string;
+  /** The least confidence that the answer must declare in `confidence`. */
+  confidenceFloor?: number;
+  /** Fields that the answer must have. */
+  requiredFields?: string[];
+  /** The bounds of the number in the answer, both inclusive. */
+  range?: { min?: number; max?: number };
+  /** Names of anchors, besides those of the unit. */
+  anchors?: string[];
+  /** Default: the effort of the unit. */
+  effort?: string;
+  /** Settings of the model call. */
+  settings?: JsonObject;
+  /** Names of tools that the model may call. An `ask` with tools is an agent of its own. */
+  tools?: string[];
+}
+
+/** One call of a tool. Its output is what the tool returns. */
+export interface ToolStepDocument {
+  name: string;
+  arguments?: JsonObject;
+}
+
+/** One run of an agent. Its output is that of the agent. */
+export interface AgentStepDocument {
+  name: string;
+  input: string;
+  deps?: JsonObject;
+  limits?: LimitOptions;
+}
+
+/** One run of another program. Its output is that of the program. */
+export interface ProgramStepDocument {
+  name: string;
+  input?: JsonObject;
+  limits?: LimitOptions;
+}
+
+/** A question to a person. Its output is the answer. */
+export interface HumanDocument extends StepDeadlineDocument {
+  question: string;
+  /** The JSON Schema of the answer. Default: a text. */
+  output?: JsonObject;
+}
+
+/** A wait. Its output is null. */
+export interface SleepDocument {
+  /** A duration, or a reference to one. */
+  for: Duration;
+}
+
+/** Stores a value in the memory. Its output is the key. */
+export interface RememberDocument {
+  key: string;
+  value: JsonValue;
+  metadata?: JsonObject;
+  /** Default: the name of the program. */
+  scope?: string;
+}
+
+/** Looks values up in the memory. Its output is the list of entries, the best first. */
+export interface RecallDocument {
+  query: string;
+  /** Default 5. */
+  topK?: number;
+  /** Default: the name of the program. */
+  scope?: string;
+}
+
+/** Lists of steps that run side by side. Its output is the list of the outputs of their last steps. */
+export interface ParallelDocument {
+  branches: StepDocument[][];
+}
+
+/** The first case whose condition holds. Its output is that of the last step of the case; null if none holds. */
+export interface BranchDocument {
+  cases: { when: ConditionDocument; steps: StepDocument[] }[];
+  else?: StepDocument[];
+}
+
+/** Steps for each item of a list. Its output is the list of the outputs of the last steps, in the order of the items. */
+export interface ForEachDocument {
+  /** A reference to the list. */
+  in: string;
+  /** The name of the item in references. Default `item`. */
+  as?: string;
+  /** The number of items that run at once. Default 8, at most 100. */
+  atOnce?: number;
+  steps: StepDocument[];
+}
+
+/** Steps that are repeated until the condition holds. Its output is that of the last step of the last round. */
+export interface RepeatDocument {
+  until: ConditionDocument;
+  /** The most rounds. The step ends after them even if the condition does not hold. */
+  atMost: number;
+  steps: StepDocument[];
+}
+
+/** The kinds of steps that hold other steps. */
+export const BLOCKS = ['parallel', 'branch', 'forEach', 'repeat'] as const satisfies readonly StepKind[];
+
+/** Every kind of step by its name. The compiler reports one that is missing here. */
+const KINDS: Record<StepKind, true> = {
+  ask: true,
+  tool: true,
+  agent: true,
+  program: true,
+  human: true,
+  sleep: true,
+  remember: true,
+  recall: true,
+  parallel: true,
+  branch: true,
+  forEach: true,
+  repeat: true,
+};
+
+/** The names of all kinds of steps. */
+export const STEP_KINDS = Object.keys(KINDS) as StepKind[];
+
+/** Returns the kind of a step that was checked. */
+export function kindOf(step: StepDocument): StepKind {
+  return STEP_KINDS.find((kind) => kind in step) ?? 'ask';
+}
+
+/** The limits of a document. */
+export const PROGRAM_LIMITS = { bytes: 400_000, steps: 1_000, levels: 16, items: 10_000, atOnce: 100, defaultAtOnce: 8 } as const;
