@@ -1,0 +1,43 @@
+// Programs: the decision before a step is paid.
+
+import { isJsonObject, type JsonObject } from '../../domain/json/json.ts';
+import type { StepDocument } from '../format/document.ts';
+import { resolveValue } from '../references/interpolate.ts';
+import { decide } from './decide.ts';
+import type { ProgramRun } from './program-run.ts';
+import { recordCall, recordResult } from './record-call.ts';
+import type { RunningStep } from './record.ts';
+import type { AttemptEnd } from './run-attempts.ts';
+import { stepFailure } from './step-failure.ts';
+import { lookupAt } from './values.ts';
+
+/**
+ * Waits for the decision of a person about a step other than a tool call, once for all its attempts. Undefined once it is
+ * approved; an answer that is given instead is the output of the step.
+ */
+export async function approve(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd | undefined> {
+  const { state, address } = running;
+  if (step.approval === undefined || step.tool !== undefined || state.progress?.approved !== undefined) return undefined;
+  const name = `${address.unit}.${address.step}`;
+  const shown = resolveValue(shownOf(step), lookupAt(run.program, address));
+  const args = shown.ok && isJsonObject(shown.value) ? shown.value : {};
+  const call = state.progress?.call ?? recordCall(run, running, { name, arguments: args });
+  const decision = await decide(run, { kind: 'tool', call, toolName: name, deadline: step.approval });
+  if (decision === undefined) return { type: 'stopped' };
+  if (decision.type === 'reject') {
+    const message = decision.reason === undefined ? 'The step was rejected' : `The step was rejected: ${decision.reason}`;
+    recordResult(run, running, call, { name, status: 'error', content: [message] });
+    return { type: 'failed', error: stepFailure(running, 'step_rejected', message), id: run.state.window.lastEventId, isFinal: true };
+  }
+  const output = decision.type === 'respond' ? (decision.content ?? null) : 'approved';
+  recordResult(run, running, call, { name, status: 'success', content: [output] });
+  if (decision.type === 'respond') return { type: 'done', output, id: run.state.window.lastEventId };
+  state.progress = { ...state.progress, approved: decision.arguments === undefined ? {} : { arguments: decision.arguments } };
+  return undefined;
+}
+
+/** Returns what a person is shown of a step, with references: the part of it that may be edited. */
+function shownOf({ ask, agent, program, human, sleep, remember, recall }: StepDocument): JsonObject {
+  if (ask !== undefined) return { prompt: ask.prompt };
+  return { ...(agent ?? program ?? human ?? sleep ?? remember ?? recall ?? {}) } as JsonObject;
+}

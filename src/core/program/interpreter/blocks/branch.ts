@@ -1,0 +1,22 @@
+// Programs: the choice between lists of steps.
+
+import type { BranchDocument, StepDocument } from '../../format/document.ts';
+import { conditionHolds } from '../../references/condition-holds.ts';
+import type { ProgramRun } from '../program-run.ts';
+import type { RunningStep } from '../record.ts';
+import { runSteps, type StepsEnd } from '../run-steps.ts';
+import { lookupAt } from '../values.ts';
+import { endBlock, lastOutput } from './block-end.ts';
+
+const ELSE = -1;
+
+/** Runs the first case whose condition holds, else `else`. The choice is made once. */
+export async function runBranch(run: ProgramRun, running: RunningStep, block: BranchDocument): Promise<StepsEnd> {
+  const { address, state } = running;
+  const lookup = lookupAt(run.program, address);
+  const taken = state.progress?.taken ?? block.cases.findIndex(({ when }) => conditionHolds(when, lookup));
+  state.progress = { taken };
+  const steps: readonly StepDocument[] = (taken === ELSE ? block.else : block.cases[taken]?.steps) ?? [];
+  const end = await runSteps(run, { ...address, steps });
+  return endBlock(run, running, [end], () => lastOutput(run.program, steps, address));
+}

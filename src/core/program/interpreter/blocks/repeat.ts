@@ -1,0 +1,22 @@
+// Programs: steps that are repeated until a condition holds.
+
+import type { RepeatDocument } from '../../format/document.ts';
+import { conditionHolds } from '../../references/condition-holds.ts';
+import type { ProgramRun } from '../program-run.ts';
+import type { RunningStep } from '../record.ts';
+import { runSteps, type StepsEnd } from '../run-steps.ts';
+import { forgetInside, lookupAt } from '../values.ts';
+import { endBlock, lastOutput } from './block-end.ts';
+
+/** Runs rounds of the steps until the condition holds after a round, or the most rounds have run. */
+export async function runRepeat(run: ProgramRun, running: RunningStep, block: RepeatDocument): Promise<StepsEnd> {
+  const { address, state } = running;
+  for (let round = Math.max(0, (state.rounds ?? 0) - 1); ; round += 1) {
+    state.rounds = round + 1;
+    const indexes = [...address.indexes, round];
+    const end = await runSteps(run, { unit: address.unit, steps: block.steps, indexes });
+    const isLast = end !== 'completed' || round + 1 >= block.atMost || conditionHolds(block.until, lookupAt(run.program, address));
+    if (!isLast) forgetInside(run.program, { ...address, indexes });
+    else return endBlock(run, running, [end], () => lastOutput(run.program, block.steps, { unit: address.unit, indexes }));
+  }
+}

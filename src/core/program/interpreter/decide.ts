@@ -1,0 +1,45 @@
+// Programs: steps that wait for a person.
+
+import type { ApprovalRequirement, Decision, PendingApproval } from '../../domain/approvals/approval.ts';
+import { milliseconds } from '../../domain/run/duration.ts';
+import { deadlineOf } from '../../loop/approvals/approvals.ts';
+import type { StepDeadlineDocument } from '../format/document.ts';
+import type { RecordedCall } from '../state/program-state.ts';
+import type { ProgramRun } from './program-run.ts';
+
+/** The thing that a person decides about. */
+export interface Question {
+  kind: 'tool' | 'question';
+  call: RecordedCall;
+  toolName: string;
+  deadline: true | StepDeadlineDocument;
+  /** The requirement of the tool itself, if it is the tool that needs the decision. */
+  requirement?: ApprovalRequirement;
+}
+
+/** Waits for the decision about a call of a step. Undefined if the run stops first. */
+export function decide(run: ProgramRun, { kind, call, toolName, deadline, requirement }: Question): Promise<Decision | undefined> {
+  const { state, ports } = run;
+  const now = ports.now();
+  const { digest = `${call.eventId}/0`, reason, ...ownDeadline } = requirement ?? {};
+  const waiting: PendingApproval = {
+    kind,
+    callId: call.callId,
+    toolName,
+    digest,
+    key: `${call.eventId}/0`,
+    step: state.context.currentStep + 1,
+    requestedAt: now,
+    ...deadlineOf({ ...state.snapshot.approvals, ...ownDeadline, ...plainDeadline(deadline) }, now),
+    ...(reason === undefined ? {} : { reason }),
+  };
+  return run.decision(waiting);
+}
+
+function plainDeadline(deadline: true | StepDeadlineDocument): { deadlineMs?: number; onDeadline?: 'approve' | 'reject' } {
+  if (deadline === true) return {};
+  return {
+    ...(deadline.deadline === undefined ? {} : { deadlineMs: milliseconds(deadline.deadline, 'the deadline of a decision') }),
+    ...(deadline.onDeadline === undefined ? {} : { onDeadline: deadline.onDeadline }),
+  };
+}

@@ -1,0 +1,52 @@
+// Programs: the effects of the interpreter.
+
+import type { ErrorCode } from '../../domain/errors/error.ts';
+import type { JsonValue } from '../../domain/json/json.ts';
+import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
+import type { Spent } from '../../domain/model/usage.ts';
+import type { RunPorts } from '../../loop/ports.ts';
+import type { AnswerVerdict } from '../../domain/program/verdict.ts';
+
+/** One attempt of an `ask`, by reference: the activity renders the prompt from the program and the results that it names. */
+export interface AskCall {
+  /** The address of the step. */
+  address: string;
+  /** From 1. */
+  attempt: number;
+  /** The ids of the outputs that the prompt names, by their address. */
+  outputs: Record<string, string>;
+  /** The id of the event of the failed attempt before, if this one is told why it failed. */
+  failureId?: string;
+  /** A person has edited the prompt: the activity queries it. */
+  edited?: true;
+  /** Milliseconds that the attempt may take, if the step limits them. */
+  timeoutMs?: number;
+  /** `provider/model`. */
+  model: string;
+}
+
+/** The outcome of one attempt of an `ask`. */
+export type AskOutcome =
+  | { type: 'answered'; response: RecordedResponse; verdict: AnswerVerdict }
+  | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
+  | { type: 'cancelled'; partial?: RecordedResponse };
+
+/** One use of the memory, by reference. */
+export interface MemoryCall {
+  kind: 'remember' | 'recall';
+  address: string;
+  attempt: number;
+  outputs: Record<string, string>;
+}
+
+/** The outcome of a use of the memory. `id` is the id of the event. */
+export type MemoryOutcome =
+  | { type: 'done'; id: string; output: JsonValue }
+  | { type: 'failed'; code: ErrorCode; message: string }
+  | { type: 'cancelled' };
+
+/** The effects of a program: those of every run, and two of its own. Ports must not reject: what goes wrong is an outcome. */
+export interface ProgramPorts extends RunPorts {
+  ask(call: AskCall): Promise<AskOutcome>;
+  useMemory(call: MemoryCall): Promise<MemoryOutcome>;
+}

@@ -1,0 +1,47 @@
+// Programs: calls in the record, which people decide about and tools execute.
+
+import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
+import type { ToolResult } from '../../domain/content/content.ts';
+import type { Event } from '../../domain/record/event.ts';
+import type { StepNote } from '../../domain/program/step-note.ts';
+import type { RecordedCall } from '../state/program-state.ts';
+import type { ProgramRun } from './program-run.ts';
+import { forget, recordNote, type RunningStep } from './record.ts';
+
+/** A call of a step. */
+export interface StepCall {
+  /** The name of the tool, or of the question or review. */
+  name: string;
+  arguments: JsonObject;
+  /** Added to the address of the step: a step may have several calls. */
+  suffix?: string;
+}
+
+/** Records a call. Its id is the address of the step, with the number of the attempt from the second one on. */
+export function recordCall(run: ProgramRun, { at, state }: RunningStep, { name, arguments: args, suffix = '' }: StepCall): RecordedCall {
+  const callId = `${at}${suffix}${state.attempts > 1 ? `#${state.attempts}` : ''}`;
+  const note: StepNote = { at, kind: state.kind, type: 'start', attempt: state.attempts };
+  recordNote(run, note, { content: [{ type: 'tool_call', toolCallId: callId, name, arguments: args }] });
+  const { through, lastEventId } = run.state.window;
+  const call = { callId, eventId: lastEventId, offset: through - 1 };
+  state.progress = { ...state.progress, call };
+  return call;
+}
+
+/** Records the result of a call, after which nothing needs the event of the call any more. */
+export function recordResult(
+  run: ProgramRun,
+  { at, state }: RunningStep,
+  call: RecordedCall,
+  { name, status, content, ...more }: Pick<ToolResult, 'name' | 'status'> & { content: JsonValue[] } & Partial<Pick<Event, 'step'>>,
+): void {
+  const note = more.step ?? { at, kind: state.kind, type: 'attempt', attempt: state.attempts };
+  recordNote(run, note, { content: [{ type: 'tool_result', toolCallId: call.callId, name, status, content }] });
+  closeCall(run, { state }, call);
+}
+
+/** Forgets the event of a call that has ended. */
+export function closeCall(run: ProgramRun, { state }: Pick<RunningStep, 'state'>, { eventId }: RecordedCall): void {
+  forget(run.state.window, ({ id }) => id === eventId);
+  delete state.progress?.call;
+}

@@ -1,0 +1,56 @@
+// Programs: the events and the states of steps.
+
+import type { Event } from '../../domain/record/event.ts';
+import type { StepNote } from '../../domain/program/step-note.ts';
+import { recordEvent } from '../../loop/state/run-state.ts';
+import { addressText, type StepAddress } from '../state/address.ts';
+import type { StepState } from '../state/program-state.ts';
+import type { ProgramRun } from './program-run.ts';
+
+/** A step in the run of its program. */
+export interface RunningStep {
+  address: StepAddress;
+  /** The text of the address. */
+  at: string;
+  state: StepState;
+}
+
+/** Records an event of a step. Its content leaves the window at once: no model of the run reads it. */
+export function recordNote({ state, ports }: ProgramRun, note: StepNote, event: Partial<Event> = {}): void {
+  recordEvent(state, ports, { author: note.at, content: [], ...event, step: note });
+  const isOpenCall = event.content?.some(({ type }) => type === 'tool_call') === true;
+  if (!isOpenCall) forget(state.window, ({ id }) => id === state.window.lastEventId);
+}
+
+/** Removes events from the window that nothing needs any more. */
+export function forget(window: ProgramRun['state']['window'], isForgotten: (event: { id: string }) => boolean): void {
+  const kept = window.events.filter((event) => !isForgotten(event));
+  if (kept.length === window.events.length) return;
+  window.events = kept;
+  window.bytes = kept.reduce((sum, { content }) => sum + JSON.stringify(content).length, 0);
+}
+
+/** Returns the running state of a step, and begins it if it has not begun. */
+export function beginStep(run: ProgramRun, address: StepAddress): RunningStep {
+  const at = addressText(address);
+  const { program, ports } = run;
+  const { kind } = program.index.get(address.unit, address.step);
+  let state = program.steps.get(at);
+  if (state === undefined) {
+    state = { kind, status: 'running', startedAt: ports.now(), attempts: 0 };
+    program.steps.set(at, state);
+    recordNote(run, { at, kind, type: 'start' });
+  }
+  return { address, at, state };
+}
+
+/** Ends a step, and drops what only a running step needs. */
+export function endStep(run: ProgramRun, { at, state }: RunningStep, end: Pick<StepState, 'status'> & Partial<StepState>): void {
+  Object.assign(state, end, { endedAt: run.ports.now() });
+  delete state.progress;
+  const { kind, status, error, reason } = state;
+  const note: StepNote = { at, kind, type: 'end', startedAt: state.startedAt / 1000 };
+  if (status !== 'running') note.status = status;
+  recordNote(run, { ...note, ...(error === undefined ? {} : { error }), ...(reason === undefined ? {} : { reason }) });
+  run.ports.recorded?.(run.state);
+}

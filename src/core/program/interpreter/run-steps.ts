@@ -1,0 +1,52 @@
+// Programs: steps in their order.
+
+import { conditionHolds } from '../references/condition-holds.ts';
+import { isBlock, type StepDocument } from '../format/document.ts';
+import { addressText } from '../state/address.ts';
+import { runBlock } from './blocks/run-block.ts';
+import type { ProgramRun } from './program-run.ts';
+import { beginStep, endStep } from './record.ts';
+import { runAttempts } from './run-attempts.ts';
+import { lookupAt } from './values.ts';
+
+/** The end of a list of steps. `stopped`: the run ends or goes on in its next execution before the list has ended. */
+export type StepsEnd = 'completed' | 'failed' | 'stopped';
+
+/** The list of steps of one unit, case, branch, item or round. */
+export interface StepList {
+  unit: string;
+  steps: readonly StepDocument[];
+  /** The index of the item or round of each block around the list. */
+  indexes: readonly number[];
+}
+
+/** Runs steps one after the other, up to the first that fails. Steps that have ended in an earlier execution are passed over. */
+export async function runSteps(run: ProgramRun, { unit, steps, indexes }: StepList): Promise<StepsEnd> {
+  for (const step of steps) {
+    const end = await runStep(run, { unit, step, indexes });
+    if (end !== 'completed') return end;
+  }
+  return 'completed';
+}
+
+/** One step of a list. */
+interface ListedStep {
+  unit: string;
+  step: StepDocument;
+  indexes: readonly number[];
+}
+
+/** Runs one step. A step that is skipped counts as completed: the steps after it run. */
+export async function runStep(run: ProgramRun, { unit, step, indexes }: ListedStep): Promise<StepsEnd> {
+  const address = { unit, step: step.name, indexes };
+  const known = run.program.steps.get(addressText(address))?.status;
+  if (known === 'failed') return 'failed';
+  if (known === 'completed' || known === 'skipped') return 'completed';
+  if (run.stop !== undefined) return 'stopped';
+  const running = beginStep(run, address);
+  if (running.state.attempts === 0 && step.when !== undefined && !conditionHolds(step.when, lookupAt(run.program, address))) {
+    endStep(run, running, { status: 'skipped', reason: `the condition on "${step.when.of}" does not hold` });
+    return 'completed';
+  }
+  return isBlock(step) ? runBlock(run, running, step) : runAttempts(run, running, step);
+}

@@ -1,0 +1,92 @@
+// Programs: one attempt of an `ask`.
+
+import type { JsonValue } from '../../../domain/json/json.ts';
+import { incrementStep } from '../../../domain/record/execution-context.ts';
+import type { StepNote } from '../../../domain/program/step-note.ts';
+import { milliseconds } from '../../../domain/run/duration.ts';
+import { recordFailedCall, recordInterrupted, spend } from '../../../loop/state/spending.ts';
+import { noteError } from '../../../loop/state/run-state.ts';
+import { thoughtOf } from '../../../loop/state/thought.ts';
+import { verdictError, violationMessages } from '../../errors/verdict-error.ts';
+import type { AskDocument, StepDocument } from '../../format/document.ts';
+import { askTexts } from '../../prompt/ask-prompt.ts';
+import type { AskOutcome } from '../program-ports.ts';
+import type { ProgramRun } from '../program-run.ts';
+import { recordNote, type RunningStep } from '../record.ts';
+import type { AttemptEnd } from '../run-attempts.ts';
+import { stepFailure } from '../step-failure.ts';
+import { outputIds } from '../values.ts';
+
+/** Makes one model call. The activity has checked the answer; its verdict decides if the attempt has failed. */
+export async function askOnce(run: ProgramRun, running: RunningStep, step: StepDocument & { ask: AskDocument }): Promise<AttemptEnd> {
+  const { program, ports } = run;
+  const { state, address, at } = running;
+  const startedAt = ports.now() / 1000;
+  const { failure, approved } = state.progress ?? {};
+  const model = step.ask.model ?? program.document.model ?? '';
+  program.asksInFlight += 1;
+  const outcome = await ports.ask({
+    address: at,
+    attempt: state.attempts,
+    outputs: outputIds(program, address, textsOf(program, address, step.ask)),
+    ...(failure === undefined || step.refine?.passFailureContext === false ? {} : { failureId: failure.id }),
+    ...(approved?.arguments === undefined ? {} : { edited: true as const }),
+    ...(step.timeout === undefined ? {} : { timeoutMs: milliseconds(step.timeout, `step "${at}": "timeout"`) }),
+    model,
+  });
+  program.asksInFlight -= 1;
+  const note: StepNote = { at, kind: 'ask', type: 'attempt', attempt: state.attempts, startedAt };
+  switch (outcome.type) {
+    case 'cancelled':
+      if (outcome.partial !== undefined) recordInterrupted(run.state, ports, model, outcome.partial);
+      return { type: 'stopped' };
+    case 'failed': {
+      recordFailedCall(run.state, ports, model, outcome);
+      const isTimeOut = outcome.code === 'model_timeout' && step.timeout !== undefined;
+      return isTimeOut
+        ? failed(run, running, note, 'step_timeout', `Step '${address.step}' timed out after ${step.timeout}`)
+        : failed(run, running, note, 'model_call_failed', `Model call failed for step '${address.step}': ${outcome.message}`, outcome.message);
+    }
+    case 'answered':
+      return answered(run, running, step.ask, { note, outcome, model });
+  }
+}
+
+/** Returns all texts of the call that may contain references. */
+function textsOf(program: ProgramRun['program'], { unit, step }: RunningStep['address'], ask: AskDocument): string[] {
+  const { system, prompt } = askTexts(program.index.get(unit, step).unit, ask);
+  return [...system, prompt];
+}
+
+interface Answered {
+  note: StepNote;
+  outcome: AskOutcome & { type: 'answered' };
+  model: string;
+}
+
+function answered(run: ProgramRun, { address, state }: RunningStep, ask: AskDocument, { note, outcome, model }: Answered): AttemptEnd {
+  const { state: runState } = run;
+  const { response, verdict } = outcome;
+  const { id, content, providerItems } = response;
+  const spending = spend(runState, { model, usage: response.usage, answer: content, failedAttempts: response.failedAttempts });
+  incrementStep(runState.context);
+  const text = thoughtOf(content) ?? '';
+  runState.thought = text;
+  state.violations = violationMessages(verdict);
+  const error = verdictError(verdict, { step: address.step, unit: address.unit, attempt: state.attempts }, ask.type);
+  if (error !== undefined) noteError(runState, error.message);
+  recordNote(
+    run,
+    { ...note, verdict, answerLength: text.length, ...(error === undefined ? {} : { error }) },
+    { id, content, ...spending, ...(providerItems === undefined ? {} : { providerItems }) },
+  );
+  if (error !== undefined) return { type: 'failed', error, id };
+  return { type: 'done', output: ask.output === undefined ? text : (JSON.parse(text) as JsonValue), id };
+}
+
+function failed(run: ProgramRun, running: RunningStep, note: StepNote, code: 'step_timeout' | 'model_call_failed', message: string, details?: string): AttemptEnd {
+  const error = stepFailure(running, code, message, details);
+  noteError(run.state, message);
+  recordNote(run, { ...note, error });
+  return { type: 'failed', error, id: run.state.window.lastEventId };
+}

@@ -1,0 +1,30 @@
+// Programs: a question to a person.
+
+import type { HumanDocument } from '../../format/document.ts';
+import { resolveValue } from '../../references/interpolate.ts';
+import { decide } from '../decide.ts';
+import type { ProgramRun } from '../program-run.ts';
+import { recordCall, recordResult } from '../record-call.ts';
+import type { RunningStep } from '../record.ts';
+import type { AttemptEnd } from '../run-attempts.ts';
+import { stepFailure } from '../step-failure.ts';
+import { lookupAt } from '../values.ts';
+
+/** Asks a person, and waits for the answer. A rejected question is a failed attempt. */
+export async function askHuman(run: ProgramRun, running: RunningStep, human: HumanDocument): Promise<AttemptEnd> {
+  const { address, state } = running;
+  const name = `${address.unit}.${address.step}`;
+  const question = resolveValue(human.question, lookupAt(run.program, address));
+  if (!question.ok) return { type: 'failed', error: stepFailure(running, 'invalid_input', question.problem), id: run.ports.uuid() };
+  const call = state.progress?.call ?? recordCall(run, running, { name, arguments: { question: question.value } });
+  const decision = await decide(run, { kind: 'question', call, toolName: name, deadline: human });
+  if (decision === undefined) return { type: 'stopped' };
+  if (decision.type === 'reject') {
+    const message = decision.reason === undefined ? 'The question was rejected' : `The question was rejected: ${decision.reason}`;
+    recordResult(run, running, call, { name, status: 'error', content: [message] });
+    return { type: 'failed', error: stepFailure(running, 'step_rejected', message), id: run.state.window.lastEventId };
+  }
+  const output = decision.content ?? null;
+  recordResult(run, running, call, { name, status: 'success', content: [output] });
+  return { type: 'done', output, id: run.state.window.lastEventId };
+}

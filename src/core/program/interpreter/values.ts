@@ -1,0 +1,83 @@
+// Programs: the values of references.
+
+import type { JsonValue } from '../../domain/json/json.ts';
+import type { Lookup } from '../references/interpolate.ts';
+import { readReference, type Reference } from '../references/reference.ts';
+import { referencesIn } from '../references/references-in.ts';
+import { outputAt, valueAt } from '../references/value-at.ts';
+import { addressText, type StepAddress } from '../state/address.ts';
+import type { ProgramState } from '../state/program-state.ts';
+import { type ListLoop, loopOfItem, resolveRoot, type RootValue, type ScopeValues } from '../state/scope.ts';
+
+type Values = Pick<ProgramState, 'index' | 'input' | 'steps'>;
+
+/** Returns the look-up of references as a step of a program sees them. */
+export function lookupAt(program: Values, at: StepAddress): Lookup {
+  return lookupIn(scopeOf(program), at);
+}
+
+/** Returns the look-up of references in a scope. A step without an output, because it was skipped, has the value null. */
+export function lookupIn(values: ScopeValues, at: StepAddress): Lookup {
+  return ({ path }) => {
+    const root = rootOf(values, at, path);
+    if (root === undefined) return { found: false };
+    const rest = path.slice(root.names);
+    return root.address === undefined ? valueAt(root.value ?? null, rest) : outputAt(root.value ?? null, rest);
+  };
+}
+
+/** Resolves a text that is one reference, with or without braces; undefined if it resolves to nothing. */
+export function resolveReference(program: Values, reference: string, at: StepAddress): JsonValue | undefined {
+  return resolveList(scopeOf(program), reference, at);
+}
+
+/**
+ * Returns the ids of the outputs that the references of a value need, by the address of their step: an activity finds
+ * the outputs by them. The list of a `forEach` is needed for its item.
+ */
+export function outputIds(program: Values, at: StepAddress, value: JsonValue): Record<string, string> {
+  const values = scopeOf(program);
+  const ids: Record<string, string> = {};
+  const add = (reference: Reference, from: StepAddress): void => {
+    const loop: ListLoop | undefined = loopOfItem(values.index, from, reference.path[0]);
+    const list = loop === undefined ? undefined : readReference(loop.in);
+    if (loop !== undefined && list !== undefined) return add(list, loop.at);
+    const address = rootOf(values, from, reference.path)?.address;
+    const id = address === undefined ? undefined : program.steps.get(address)?.outputId;
+    if (address !== undefined && id !== undefined) ids[address] = id;
+  };
+  for (const { reference } of referencesIn(value)) add(reference, at);
+  return ids;
+}
+
+/** Makes the scope of a program from the outputs that its steps have. */
+export function scopeOf({ index, input, steps }: Values): ScopeValues {
+  const values: ScopeValues = {
+    index,
+    input,
+    outputOf: (address) => steps.get(address)?.output,
+    roundsOf: (address) => steps.get(address)?.rounds ?? 0,
+    resolve: (reference, at) => resolveList(values, reference, at),
+  };
+  return values;
+}
+
+function resolveList(values: ScopeValues, text: string, at: StepAddress): JsonValue | undefined {
+  const reference = readReference(text);
+  const found = reference === undefined ? undefined : lookupIn(values, at)(reference);
+  return found?.found ? found.value : undefined;
+}
+
+function rootOf(values: ScopeValues, at: StepAddress, path: Reference['path']): RootValue | undefined {
+  const [first, second] = path;
+  return resolveRoot(values, at, typeof second === 'string' ? [first, second] : [first]);
+}
+
+/** Forgets the steps inside a block, in one of its items or rounds, which no reference can name any more. */
+export function forgetInside({ steps, index }: Pick<ProgramState, 'steps' | 'index'>, { unit, step, indexes }: StepAddress): void {
+  for (const name of index.get(unit, step).inside) {
+    const address = addressText({ unit, step: name, indexes });
+    steps.delete(address);
+    for (const at of steps.keys()) if (at.startsWith(`${address}[`)) steps.delete(at);
+  }
+}

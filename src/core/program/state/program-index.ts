@@ -1,0 +1,75 @@
+import { kindOf, type ProgramDocument, type StepDocument, type StepKind, type UnitDocument } from '../format/document.ts';
+
+/** A block that repeats its steps, around a step. */
+export interface Loop {
+  /** The name of the block. */
+  name: string;
+  kind: 'forEach' | 'repeat';
+  /** For `forEach`: the reference to the list, and the name of the item. */
+  in?: string;
+  as?: string;
+}
+
+/** A step of a program with its surroundings. */
+export interface IndexedStep {
+  unit: UnitDocument;
+  step: StepDocument;
+  kind: StepKind;
+  /** The blocks around the step that repeat it, the outermost first. */
+  loops: readonly Loop[];
+  /** The names of all steps inside, for a block. */
+  inside: readonly string[];
+}
+
+/** The steps of a program by unit and name. Made from the document alone, so that workflow and activities agree. */
+export class ProgramIndex {
+  readonly document: ProgramDocument;
+  readonly #units = new Map<string, Map<string, IndexedStep>>();
+
+  constructor(document: ProgramDocument) {
+    this.document = document;
+    for (const unit of document.units) {
+      const steps = new Map<string, IndexedStep>();
+      this.#units.set(unit.name, steps);
+      add(steps, unit, unit.steps, []);
+    }
+  }
+
+  /** Returns a step; undefined if the unit has none of that name. */
+  find(unit: string, step: string): IndexedStep | undefined {
+    return this.#units.get(unit)?.get(step);
+  }
+
+  /** Returns a step that the document has. */
+  get(unit: string, step: string): IndexedStep {
+    const found = this.find(unit, step);
+    if (found === undefined) throw new TypeError(`Program "${this.document.name}" has no step "${unit}.${step}"`);
+    return found;
+  }
+
+  hasUnit(unit: string): boolean {
+    return this.#units.has(unit);
+  }
+}
+
+function add(steps: Map<string, IndexedStep>, unit: UnitDocument, list: readonly StepDocument[], loops: readonly Loop[]): string[] {
+  return list.flatMap((step) => {
+    const kind = kindOf(step);
+    const inside = nestedLists(step).flatMap((nested) => add(steps, unit, nested, [...loops, ...loopOf(step)]));
+    steps.set(step.name, { unit, step, kind, loops, inside });
+    return [step.name, ...inside];
+  });
+}
+
+function loopOf(step: StepDocument): Loop[] {
+  if (step.forEach !== undefined) return [{ name: step.name, kind: 'forEach', in: step.forEach.in, as: step.forEach.as ?? 'item' }];
+  return step.repeat === undefined ? [] : [{ name: step.name, kind: 'repeat' }];
+}
+
+/** Returns the lists of steps inside a block, in the order of the document; none for another step. */
+export function nestedLists(step: StepDocument): StepDocument[][] {
+  if (step.parallel !== undefined) return step.parallel.branches;
+  if (step.branch !== undefined) return [...step.branch.cases.map(({ steps }) => steps), ...(step.branch.else === undefined ? [] : [step.branch.else])];
+  if (step.forEach !== undefined) return [step.forEach.steps];
+  return step.repeat === undefined ? [] : [step.repeat.steps];
+}

@@ -1,0 +1,100 @@
+import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
+import type { ProgramDocument, StepKind } from '../format/document.ts';
+import type { StepError } from '../../domain/program/step-error.ts';
+import { ProgramIndex } from './program-index.ts';
+
+/** The state of a program in its run: plain data, but for the index of the document. */
+export interface ProgramState {
+  document: ProgramDocument;
+  index: ProgramIndex;
+  input: JsonObject;
+  /** By the name of the unit. Absent until the unit begins. */
+  units: Map<string, UnitState>;
+  /** By the address of the step. Absent until the step begins. */
+  steps: Map<string, StepState>;
+  /** The number of model calls in flight. They count against the limit of steps before they have ended. */
+  asksInFlight: number;
+}
+
+/** A unit that has begun, or that will never begin. */
+export interface UnitState {
+  status: 'running' | 'completed' | 'failed' | 'skipped';
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  endedAt?: number;
+  error?: StepError;
+  /** The reason why it was skipped. */
+  reason?: string;
+}
+
+/** One execution of a step. */
+export interface StepState {
+  kind: StepKind;
+  status: 'running' | 'completed' | 'failed' | 'skipped';
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  endedAt?: number;
+  /** The number of attempts that have begun. */
+  attempts: number;
+  /** The output. Absent unless the step has completed, or once no later step can refer to it. */
+  output?: JsonValue;
+  /** The id under which workers keep the output. */
+  outputId?: string;
+  error?: StepError;
+  /** The reason why it was skipped. */
+  reason?: string;
+  /** The messages of the violations of the last attempt, warnings included. */
+  violations?: string[];
+  /** For `repeat`: the number of rounds that have begun. */
+  rounds?: number;
+  /** For `forEach`: the outputs of the items that have ended, by their index. Their steps are forgotten. */
+  items?: Record<string, JsonValue>;
+  /** The part of a running step that it needs to go on in the next execution. */
+  progress?: StepProgress;
+}
+
+/** The position of a running step between two effects. */
+export interface StepProgress {
+  /** The failure of the attempt before, and the id of its event. */
+  failure?: { error: StepError; id: string };
+  /** The end of a wait: of a `sleep`, or before the next attempt. Milliseconds since the epoch. */
+  wakeAt?: number;
+  /** The event of the call that the current attempt makes, or that a person decides about. */
+  call?: RecordedCall;
+  /** A person has approved the current attempt, with the edited arguments if there are any. */
+  approved?: { arguments?: JsonObject };
+  /** The output of the current attempt, while a person reviews it. */
+  held?: { output: JsonValue; id: string };
+  /** For `branch`: the index of the case that was taken; -1 for `else`. */
+  taken?: number;
+}
+
+/** A call in the record. */
+export interface RecordedCall {
+  callId: string;
+  /** The id and the offset of its event. */
+  eventId: string;
+  offset: number;
+}
+
+/** Returns the state of a program that has not begun. */
+export function newProgramState(document: ProgramDocument, input: JsonObject): ProgramState {
+  return { document, index: new ProgramIndex(document), input, units: new Map(), steps: new Map(), asksInFlight: 0 };
+}
+
+/** The state of a program as it is carried into the next execution. The snapshot of the run has the document. */
+export interface CarriedProgram {
+  input: JsonObject;
+  units: [unit: string, UnitState][];
+  steps: [address: string, StepState][];
+}
+
+/** Converts the state of a program to the form that is carried. */
+export function toCarriedProgram({ input, units, steps }: ProgramState): CarriedProgram {
+  return { input, units: [...units], steps: [...steps] };
+}
+
+/** Restores the state of a program. */
+export function fromCarriedProgram(document: ProgramDocument, { input, units, steps }: CarriedProgram): ProgramState {
+  return { ...newProgramState(document, input), units: new Map(units), steps: new Map(steps) };
+}
