@@ -1,4 +1,5 @@
 import type { SuiteAdapter } from './adapter.ts';
+import { axonExecutorOperations } from './axon-executor.ts';
 import { contextUpdateOperations } from './context-updates.ts';
 import { danglingCallOperations } from './dangling-calls.ts';
 import { executionContextSuite } from './execution-context.ts';
@@ -12,6 +13,7 @@ const TRANSLATED = new Map<string, Omit<SuiteAdapter, 'withoutCounterpart'>>([
   ['nous.context_update', { operations: contextUpdateOperations }],
   ['nous.runtime', { operations: nousRuntimeOperations }],
   ['nous.patch_dangling_tool_calls', { operations: danglingCallOperations }],
+  ['axon.executor', { operations: axonExecutorOperations }],
 ]);
 
 /** Returns the adapter of the suite of exactly that name; undefined if there is none. */

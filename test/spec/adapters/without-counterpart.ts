@@ -47,7 +47,7 @@ export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string
     'context.round_trip': SERIALIZED,
   },
   'axon.anchors': { 'anchor.check': PROGRAMS, 'anchor.list': PROGRAMS, 'anchor.meta': PROGRAMS },
-  'axon.executor': { 'executor.run': PROGRAMS, interpolate: PROGRAMS },
+  'axon.executor': { 'executor.run': PROGRAMS },
   'axon.retry_engine': { 'retry.delay': PROGRAMS, 'retry.config': PROGRAMS, 'retry.execute': PROGRAMS },
   'axon.support': {
     'memory.run': PROGRAMS,
