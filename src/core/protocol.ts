@@ -6,7 +6,6 @@ import type { RecordedResponse } from './domain/model/recorded-response.ts';
 import type { RunOverrides } from './domain/run/overrides.ts';
 import type { OfRun } from './domain/run/activity-messages.ts';
 import type { Spent, UsageStats } from './domain/model/usage.ts';
-import type { Folded, WindowEvent } from './domain/record/window.ts';
 import type { ContinueAsNewState } from './loop/state/continue-as-new-state.ts';
 
 /**
@@ -40,10 +39,24 @@ export type {
   VerifyCallInput,
   VerifyCallOutput,
 } from './domain/run/activity-messages.ts';
+export type { TranscriptAnswer, TranscriptPage, TranscriptQuestion } from './domain/run/transcript-messages.ts';
+export type {
+  AskStepInput,
+  AskStepOutput,
+  ProgramInput,
+  ResolveProgramInput,
+  StepValuesAnswer,
+  StepValuesQuestion,
+  UseMemoryInput,
+  UseMemoryOutput,
+} from './program/protocol.ts';
 export type { ApprovalsPage, ContextPage, RunningCall, StatusView, StepsPage } from './domain/run/views.ts';
 
-/** The workflow type of a run. */
+/** The workflow type of a run of an agent. */
 export const AGENT_RUN = 'agentRun';
+
+/** The workflow type of a run of a program. */
+export const PROGRAM_RUN = 'programRun';
 
 /** The default task queue of client, worker and CLI. */
 export const DEFAULT_TASK_QUEUE = 'longhaul';
@@ -82,6 +95,8 @@ export const QUERIES = {
   callArguments: 'callArguments',
   /** Between a run and its own activities: the content of a decision whose approver is being checked. */
   decision: 'decision',
+  /** Between the run of a program and its own activities: outputs, a failure, an edited prompt. */
+  stepValues: 'stepValues',
   /** Between a run and its own activities: the result, before the workflow closes. */
   result: 'result',
 } as const;
@@ -132,6 +147,9 @@ export const ACTIVITIES = {
   requestCancel: 'requestCancel',
   verifyCall: 'verifyCall',
   askTerms: 'askTerms',
+  resolveProgram: 'resolveProgram',
+  askStep: 'askStep',
+  useMemory: 'useMemory',
 } as const;
 
 /** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */
@@ -263,29 +281,6 @@ export interface DecisionQuestion {
 
 /** Answer of the `decision` query. */
 export type DecisionContent = Pick<Decision, 'arguments' | 'content'>;
-
-/** Argument of the `transcript` query. */
-export interface TranscriptQuestion {
-  /** The windows that the activity has, the newest first, each by the last event that it includes. */
-  known: { through: number; lastEventId: string }[];
-  /** The index at which the next page begins, in the list of the previous answer. */
-  from: number;
-}
-
-/** Answer of the `transcript` query: a page of the events that the activity lacks. */
-export type TranscriptAnswer = TranscriptPage &
-  (
-    | /** Events that extend the activity's window after `since` events. */ { type: 'events'; since: number; events: Folded[] }
-    | /** The whole window, because the run knows none of the activity's. */ { type: 'window'; events: WindowEvent[] }
-  );
-
-/** The position of a page in its list, and the window of the run to which the list leads. */
-export interface TranscriptPage {
-  through: number;
-  lastEventId: string;
-  from: number;
-  total: number;
-}
 
 /** Answer of the `data` query. */
 export interface DataView {

@@ -45,7 +45,8 @@ export function summaryRequest(
   };
 }
 
-function modelOptions({ timing }: AgentSnapshot, summary: string): ActivityOptions {
+/** Returns the options of an activity that calls a model. */
+export function modelOptions({ timing }: AgentSnapshot, summary: string): ActivityOptions {
   return {
     summary,
     startToCloseTimeout: timing.modelTimeoutMs,

@@ -9,7 +9,7 @@ import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../protocol.t
 import { type ActivityRequest, fits, runReference, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-request.ts';
 
 /** Bounded, because resolving an agent is quick and a worker that does not know it must not try for ever. */
-const RESOLVE: ActivityOptions = {
+export const RESOLVE: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
   heartbeatTimeout: HEARTBEAT_TIMEOUT,
@@ -39,17 +39,18 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
     },
     returned: (snapshot) => ({ type: 'resolved', snapshot }),
-    failed: (error) => unresolved(agent, error),
+    failed: (error) => unresolved(`Agent "${agent}"`, error),
   };
 }
 
-function unresolved(agent: string, error: unknown): Resolved {
+/** Returns the outcome of resolving a thing that failed. */
+export function unresolved(thing: string, error: unknown): Resolved {
   const problem = activityProblem(error);
   switch (problem.type) {
     case 'cancelled':
       return { type: 'cancelled' };
     case 'timed_out':
-      return { type: 'failed', code: 'invalid_agent', message: `Agent "${agent}" could not be resolved: ${problem.message}` };
+      return { type: 'failed', code: 'invalid_agent', message: `${thing} could not be resolved: ${problem.message}` };
     case 'failed':
       return {
         type: 'failed',

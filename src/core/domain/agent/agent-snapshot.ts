@@ -4,6 +4,7 @@ import type { ContinueAsNewThresholds } from '../run/continue-as-new.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { RunLimits } from './limits.ts';
 import type { ModelPrice } from '../model/price.ts';
+import type { ProgramDocument } from '../../program/format/document.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 
 /** The description of a tool that the model receives. `parameters` is the JSON Schema sent to the provider. */
@@ -112,6 +113,8 @@ export interface AgentSnapshot {
   tags?: string[];
   /** The run has tags, and the namespace has the search attribute for them. */
   tagAttribute?: true;
+  /** The document, if the run is that of a program. Its other fields are then those that every step of it shares. */
+  program?: ProgramDocument;
   /** The beginning of the SHA-256 of the canonical JSON of all other fields, in base64url. */
   digest: string;
 }

@@ -4,6 +4,7 @@ import { eventsText, type NotArchived } from '../record/not-archived.ts';
 import { outputText, mediaTypes } from '../content/output-text.ts';
 import type { StopReason, TerminalStatus } from './status.ts';
 import type { StepResult } from '../record/step.ts';
+import type { UnitResult } from '../program/unit-result.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
 
 /** The output of an agent without an output schema: text, or a list of parts if it contains media. */
@@ -38,6 +39,8 @@ export interface RunResultFields<Output = JsonValue> {
   maxIterations: number;
   /** Events that are not in the archive, because storing them failed. */
   notArchived?: NotArchived[];
+  /** The units of a program, if the run is that of one. */
+  units?: UnitResult[];
 }
 
 /** A RunResult as JSON: its fields and the values derived from them. */

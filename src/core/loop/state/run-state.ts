@@ -14,6 +14,7 @@ import type { StepResult, ToolCallRecord } from '../../domain/record/step.ts';
 import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
 import { emptyWindow, extendWindow, type Window } from '../../domain/record/window.ts';
 import { type Approvals, noApprovals } from '../approvals/approvals.ts';
+import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { RunClock } from './clock.ts';
 
 /** The state of a run: one plain object, owned and changed by the loop alone. */
@@ -66,6 +67,8 @@ export interface RunState {
   archiving?: Archiving;
   /** The events of the run that are not in the archive, the oldest first: the newest ranges, up to 50. */
   notArchived?: NotArchived[];
+  /** The units and steps, if the run is that of a program. */
+  program?: ProgramState;
   /** Ids of the results in the last event, if activities produced all of them. */
   resultIds?: string[];
 }

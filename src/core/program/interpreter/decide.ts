@@ -4,7 +4,7 @@ import type { ApprovalRequirement, Decision, PendingApproval } from '../../domai
 import { milliseconds } from '../../domain/run/duration.ts';
 import { deadlineOf } from '../../loop/approvals/approvals.ts';
 import type { StepDeadlineDocument } from '../format/document.ts';
-import type { RecordedCall } from '../state/program-state.ts';
+import type { RecordedCall } from '../../domain/program/program-state.ts';
 import type { ProgramRun } from './program-run.ts';
 
 /** The thing that a person decides about. */

@@ -27,7 +27,7 @@ export interface AskCall {
 
 /** The outcome of one attempt of an `ask`. */
 export type AskOutcome =
-  | { type: 'answered'; response: RecordedResponse; verdict: AnswerVerdict }
+  | { type: 'answered'; response: RecordedResponse; verdict: AnswerVerdict; promptLength: number }
   | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
   | { type: 'cancelled'; partial?: RecordedResponse };
 
@@ -37,6 +37,8 @@ export interface MemoryCall {
   address: string;
   attempt: number;
   outputs: Record<string, string>;
+  /** Milliseconds since the epoch. */
+  now: number;
 }
 
 /** The outcome of a use of the memory. `id` is the id of the event. */

@@ -8,7 +8,7 @@ import { limitReached } from '../../loop/limits/limits.ts';
 import { takeRequests } from '../../loop/messages.ts';
 import type { Growth } from '../../loop/ports.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
-import type { ProgramState } from '../state/program-state.ts';
+import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { ProgramPorts } from './program-ports.ts';
 
 /** The reason why no further step starts: steps that are running end first. */

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
 import type { ToolResult } from '../../domain/content/content.ts';
 import type { Event } from '../../domain/record/event.ts';
 import type { StepNote } from '../../domain/program/step-note.ts';
-import type { RecordedCall } from '../state/program-state.ts';
+import type { RecordedCall } from '../../domain/program/program-state.ts';
 import type { ProgramRun } from './program-run.ts';
 import { forget, recordNote, type RunningStep } from './record.ts';
 

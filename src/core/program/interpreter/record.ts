@@ -4,8 +4,9 @@ import type { Event } from '../../domain/record/event.ts';
 import type { StepNote } from '../../domain/program/step-note.ts';
 import { recordEvent } from '../../loop/state/run-state.ts';
 import { addressText, type StepAddress } from '../state/address.ts';
-import type { StepState } from '../state/program-state.ts';
+import type { StepState } from '../../domain/program/program-state.ts';
 import type { ProgramRun } from './program-run.ts';
+import { indexOf } from '../state/program-index.ts';
 
 /** A step in the run of its program. */
 export interface RunningStep {
@@ -34,7 +35,7 @@ export function forget(window: ProgramRun['state']['window'], isForgotten: (even
 export function beginStep(run: ProgramRun, address: StepAddress): RunningStep {
   const at = addressText(address);
   const { program, ports } = run;
-  const { kind } = program.index.get(address.unit, address.step);
+  const { kind } = indexOf(program.document).get(address.unit, address.step);
   let state = program.steps.get(at);
   if (state === undefined) {
     state = { kind, status: 'running', startedAt: ports.now(), attempts: 0 };

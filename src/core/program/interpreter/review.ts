@@ -13,7 +13,12 @@ import { stepFailure } from './step-failure.ts';
 export const REVIEW = '.review';
 
 /** Holds the output until a person accepts it, edits it, or rejects it. A rejection is a failed attempt, with its reason. */
-export async function review(run: ProgramRun, running: RunningStep, step: StepDocument, done: AttemptEnd & { type: 'done' }): Promise<AttemptEnd> {
+export async function review(
+  run: ProgramRun,
+  running: RunningStep,
+  step: StepDocument,
+  done: AttemptEnd & { type: 'done' },
+): Promise<AttemptEnd> {
   if (step.review === undefined) return done;
   const { state, address } = running;
   const held = { output: done.output, id: done.id };

@@ -2,7 +2,7 @@
 
 import type { UnitDocument } from '../format/document.ts';
 import { conditionHolds } from '../references/condition-holds.ts';
-import type { UnitState } from '../state/program-state.ts';
+import type { UnitState } from '../../domain/program/program-state.ts';
 import type { ProgramRun } from './program-run.ts';
 import { recordNote } from './record.ts';
 import { runSteps } from './run-steps.ts';
@@ -38,14 +38,18 @@ async function runUnit(run: ProgramRun, unit: UnitDocument, needed: readonly str
   }
   const end = await runSteps(run, { unit: unit.name, steps: unit.steps, indexes: [] });
   if (end === 'stopped') return;
-  const error = end === 'failed' ? unit.steps.map(({ name }) => program.steps.get(`${unit.name}.${name}`)?.error).find((one) => one !== undefined) : undefined;
+  const error =
+    end === 'failed'
+      ? unit.steps.map(({ name }) => program.steps.get(`${unit.name}.${name}`)?.error).find((one) => one !== undefined)
+      : undefined;
   endUnit(run, unit, state, { status: end, ...(error === undefined ? {} : { error }) });
 }
 
 /** Returns the reason why a unit is skipped: one that it needs has not completed, or its condition does not hold. */
 function reasonToSkip({ program }: ProgramRun, unit: UnitDocument, needed: readonly string[]): string | undefined {
   const missing = needed.find((name) => program.units.get(name)?.status !== 'completed');
-  if (missing !== undefined) return `it needs unit "${missing}", which ${program.units.get(missing)?.status === 'failed' ? 'failed' : 'was skipped'}`;
+  if (missing !== undefined)
+    return `it needs unit "${missing}", which ${program.units.get(missing)?.status === 'failed' ? 'failed' : 'was skipped'}`;
   if (unit.when === undefined) return undefined;
   const holds = conditionHolds(unit.when, lookupAt(program, { unit: unit.name, step: '', indexes: [] }));
   return holds ? undefined : `the condition on "${unit.when.of}" does not hold`;

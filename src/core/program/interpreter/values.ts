@@ -5,11 +5,12 @@ import type { Lookup } from '../references/interpolate.ts';
 import { readReference, type Reference } from '../references/reference.ts';
 import { referencesIn } from '../references/references-in.ts';
 import { outputAt, valueAt } from '../references/value-at.ts';
+import { indexOf } from '../state/program-index.ts';
 import { addressText, type StepAddress } from '../state/address.ts';
-import type { ProgramState } from '../state/program-state.ts';
+import type { ProgramState } from '../../domain/program/program-state.ts';
 import { type ListLoop, loopOfItem, resolveRoot, type RootValue, type ScopeValues } from '../state/scope.ts';
 
-type Values = Pick<ProgramState, 'index' | 'input' | 'steps'>;
+type Values = Pick<ProgramState, 'document' | 'input' | 'steps'>;
 
 /** Returns the look-up of references as a step of a program sees them. */
 export function lookupAt(program: Values, at: StepAddress): Lookup {
@@ -51,9 +52,9 @@ export function outputIds(program: Values, at: StepAddress, value: JsonValue): R
 }
 
 /** Makes the scope of a program from the outputs that its steps have. */
-export function scopeOf({ index, input, steps }: Values): ScopeValues {
+export function scopeOf({ document, input, steps }: Values): ScopeValues {
   const values: ScopeValues = {
-    index,
+    index: indexOf(document),
     input,
     outputOf: (address) => steps.get(address)?.output,
     roundsOf: (address) => steps.get(address)?.rounds ?? 0,
@@ -74,8 +75,8 @@ function rootOf(values: ScopeValues, at: StepAddress, path: Reference['path']): 
 }
 
 /** Forgets the steps inside a block, in one of its items or rounds, which no reference can name any more. */
-export function forgetInside({ steps, index }: Pick<ProgramState, 'steps' | 'index'>, { unit, step, indexes }: StepAddress): void {
-  for (const name of index.get(unit, step).inside) {
+export function forgetInside({ steps, document }: Pick<ProgramState, 'steps' | 'document'>, { unit, step, indexes }: StepAddress): void {
+  for (const name of indexOf(document).get(unit, step).inside) {
     const address = addressText({ unit, step: name, indexes });
     steps.delete(address);
     for (const at of steps.keys()) if (at.startsWith(`${address}[`)) steps.delete(at);

@@ -2,7 +2,10 @@ import type { AskDocument, UnitDocument } from '../format/document.ts';
 import { interpolate, type Lookup } from '../references/interpolate.ts';
 
 /** Returns the texts of an `ask` that may contain references: those of its unit, and its prompt. */
-export function askTexts({ persona, context, instructions = [] }: UnitDocument, { prompt }: AskDocument): { system: string[]; prompt: string } {
+export function askTexts(
+  { persona, context, instructions = [] }: UnitDocument,
+  { prompt }: AskDocument,
+): { system: string[]; prompt: string } {
   const system = [persona, context, ...(typeof instructions === 'string' ? [instructions] : instructions)];
   return { system: system.filter((text) => text !== undefined && text !== ''), prompt };
 }
@@ -31,7 +34,11 @@ export interface PromptParts {
 }
 
 /** Renders the prompt of an `ask`. The same parts give the same bytes. */
-export function renderAsk(unit: UnitDocument, ask: AskDocument, { lookup, lenient, anchors, failure, edited }: PromptParts): RenderedPrompt {
+export function renderAsk(
+  unit: UnitDocument,
+  ask: AskDocument,
+  { lookup, lenient, anchors, failure, edited }: PromptParts,
+): RenderedPrompt {
   const texts = askTexts(unit, ask);
   const rendered: string[] = [];
   for (const text of [...texts.system, texts.prompt]) {

@@ -1,4 +1,5 @@
 import { kindOf, type ProgramDocument, type StepDocument, type StepKind, type UnitDocument } from '../format/document.ts';
+import { indexOf } from './program-index.ts';
 
 /** A block that repeats its steps, around a step. */
 export interface Loop {
@@ -21,8 +22,18 @@ export interface IndexedStep {
   inside: readonly string[];
 }
 
+/** The indexes of documents, which never change. */
+const indexes = new WeakMap<ProgramDocument, ProgramIndex>();
+
+/** Returns the index of the steps of a program. */
+export function indexOf(document: ProgramDocument): ProgramIndex {
+  let index = indexes.get(document);
+  if (index === undefined) indexes.set(document, (index = new ProgramIndex(document)));
+  return index;
+}
+
 /** The steps of a program by unit and name. Made from the document alone, so that workflow and activities agree. */
-export class ProgramIndex {
+class ProgramIndex {
   readonly document: ProgramDocument;
   readonly #units = new Map<string, Map<string, IndexedStep>>();
 
@@ -52,6 +63,8 @@ export class ProgramIndex {
   }
 }
 
+export type { ProgramIndex };
+
 function add(steps: Map<string, IndexedStep>, unit: UnitDocument, list: readonly StepDocument[], loops: readonly Loop[]): string[] {
   return list.flatMap((step) => {
     const kind = kindOf(step);
@@ -69,7 +82,8 @@ function loopOf(step: StepDocument): Loop[] {
 /** Returns the lists of steps inside a block, in the order of the document; none for another step. */
 export function nestedLists(step: StepDocument): StepDocument[][] {
   if (step.parallel !== undefined) return step.parallel.branches;
-  if (step.branch !== undefined) return [...step.branch.cases.map(({ steps }) => steps), ...(step.branch.else === undefined ? [] : [step.branch.else])];
+  if (step.branch !== undefined)
+    return [...step.branch.cases.map(({ steps }) => steps), ...(step.branch.else === undefined ? [] : [step.branch.else])];
   if (step.forEach !== undefined) return [step.forEach.steps];
   return step.repeat === undefined ? [] : [step.repeat.steps];
 }

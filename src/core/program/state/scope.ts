@@ -55,7 +55,9 @@ export function loopOfItem(index: ProgramIndex, at: StepAddress, name: string): 
   const loops = loopsAround(index, at);
   const depth = loops.findLastIndex((loop) => loop.kind === 'forEach' && loop.as === name);
   const loop = loops[depth];
-  return loop?.in === undefined ? undefined : { in: loop.in, at: { unit: at.unit, step: loop.name, indexes: at.indexes.slice(0, depth) }, depth };
+  return loop?.in === undefined
+    ? undefined
+    : { in: loop.in, at: { unit: at.unit, step: loop.name, indexes: at.indexes.slice(0, depth) }, depth };
 }
 
 function loopsAround(index: ProgramIndex, { unit, step }: StepAddress): readonly Loop[] {

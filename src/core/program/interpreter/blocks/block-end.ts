@@ -2,14 +2,20 @@
 
 import type { JsonValue } from '../../../domain/json/json.ts';
 import type { StepDocument } from '../../format/document.ts';
+import type { StepError } from '../../../domain/program/step-error.ts';
+import { indexOf } from '../../state/program-index.ts';
 import { addressText, type StepAddress } from '../../state/address.ts';
-import type { ProgramState } from '../../state/program-state.ts';
+import type { ProgramState } from '../../../domain/program/program-state.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { endStep, type RunningStep } from '../record.ts';
 import type { StepsEnd } from '../run-steps.ts';
 
 /** Returns the output of the last step of a list; null if the list is empty or the step was skipped. */
-export function lastOutput({ steps }: ProgramState, list: readonly StepDocument[], { unit, indexes }: Omit<StepAddress, 'step'>): JsonValue {
+export function lastOutput(
+  { steps }: ProgramState,
+  list: readonly StepDocument[],
+  { unit, indexes }: Omit<StepAddress, 'step'>,
+): JsonValue {
   const last = list.at(-1);
   return last === undefined ? null : (steps.get(addressText({ unit, step: last.name, indexes }))?.output ?? null);
 }
@@ -28,8 +34,8 @@ export function endBlock(run: ProgramRun, running: RunningStep, ends: readonly S
 }
 
 /** Returns the error of the first step inside of a block that has one. */
-function firstFailure({ steps, index }: ProgramState, { unit, step, indexes }: StepAddress) {
-  const { inside } = index.get(unit, step);
+function firstFailure({ steps, document }: ProgramState, { unit, step, indexes }: StepAddress): StepError | undefined {
+  const { inside } = indexOf(document).get(unit, step);
   for (const name of inside) {
     const prefix = addressText({ unit, step: name, indexes });
     for (const [at, state] of steps) {

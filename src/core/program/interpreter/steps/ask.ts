@@ -16,6 +16,7 @@ import { recordNote, type RunningStep } from '../record.ts';
 import type { AttemptEnd } from '../run-attempts.ts';
 import { stepFailure } from '../step-failure.ts';
 import { outputIds } from '../values.ts';
+import { indexOf } from '../../state/program-index.ts';
 
 /** Makes one model call. The activity has checked the answer; its verdict decides if the attempt has failed. */
 export async function askOnce(run: ProgramRun, running: RunningStep, step: StepDocument & { ask: AskDocument }): Promise<AttemptEnd> {
@@ -45,7 +46,14 @@ export async function askOnce(run: ProgramRun, running: RunningStep, step: StepD
       const isTimeOut = outcome.code === 'model_timeout' && step.timeout !== undefined;
       return isTimeOut
         ? failed(run, running, note, 'step_timeout', `Step '${address.step}' timed out after ${step.timeout}`)
-        : failed(run, running, note, 'model_call_failed', `Model call failed for step '${address.step}': ${outcome.message}`, outcome.message);
+        : failed(
+            run,
+            running,
+            note,
+            'model_call_failed',
+            `Model call failed for step '${address.step}': ${outcome.message}`,
+            outcome.message,
+          );
     }
     case 'answered':
       return answered(run, running, step.ask, { note, outcome, model });
@@ -54,7 +62,7 @@ export async function askOnce(run: ProgramRun, running: RunningStep, step: StepD
 
 /** Returns all texts of the call that may contain references. */
 function textsOf(program: ProgramRun['program'], { unit, step }: RunningStep['address'], ask: AskDocument): string[] {
-  const { system, prompt } = askTexts(program.index.get(unit, step).unit, ask);
+  const { system, prompt } = askTexts(indexOf(program.document).get(unit, step).unit, ask);
   return [...system, prompt];
 }
 
@@ -66,7 +74,7 @@ interface Answered {
 
 function answered(run: ProgramRun, { address, state }: RunningStep, ask: AskDocument, { note, outcome, model }: Answered): AttemptEnd {
   const { state: runState } = run;
-  const { response, verdict } = outcome;
+  const { response, verdict, promptLength } = outcome;
   const { id, content, providerItems } = response;
   const spending = spend(runState, { model, usage: response.usage, answer: content, failedAttempts: response.failedAttempts });
   incrementStep(runState.context);
@@ -77,14 +85,21 @@ function answered(run: ProgramRun, { address, state }: RunningStep, ask: AskDocu
   if (error !== undefined) noteError(runState, error.message);
   recordNote(
     run,
-    { ...note, verdict, answerLength: text.length, ...(error === undefined ? {} : { error }) },
+    { ...note, verdict, promptLength, answerLength: text.length, ...(error === undefined ? {} : { error }) },
     { id, content, ...spending, ...(providerItems === undefined ? {} : { providerItems }) },
   );
   if (error !== undefined) return { type: 'failed', error, id };
   return { type: 'done', output: ask.output === undefined ? text : (JSON.parse(text) as JsonValue), id };
 }
 
-function failed(run: ProgramRun, running: RunningStep, note: StepNote, code: 'step_timeout' | 'model_call_failed', message: string, details?: string): AttemptEnd {
+function failed(
+  run: ProgramRun,
+  running: RunningStep,
+  note: StepNote,
+  code: 'step_timeout' | 'model_call_failed',
+  message: string,
+  details?: string,
+): AttemptEnd {
   const error = stepFailure(running, code, message, details);
   noteError(run.state, message);
   recordNote(run, { ...note, error });

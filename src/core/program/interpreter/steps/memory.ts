@@ -15,7 +15,7 @@ export async function useMemoryOnce(run: ProgramRun, running: RunningStep, step:
   const kind = step.remember === undefined ? 'recall' : 'remember';
   const outputs = outputIds(program, address, [step.remember ?? step.recall ?? null]);
   const startedAt = ports.now() / 1000;
-  const outcome = await ports.useMemory({ kind, address: at, attempt: state.attempts, outputs });
+  const outcome = await ports.useMemory({ kind, address: at, attempt: state.attempts, outputs, now: ports.now() });
   const note = { at, kind, type: 'attempt' as const, attempt: state.attempts, startedAt };
   switch (outcome.type) {
     case 'cancelled':

@@ -22,7 +22,9 @@ export async function sleepOnce(run: ProgramRun, running: RunningStep, sleep: Sl
       return { type: 'failed', error: stepFailure(running, 'invalid_input', errorMessage(error)), id: run.ports.uuid() };
     }
   }
-  return (await sleepUntilWoken(run, running, `sleep of ${at}`)) ? { type: 'done', output: null, id: run.ports.uuid() } : { type: 'stopped' };
+  return (await sleepUntilWoken(run, running, `sleep of ${at}`))
+    ? { type: 'done', output: null, id: run.ports.uuid() }
+    : { type: 'stopped' };
 }
 
 /** Waits until the time in the progress of the step. False if the run stops first. */

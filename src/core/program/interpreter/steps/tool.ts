@@ -11,7 +11,7 @@ import { applyChanges } from '../../../loop/tool-phase/apply-changes.ts';
 import { startTool } from '../../../loop/tool-phase/start-tool.ts';
 import type { StepDocument, ToolStepDocument } from '../../format/document.ts';
 import { resolveValue } from '../../references/interpolate.ts';
-import type { RecordedCall } from '../../state/program-state.ts';
+import type { RecordedCall } from '../../../domain/program/program-state.ts';
 import { decide } from '../decide.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordCall, recordResult } from '../record-call.ts';
@@ -21,7 +21,11 @@ import { stepFailure } from '../step-failure.ts';
 import { lookupAt } from '../values.ts';
 
 /** Executes one tool call, after the decision of a person if the step or the tool requires one. */
-export async function callTool(run: ProgramRun, running: RunningStep, step: StepDocument & { tool: ToolStepDocument }): Promise<AttemptEnd> {
+export async function callTool(
+  run: ProgramRun,
+  running: RunningStep,
+  step: StepDocument & { tool: ToolStepDocument },
+): Promise<AttemptEnd> {
   const { state, ports, program } = run;
   const { name, arguments: template = {} } = step.tool;
   const args = resolveValue(template, lookupAt(program, running.address));
@@ -36,11 +40,20 @@ export async function callTool(run: ProgramRun, running: RunningStep, step: Step
   if (decided.type !== 'approved') return decided;
   if (!(await run.mayStart('tool'))) return { type: 'stopped' };
   const edited = decided.arguments;
-  const outcome = await startTool(state, ports, edited === undefined ? invocation : { ...invocation, call: { ...invocation.call, arguments: edited }, edited: true });
+  const outcome = await startTool(
+    state,
+    ports,
+    edited === undefined ? invocation : { ...invocation, call: { ...invocation.call, arguments: edited }, edited: true },
+  );
   return conclude(run, running, { invocation, call, outcome, arguments: edited ?? args.value });
 }
 
-function invocationOf({ state }: ProgramRun, tool: ToolSnapshot, { callId, eventId, offset }: RecordedCall, args: JsonObject): ToolInvocation {
+function invocationOf(
+  { state }: ProgramRun,
+  tool: ToolSnapshot,
+  { callId, eventId, offset }: RecordedCall,
+  args: JsonObject,
+): ToolInvocation {
   const call = { type: 'tool_call' as const, toolCallId: callId, name: tool.name, arguments: args };
   return { step: state.context.currentStep + 1, call, tool, offset, index: 0, eventId };
 }
@@ -48,7 +61,13 @@ function invocationOf({ state }: ProgramRun, tool: ToolSnapshot, { callId, event
 type Decided = { type: 'approved'; arguments?: JsonObject } | AttemptEnd;
 
 /** Waits for the decision about the call, if it needs one. */
-async function decision(run: ProgramRun, running: RunningStep, step: StepDocument, invocation: ToolInvocation, call: RecordedCall): Promise<Decided> {
+async function decision(
+  run: ProgramRun,
+  running: RunningStep,
+  step: StepDocument,
+  invocation: ToolInvocation,
+  call: RecordedCall,
+): Promise<Decided> {
   const { progress } = running.state;
   if (progress?.approved !== undefined) return { type: 'approved', ...progress.approved };
   const { tool } = invocation;
@@ -109,7 +128,11 @@ function conclude(run: ProgramRun, running: RunningStep, { invocation, call, out
   const id = outcome.resultId ?? state.window.lastEventId;
   if (!isError) return { type: 'done', output: outputOf(content), id };
   noteError(state, result);
-  return { type: 'failed', error: stepFailure(running, 'tool_failed', `Tool '${tool.name}' failed: ${result}`, result), id: state.window.lastEventId };
+  return {
+    type: 'failed',
+    error: stepFailure(running, 'tool_failed', `Tool '${tool.name}' failed: ${result}`, result),
+    id: state.window.lastEventId,
+  };
 }
 
 /** Returns the output of a tool: its value, or the list of its values if it gave several. */

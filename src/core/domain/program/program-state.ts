@@ -1,12 +1,10 @@
-import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
-import type { ProgramDocument, StepKind } from '../format/document.ts';
-import type { StepError } from '../../domain/program/step-error.ts';
-import { ProgramIndex } from './program-index.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
+import type { ProgramDocument, StepKind } from '../../program/format/document.ts';
+import type { StepError } from './step-error.ts';
 
-/** The state of a program in its run: plain data, but for the index of the document. */
+/** The state of a program in its run: plain data. */
 export interface ProgramState {
   document: ProgramDocument;
-  index: ProgramIndex;
   input: JsonObject;
   /** By the name of the unit. Absent until the unit begins. */
   units: Map<string, UnitState>;
@@ -77,24 +75,9 @@ export interface RecordedCall {
   offset: number;
 }
 
-/** Returns the state of a program that has not begun. */
-export function newProgramState(document: ProgramDocument, input: JsonObject): ProgramState {
-  return { document, index: new ProgramIndex(document), input, units: new Map(), steps: new Map(), asksInFlight: 0 };
-}
-
 /** The state of a program as it is carried into the next execution. The snapshot of the run has the document. */
 export interface CarriedProgram {
   input: JsonObject;
   units: [unit: string, UnitState][];
   steps: [address: string, StepState][];
-}
-
-/** Converts the state of a program to the form that is carried. */
-export function toCarriedProgram({ input, units, steps }: ProgramState): CarriedProgram {
-  return { input, units: [...units], steps: [...steps] };
-}
-
-/** Restores the state of a program. */
-export function fromCarriedProgram(document: ProgramDocument, { input, units, steps }: CarriedProgram): ProgramState {
-  return { ...newProgramState(document, input), units: new Map(units), steps: new Map(steps) };
 }

@@ -1,0 +1,32 @@
+import type { JsonValue } from '../json/json.ts';
+import type { StepKind } from '../../program/format/document.ts';
+import type { StepState, UnitState } from './program-state.ts';
+import type { StepError } from './step-error.ts';
+
+/** The result of a unit. */
+export interface UnitResult {
+  name: string;
+  status: UnitState['status'] | 'not_started';
+  error?: StepError;
+  /** The reason why it was skipped. */
+  reason?: string;
+  durationMs?: number;
+  /** The steps that have begun, in the order in which they began. Those of the items of a `forEach` that have ended are not among them. */
+  steps: ProgramStepResult[];
+}
+
+/** The result of one execution of a step. */
+export interface ProgramStepResult {
+  /** The name of the step, with the indexes of its items and rounds: `Sum[3]`. */
+  name: string;
+  kind: StepKind;
+  status: StepState['status'];
+  output?: JsonValue;
+  /** True: `output` was cut to fit into the result. */
+  outputCut?: true;
+  attempts: number;
+  violations?: string[];
+  error?: StepError;
+  reason?: string;
+  durationMs?: number;
+}

@@ -1,0 +1,46 @@
+// Programs: the end of a step after its attempts.
+
+import type { StepDocument } from '../format/document.ts';
+import { formatError } from '../errors/format-error.ts';
+import { exhaustionFailure } from '../errors/step-failures.ts';
+import { addressText } from '../state/address.ts';
+import type { ProgramRun } from './program-run.ts';
+import { endStep, type RunningStep } from './record.ts';
+import { runStep, type StepsEnd } from './run-steps.ts';
+import type { AttemptEnd } from './run-attempts.ts';
+import { indexOf } from '../state/program-index.ts';
+
+/** Ends a step with the outcome of its last attempt: it completes, fails, is skipped, or takes the output of its fallback. */
+export async function concludeStep(run: ProgramRun, running: RunningStep, step: StepDocument, last: AttemptEnd): Promise<StepsEnd> {
+  if (last.type === 'stopped') return 'stopped';
+  if (last.type === 'done') {
+    endStep(run, running, { status: 'completed', output: last.output, outputId: last.id });
+    return 'completed';
+  }
+  const { onExhaustion = 'fail', fallback } = step.refine ?? {};
+  if (onExhaustion === 'skip') {
+    endStep(run, running, { status: 'skipped', error: last.error, reason: 'its attempts are used up' });
+    return 'completed';
+  }
+  if (onExhaustion === 'fallback' && fallback !== undefined) return takeFallback(run, running, fallback);
+  const { unit, step: name } = running.address;
+  const error =
+    step.refine === undefined ? last.error : exhaustionFailure(running.state.attempts, formatError(last.error), { step: name, unit });
+  endStep(run, running, { status: 'failed', error });
+  return 'failed';
+}
+
+/** Takes the output of another step, which runs now if it has not run yet. */
+async function takeFallback(run: ProgramRun, running: RunningStep, name: string): Promise<StepsEnd> {
+  const { unit, indexes } = running.address;
+  const { step } = run.indexOf(program.document).get(unit, name);
+  const end = await runStep(run, { unit, step, indexes });
+  if (end === 'stopped') return 'stopped';
+  const { output, outputId, error } = run.program.steps.get(addressText({ unit, step: name, indexes })) ?? {};
+  if (end === 'failed' || output === undefined) {
+    endStep(run, running, { status: 'failed', ...(error === undefined ? {} : { error }) });
+    return 'failed';
+  }
+  endStep(run, running, { status: 'completed', output, ...(outputId === undefined ? {} : { outputId }), reason: `taken from "${name}"` });
+  return 'completed';
+}
