@@ -1,5 +1,15 @@
 import { memberOf, shownAsText } from './thrown.ts';
 
+/** A row of the table of errors. */
+interface ErrorRow {
+  readonly retryable: boolean;
+  readonly description: string;
+  /** The severity of a failure of a step of a program, from 1 to 6. Only errors of steps have one. */
+  readonly level?: 1 | 2 | 3 | 4 | 5 | 6;
+  /** The name of the error in AXON, which texts for models and for AXON's users bear. */
+  readonly seedName?: string;
+}
+
 /**
  * Every way in which a run or a call can fail. A code is also the `type` of the ApplicationFailure that carries the error through
  * Temporal, so this table decides which failures are retried.
@@ -72,7 +82,36 @@ export const ERROR_CODES = {
   context_length_exceeded: { retryable: false, description: 'The conversation is longer than the model takes.' },
   content_filter: { retryable: false, description: 'The provider withheld the answer (content filter).' },
   model_refusal: { retryable: false, description: 'The model refused to answer.' },
-} as const;
+  // A step of a program failed. Its attempts are those of its refine block.
+  validation_failed: {
+    retryable: false,
+    level: 1,
+    seedName: 'ValidationError',
+    description: 'The answer does not fit what its step declares.',
+  },
+  confidence_too_low: {
+    retryable: false,
+    level: 2,
+    seedName: 'ConfidenceError',
+    description: 'The answer declares less confidence than its step needs.',
+  },
+  anchor_breach: { retryable: false, level: 3, seedName: 'AnchorBreachError', description: 'The answer breaches an anchor.' },
+  refine_exhausted: { retryable: false, level: 4, seedName: 'RefineExhaustedError', description: 'All attempts of the step failed.' },
+  model_call_failed: { retryable: false, level: 5, seedName: 'ModelCallError', description: 'The model call of the step failed.' },
+  step_failed: {
+    retryable: false,
+    level: 5,
+    seedName: 'AxonRuntimeError',
+    description: 'The step failed in another way, for example its tool did.',
+  },
+  step_timeout: {
+    retryable: false,
+    level: 6,
+    seedName: 'ExecutionTimeoutError',
+    description: 'An attempt of the step took longer than its time-out.',
+  },
+  memory_unavailable: { retryable: true, description: 'The memory of programs could not be read or written.' },
+} as const satisfies Record<string, ErrorRow>;
 
 /** The identity of an error: compare codes, never classes, which do not survive Temporal or a second copy of a package. */
 export type ErrorCode = keyof typeof ERROR_CODES;

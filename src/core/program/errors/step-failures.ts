@@ -1,0 +1,18 @@
+import { newStepError, type StepError } from './step-error.ts';
+
+/** The place of a failure in a program. */
+export interface StepPlace {
+  step: string;
+  unit: string;
+}
+
+/** Returns the failure of a step whose model call failed. `reason` is the message of the error beneath it. */
+export function modelCallFailure(reason: string, place: StepPlace): StepError {
+  return newStepError('model_call_failed', `Model call failed for step '${place.step}': ${reason}`, { ...place, details: reason });
+}
+
+/** Returns the failure of a step whose attempts all failed. `details` is the formatted failure of the last attempt. */
+export function exhaustionFailure(attempts: number, details: string, place: StepPlace): StepError {
+  const message = `All ${attempts} refine attempts exhausted for step '${place.step}'.`;
+  return newStepError('refine_exhausted', message, { ...place, attempt: attempts, details });
+}

@@ -1,0 +1,50 @@
+import { UsageError } from '../../domain/errors/error.ts';
+import { debugText } from '../errors/debug-text.ts';
+import type { RefineDocument } from '../format/document.ts';
+import { type Backoff, BACKOFFS } from './backoff.ts';
+
+/** What follows the failure of all attempts. */
+export const EXHAUSTION_ACTIONS = ['fail', 'skip', 'fallback'] as const;
+
+/** A refine block with its defaults filled in. */
+export interface RefineConfig {
+  /** All attempts, the first one included. */
+  maxAttempts: number;
+  backoff: Backoff;
+  /** True: an attempt learns why the one before failed. */
+  passFailureContext: boolean;
+  onExhaustion: (typeof EXHAUSTION_ACTIONS)[number];
+  /** The step whose output replaces that of the failed step. */
+  fallback?: string;
+}
+
+/** Returns a refine block with its defaults. A step without one has one attempt. Throws a UsageError for a value that cannot work. */
+export function resolveRefine(refine: RefineDocument | undefined): RefineConfig {
+  const [problem] = refine === undefined ? [] : refineProblems(refine);
+  if (problem !== undefined) throw new UsageError(problem);
+  const { maxAttempts = 3, backoff = 'none', passFailureContext = true, onExhaustion = 'fail', fallback } = refine ?? { maxAttempts: 1 };
+  return { maxAttempts, backoff, passFailureContext, onExhaustion, ...(fallback === undefined ? {} : { fallback }) };
+}
+
+/** Lists the values of a refine block that cannot work, each as a sentence. */
+export function refineProblems(refine: RefineDocument): string[] {
+  const { maxAttempts = 3, backoff = 'none', onExhaustion = 'fail', fallback } = refine;
+  const problems: string[] = [];
+  if (maxAttempts < 1) problems.push(`maxAttempts must be >= 1, got ${maxAttempts}`);
+  else if (!Number.isSafeInteger(maxAttempts)) problems.push(`maxAttempts must be a whole number, got ${debugText(maxAttempts)}`);
+  if (!isOneOf(BACKOFFS, backoff)) problems.push(`Invalid backoff strategy ${choice(BACKOFFS, backoff)}`);
+  if (!isOneOf(EXHAUSTION_ACTIONS, onExhaustion)) problems.push(`Invalid onExhaustion ${choice(EXHAUSTION_ACTIONS, onExhaustion)}`);
+  if (onExhaustion === 'fallback' && !fallback) problems.push(`onExhaustion is 'fallback', but "fallback" names no step: name one`);
+  if (onExhaustion !== 'fallback' && fallback) {
+    problems.push(`fallback names the step ${debugText(fallback)}, but is not used: write onExhaustion: 'fallback', or leave it out`);
+  }
+  return problems;
+}
+
+function isOneOf(values: readonly string[], value: string): boolean {
+  return values.includes(value);
+}
+
+function choice(values: readonly string[], value: string): string {
+  return `${debugText(value)}. Must be one of: ${debugText(values.toSorted())}`;
+}

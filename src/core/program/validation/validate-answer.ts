@@ -1,0 +1,106 @@
+import { isJsonObject, type JsonValue } from '../../domain/json/json.ts';
+import { debugText } from '../errors/debug-text.ts';
+import { decimal, numeric } from './numeric.ts';
+import { isEpistemic, type NumberRange, rangeOf } from './semantic-types.ts';
+import type { ValidationResult, Violation, ViolationRule } from './violation.ts';
+
+/** The rules for an answer. A rule that is absent is not checked. */
+export interface AnswerRules {
+  /** The type that the answer must not contradict in its field `type` or `_type`. */
+  type?: string;
+  /** The least confidence that the answer may declare in its field `confidence` or `_confidence`. */
+  confidenceFloor?: number;
+  /** Fields that the answer must have. */
+  requiredFields?: readonly string[];
+  /** The bounds of the answer, or of its field `value` or `score`. Each replaces the bound of the type. */
+  range?: NumberRange;
+  /** Required fields by the name of a type of one's own. They apply if `requiredFields` does not. */
+  customTypes?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Validates an answer by all rules, and reports every violation in the order of the checks: type, confidence, fields, range. */
+export function validateAnswer(answer: JsonValue, rules: AnswerRules): ValidationResult {
+  const confidence = rules.confidenceFloor === undefined ? undefined : numeric(field(answer, 'confidence', '_confidence'));
+  const violations = [
+    ...typeViolations(answer, rules.type),
+    ...confidenceViolations(confidence, rules.confidenceFloor),
+    ...fieldViolations(answer, requiredFields(rules)),
+    ...rangeViolations(answer, rangeOf(rules.type, rules.range)),
+  ];
+  return { isValid: violations.every(({ severity }) => severity !== 'error'), violations, confidence: confidence ?? null };
+}
+
+/** Returns the first of two fields, even if it is empty; the second one only if the first is absent. */
+function field(answer: JsonValue, name: string, otherwise: string): JsonValue | undefined {
+  if (!isJsonObject(answer)) return undefined;
+  return [name, otherwise].filter((key) => Object.hasOwn(answer, key)).map((key) => answer[key])[0];
+}
+
+function violation(rule: ViolationRule, message: string, found: { expected: string; actual: string }): Violation {
+  return { rule, message, ...found, severity: 'error' };
+}
+
+function typeViolations(answer: JsonValue, expected: string | undefined): Violation[] {
+  const declared = field(answer, 'type', '_type');
+  if (!expected || declared === expected || isEmpty(declared)) return [];
+  const actual = typeof declared === 'string' ? declared : debugText(declared);
+  if (isEpistemic(expected) && isEpistemic(declared)) {
+    const message = `Epistemic type mismatch: expected '${expected}' but output declares '${actual}'. These types are mutually exclusive.`;
+    return [violation('epistemic_exclusion', message, { expected, actual })];
+  }
+  const message = `Type mismatch: expected '${expected}' but output declares '${actual}'.`;
+  return [violation('type_mismatch', message, { expected, actual })];
+}
+
+/** True for values by which an answer declares nothing. */
+function isEmpty(value: JsonValue | undefined): value is undefined {
+  return !value || (typeof value === 'object' && Object.keys(value).length === 0);
+}
+
+function confidenceViolations(confidence: number | undefined, floor: number | undefined): Violation[] {
+  if (confidence === undefined || floor === undefined || confidence >= floor) return [];
+  const actual = confidence.toFixed(2);
+  const message = `Confidence ${actual} is below the floor of ${floor.toFixed(2)}.`;
+  return [violation('confidence_floor', message, { expected: `>= ${floor}`, actual })];
+}
+
+function requiredFields({ type, requiredFields: fields = [], customTypes = {} }: AnswerRules): readonly string[] {
+  if (fields.length > 0 || type === undefined || !Object.hasOwn(customTypes, type)) return fields;
+  return customTypes[type] ?? [];
+}
+
+function fieldViolations(answer: JsonValue, fields: readonly string[]): Violation[] {
+  if (fields.length === 0) return [];
+  const expected = debugText([...fields]);
+  if (!isJsonObject(answer)) {
+    const actual = kindOf(answer);
+    const message = `Expected structured output (object) with fields ${expected}, but got ${actual}.`;
+    return [violation('structured_type', message, { expected: 'object', actual })];
+  }
+  const missing = fields.filter((name) => !Object.hasOwn(answer, name));
+  if (missing.length === 0) return [];
+  const actual = debugText(Object.keys(answer));
+  const message = `Missing required fields: ${debugText(missing)}. Present fields: ${actual}.`;
+  return [violation('missing_fields', message, { expected, actual })];
+}
+
+function kindOf(answer: JsonValue): string {
+  if (answer === null) return 'null';
+  return Array.isArray(answer) ? 'array' : typeof answer;
+}
+
+function rangeViolations(answer: JsonValue, { min, max }: NumberRange): Violation[] {
+  const value = typeof answer === 'number' ? answer : numeric(field(answer, 'value', 'score'));
+  if (value === undefined) return [];
+  const actual = decimal(value);
+  const violations: Violation[] = [];
+  if (min !== undefined && value < min) {
+    const message = `Value ${actual} is below minimum ${decimal(min)}.`;
+    violations.push(violation('range_below_min', message, { expected: `>= ${decimal(min)}`, actual }));
+  }
+  if (max !== undefined && value > max) {
+    const message = `Value ${actual} exceeds maximum ${decimal(max)}.`;
+    violations.push(violation('range_above_max', message, { expected: `<= ${decimal(max)}`, actual }));
+  }
+  return violations;
+}
