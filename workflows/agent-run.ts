@@ -1,106 +1,13 @@
-import {
-  allHandlersFinished,
-  CancellationScope,
-  condition,
-  makeContinueAsNewFunc,
-  patched,
-  proxySinks,
-  setCurrentDetails,
-  workflowInfo,
-} from '@temporalio/workflow';
-import { cancelRequest } from '../src/core/activity-requests/decision-requests.ts';
 import type { RunResultFields } from '../src/core/domain/run/result.ts';
-import { isTerminal } from '../src/core/domain/run/status.ts';
-import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
-import type { RunState } from '../src/core/loop/state/run-state.ts';
 import type { CarriedInput, RunInput } from '../src/core/protocol.ts';
-import type { LonghaulSinks } from './interceptors/cancellation-sinks.ts';
-import { close } from './run/closing.ts';
-import { currentDetails } from './visibility/current-details.ts';
-import { executeRun, failedResult, type RunObserver, type RunStart } from './run/execute-run.ts';
-import type { LiveRun } from './run/live-run.ts';
-import { scheduleActivity } from './run/schedule-activity.ts';
-import { registerMessages } from './run/messages.ts';
-import { registerQueries } from './run/queries.ts';
-import { type CheckedStart, checkStart } from './run/start.ts';
-import { SearchAttributePublisher, publishedStatus } from './visibility/search-attributes.ts';
-
-const { longhaul } = proxySinks<LonghaulSinks>();
+import { runWorkflow } from './run/run-workflow.ts';
+import { readRunInput } from './run/start.ts';
 
 /**
- * Runs an agent: registers the handlers, resolves the agent, runs the loop, and closes, or continues as new when its
- * history is full. The client, the CLI, the Temporal UI and Schedules start it with the same JSON. Returns the
- * RunResult without its steps; throws an ApplicationFailure whose details hold it for status `error`, and a
- * cancellation for status `cancelled`.
+ * Runs an agent. The client, the CLI, the Temporal UI and Schedules start it with the same JSON. Returns the RunResult
+ * without its steps; throws an ApplicationFailure whose details hold it for status `error`, and a cancellation for
+ * status `cancelled`.
  */
 export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunResultFields> {
-  const { workflowId, startTime, continuedFromExecutionRunId } = workflowInfo();
-  const isContinued = continuedFromExecutionRunId !== undefined;
-  const checked: CheckedStart = checkStart(rawInput, { runId: workflowId, startedAt: startTime.getTime(), isContinued });
-  const { run } = checked;
-  registerQueries(run);
-  registerMessages(run);
-  abortOnCancel();
-  cancelOnSignal(run);
-  if (!checked.ok) return close(failedResult(run, checked.code, checked.problem));
-  const searchAttributes = new SearchAttributePublisher(wasWaiting(checked.start) || hasStaleStatus(checked.start));
-  const end = await executeRun(run, checked.start, observer(run, searchAttributes));
-  if (end.type === 'continue') return continueAsNew(end.carry);
-  if (run.snapshot !== undefined) searchAttributes.publishStatus(run.snapshot, end.result.status);
-  return close(end.result, run.inbox.cancelReason);
-}
-
-/** True if the previous execution ended with the run paused or waiting for a decision. */
-function wasWaiting(start: RunStart): boolean {
-  return start.type === 'carry' && (start.carry.inbox.paused || (start.carry.approvals?.pending.length ?? 0) > 0);
-}
-
-/**
- * True if the search attributes still show another status than `running`: the run was paused, for instance, and has
- * been resumed since.
- */
-function hasStaleStatus({ type }: RunStart): boolean {
-  return type === 'carry' && (publishedStatus() ?? 'running') !== 'running' && patched('shown-status');
-}
-
-/** Makes the run visible in the Temporal UI: search attributes when they change, current details with every record. */
-function observer(run: LiveRun, searchAttributes: SearchAttributePublisher): RunObserver {
-  const details = (state: RunState | undefined): void => setCurrentDetails(currentDetails(state, run));
-  return {
-    resolved: ({ snapshot }) => searchAttributes.publishStart(snapshot),
-    recorded: (state) => {
-      details(state);
-      if (!isTerminal(state.status)) searchAttributes.publishChanges(state);
-    },
-    noted: details,
-    missing: ({ state }) => details(state),
-  };
-}
-
-/**
- * Continues as new. The server carries over the search attributes by itself, but the memo only as it was at the start.
- * A pinned run may move to the current build here.
- */
-async function continueAsNew(carry: ContinueAsNewState): Promise<never> {
-  await condition(allHandlersFinished);
-  const next = makeContinueAsNewFunc<typeof agentRun>({
-    memo: workflowInfo().memo ?? {},
-    ...(carry.snapshot.upgradeOnContinueAsNew ? { initialVersioningBehavior: 'AUTO_UPGRADE' } : {}),
-  });
-  return next({ carry });
-}
-
-/** Handles the signal "cancel" at any time: the loop may be in the middle of a call. */
-function cancelOnSignal(run: LiveRun): void {
-  const requestCancel = async (): Promise<void> => {
-    await condition(() => run.inbox.cancelAsked);
-    await scheduleActivity(run, cancelRequest(run.inbox.cancelReason ?? ''));
-  };
-  // Another cancellation of the run ends the wait.
-  requestCancel().catch(() => undefined);
-}
-
-/** Aborts the activities in this worker's process at once; others learn of the cancellation by heartbeat. */
-function abortOnCancel(): void {
-  CancellationScope.current().cancelRequested.catch(() => longhaul.cancelRequested());
+  return runWorkflow(rawInput, readRunInput);
 }

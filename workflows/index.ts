@@ -1,7 +1,8 @@
 export { agentRun } from './agent-run.ts';
+export { programRun } from './program-run.ts';
 export { type ChildOptions, runAgent, type RunAgentOptions } from './run-agent.ts';
 export type { InlineEnd, InlineOptions, InlineRunOptions } from './run-inline.ts';
 export type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
 export { type CompletedRun, RunResult, type RunResultFields, type UnfinishedRun } from '../src/core/domain/run/result.ts';
 export type { AnyAgent, DepsOf, DepsOption, GivenDepsOf, OutputOf, ResultOf } from '../src/define/agent-definition.ts';
-export type { RunInput } from '../src/core/protocol.ts';
+export type { ProgramInput, RunInput } from '../src/core/protocol.ts';

@@ -1,4 +1,5 @@
 import { CancellationScope, condition, isCancellation, patched } from '@temporalio/workflow';
+import { resolveProgramRequest } from '../../src/core/activity-requests/program-requests.ts';
 import { resolveRequest } from '../../src/core/activity-requests/resolve-request.ts';
 import { errorMessage, type ErrorCode } from '../../src/core/domain/errors/error.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/json/payload-limit.ts';
@@ -8,9 +9,11 @@ import { closeRun, closeUnstarted } from '../../src/core/loop/close-run.ts';
 import { partialAnswer } from '../../src/core/loop/endings.ts';
 import type { Ending, Position } from '../../src/core/loop/next-step.ts';
 import { type ContinueAsNewState, toContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
-import { BEGINNING, type LoopEnd, runLoop } from '../../src/core/loop/run-loop.ts';
+import { interpret } from '../../src/core/interpret.ts';
+import { BEGINNING, type LoopEnd } from '../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../src/core/loop/state/run-state.ts';
-import type { RunInput } from '../../src/core/protocol.ts';
+import { beginProgram } from '../../src/core/program/begin.ts';
+import type { ProgramInput, RunInput } from '../../src/core/protocol.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 import { performActivity, startActivity } from './schedule-activity.ts';
@@ -18,7 +21,13 @@ import { notifyEnded } from './notify-ended.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
 /** The start of one execution of a run. */
-export type RunStart = { type: 'input'; input: RunInput } | { type: 'carry'; carry: ContinueAsNewState; position: Position };
+export type RunStart =
+  | { type: 'input'; input: RunInput }
+  | { type: 'program'; input: ProgramInput }
+  | { type: 'carry'; carry: ContinueAsNewState; position: Position };
+
+/** The start of the first execution. */
+type FirstStart = Exclude<RunStart, { type: 'carry' }>;
 
 /** The outcome of one execution of a run. */
 export type RunEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; carry: ContinueAsNewState };
@@ -40,7 +49,7 @@ export interface RunObserver {
  */
 export async function executeRun(run: LiveRun, start: RunStart, observer: RunObserver): Promise<RunEnd> {
   run.showMissing = () => observer.missing(run);
-  let end = await runToEnd(run, () => (start.type === 'input' ? begin(run, start.input, observer) : resume(run, start.position, observer)));
+  let end = await runToEnd(run, () => (start.type === 'carry' ? resume(run, start.position, observer) : begin(run, start, observer)));
   if (end.type === 'finished') run.inbox.closed = true;
   await archive(run, (state) => observer.noted(state));
   await finishHandlers(run);
@@ -62,9 +71,11 @@ async function runToEnd(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<Lo
   }
 }
 
-async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Promise<LoopEnd> {
-  const request = resolveRequest(run, input);
-  const resolved = await performActivity(run, request, { start: startActivity, ended: () => undefined });
+async function begin(run: LiveRun, start: FirstStart, observer: RunObserver): Promise<LoopEnd> {
+  const scheduling = { start: startActivity, ended: () => undefined };
+  const resolved = await (start.type === 'program'
+    ? performActivity(run, resolveProgramRequest(run, start.input), scheduling)
+    : performActivity(run, resolveRequest(run, start.input), scheduling));
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelledResult(run) };
   if (resolved.type === 'failed' && resolved.notifiesEnd) run.notifiesEnd = true;
   if (resolved.type === 'failed') return { type: 'finished', result: failedResult(run, resolved.code, resolved.message) };
@@ -72,7 +83,11 @@ async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Prom
   const ready = Object.assign(run, { snapshot });
   observer.resolved(ready);
   const clock = temporalPorts(ready, observer);
-  run.state = newRunState({ runId: run.runId, snapshot, input: input.input, deps: run.deps, startedAt: run.startedAt }, clock);
+  const { runId, deps, startedAt } = run;
+  run.state =
+    start.type === 'program'
+      ? beginProgram({ runId, snapshot, input: start.input.input, deps, startedAt }, clock)
+      : newRunState({ runId, snapshot, input: start.input.input, deps, startedAt }, clock);
   return loop(ready, run.state, BEGINNING, observer);
 }
 
@@ -85,7 +100,7 @@ async function resume(run: LiveRun, position: Position, observer: RunObserver): 
 async function loop(run: ResolvedRun, state: RunState, from: Position, observer: RunObserver): Promise<LoopEnd> {
   const ports = temporalPorts(run, observer);
   observer.recorded(state);
-  const end = await runLoop(state, ports, from);
+  const end = await interpret(state, ports, from);
   observer.recorded(state);
   return end;
 }

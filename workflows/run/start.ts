@@ -1,8 +1,9 @@
 import type { ErrorCode } from '../../src/core/domain/errors/error.ts';
 import { inboundProblem } from '../../src/core/domain/json/inbound-value.ts';
-import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
 import { fromContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import { checkContinueAsNewState, type StateCheck } from '../../src/core/wire-schemas/continue-as-new-state-schema.ts';
+import { checkProgramInput } from '../../src/core/wire-schemas/program-input-schema.ts';
 import { checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
 import type { RunStart } from './execute-run.ts';
 import { Inbox } from '../../src/core/loop/state/inbox.ts';
@@ -40,7 +41,7 @@ class UnknownCarryVersion extends Error {
  * Checks the input of an execution: from any client for the first one, from the previous execution for later ones.
  * Throws if the carried state has a version that this release does not know.
  */
-export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdentity): CheckedStart {
+export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdentity, readInput: ReadInput = readRunInput): CheckedStart {
   const blank = {
     ...identity,
     agentName: '',
@@ -64,11 +65,32 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
     // The state is complete before a handler exists: a message of the first task may be about a pending call.
     return { run: { ...blank, ...known, snapshot, state }, ok: true, start: { type: 'carry', carry: checked.carry, position } };
   }
-  const checked = checkRunInput(raw);
-  if (!checked.ok) return { run: blank, ok: false, code: checked.code, problem: `The input of the run is not valid: ${checked.problem}` };
-  const { agent, deps } = checked.input;
-  return { run: { ...blank, agentName: agent, deps: deps ?? {} }, ok: true, start: { type: 'input', input: checked.input } };
+  const read = readInput(raw);
+  if (!read.ok) return { run: blank, ok: false, code: read.code, problem: `The input of the run is not valid: ${read.problem}` };
+  const { start, name, deps } = read;
+  return { run: { ...blank, agentName: name, deps }, ok: true, start };
 }
+
+/** The checked input of a first execution, with the name of what it runs. */
+export type ReadInput = (
+  raw: unknown,
+) => { ok: true; start: RunStart; name: string; deps: JsonObject } | { ok: false; code: ErrorCode; problem: string };
+
+/** Reads the input of a run of an agent. */
+export const readRunInput: ReadInput = (raw) => {
+  const checked = checkRunInput(raw);
+  if (!checked.ok) return checked;
+  const { agent, deps = {} } = checked.input;
+  return { ok: true, start: { type: 'input', input: checked.input }, name: agent, deps };
+};
+
+/** Reads the input of a run of a program. */
+export const readProgramInput: ReadInput = (raw) => {
+  const checked = checkProgramInput(raw);
+  if (!checked.ok) return checked;
+  const { program, deps = {} } = checked.input;
+  return { ok: true, start: { type: 'program', input: checked.input }, name: typeof program === 'string' ? program : program.name, deps };
+};
 
 /** Checks the carried state. A run began before its later executions, except for clock skew between servers. */
 function carryOf(value: unknown, { startedAt }: Pick<RunIdentity, 'startedAt'>): StateCheck {

@@ -1,16 +1,19 @@
 import { CancellationScope, condition, patched, uuid4 } from '@temporalio/workflow';
 import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
+import { programPorts } from '../../src/core/activity-requests/program-requests.ts';
 import type { RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
+import type { ProgramPorts } from '../../src/core/program/interpreter/program-ports.ts';
 import { continueDue } from './continue-due.ts';
 import { interruptibleModelCall } from './interruptible-model-call.ts';
 import type { ResolvedRun } from './live-run.ts';
 import { scheduleActivity } from './schedule-activity.ts';
 
 /** Returns the loop's ports on Temporal: every effect is an activity; time and ids come from the workflow. */
-export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): RunPorts {
+export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): ProgramPorts {
   const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
   return {
     ...activityPorts(run, (call) => scheduleActivity(run, call)),
+    ...programPorts(run, (call) => scheduleActivity(run, call)),
     inbox: run.inbox,
     now: () => Date.now(),
     uuid: () => uuid4(),

@@ -18,6 +18,12 @@ export const send: RequestKind<SendInput, MessageReceipt> = {
 
 function refusal(run: MessageReceiver, input: unknown): Refusal | undefined {
   const { runId, inbox } = run;
+  if (run.state?.program !== undefined) {
+    return {
+      code: 'invalid_input',
+      message: `Run "${runId}" is that of a program, which takes no messages: decide what waits, or start another run`,
+    };
+  }
   const problem = messageProblem(input);
   if (problem !== undefined) return { code: problem.code, message: `Run "${runId}" refused a message: ${problem.message}` };
   const message = input as SendInput;

@@ -6,6 +6,7 @@ import type { RunResultFields } from '../domain/run/result.ts';
 import type { CallArgumentsQuestion, DataView, DecisionContent, DecisionQuestion, QUERIES, TranscriptQuestion } from '../protocol.ts';
 import type { QueriedRun } from './queried-run.ts';
 import { approvalsPage, contextPage, statusView, stepsPage } from './views.ts';
+import { stepValues } from './step-values.ts';
 import { transcriptPage } from './transcript-page.ts';
 
 /**
@@ -41,6 +42,7 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
     description: 'The content of a decision whose approver is being checked, for the activities of this run',
     answer: decisionContent,
   },
+  stepValues: { description: 'Values of steps of a program, for the activities of this run', answer: stepValues },
   result: { description: 'The result of the run, for the activities of this run', answer: ending },
   transcript: {
     description: 'The conversation, for the activities of this run',

@@ -1,21 +1,26 @@
 import type { ErrorCode } from '../errors/error.ts';
-import type { JsonValue } from '../json/json.ts';
 
-/** The failure of a step or of one of its attempts. */
+/** A failure of a step of a program, as plain data. */
 export interface StepError {
   code: ErrorCode;
   message: string;
   context: StepErrorContext;
 }
 
-/** The circumstances of a failed step. Absent fields are not known or do not apply. */
+/** The circumstances of a failure. Fields that say nothing are absent. */
 export interface StepErrorContext {
+  /** The name of the step. */
   step?: string;
+  /** The name of the unit of the step (AXON's flow). */
   unit?: string;
-  /** From 1. */
+  /** The number of the attempt, from 1. */
   attempt?: number;
+  /** The type that the step declares. */
   expectedType?: string;
-  actualValue?: JsonValue;
+  /** The answer that failed, as debug text. */
+  actualValue?: string;
+  /** The anchors that were breached, separated by commas. */
   anchorName?: string;
+  /** The violations, or the text of the failure beneath this one. */
   details?: string;
 }

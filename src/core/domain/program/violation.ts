@@ -1,17 +1,31 @@
-import type { JsonValue } from '../json/json.ts';
+/** The rules of the validation of an answer. */
+export type ViolationRule =
+  | 'epistemic_exclusion'
+  | 'type_mismatch'
+  | 'confidence_floor'
+  | 'structured_type'
+  | 'missing_fields'
+  | 'range_below_min'
+  | 'range_above_max';
 
-/** One breach of the declared type, confidence, fields or range of an answer. */
+/** One rule that an answer breaks. */
 export interface Violation {
-  rule:
-    | 'epistemic_exclusion'
-    | 'type_mismatch'
-    | 'confidence_floor'
-    | 'structured_type'
-    | 'missing_fields'
-    | 'range_below_min'
-    | 'range_above_max';
+  rule: ViolationRule;
   message: string;
-  expected?: JsonValue;
-  actual?: JsonValue;
+  /** The rule expects this of the answer. */
+  expected: string;
+  /** The answer has this instead. */
+  actual: string;
+  /** A warning does not make an answer invalid. */
   severity: 'error' | 'warning';
+}
+
+/** The outcome of the validation of an answer. */
+export interface ValidationResult {
+  /** True if no violation is an error. */
+  isValid: boolean;
+  /** All violations, in the order of the checks. */
+  violations: Violation[];
+  /** The confidence that the answer declares; null if it declares none, or if no least confidence is asked for. */
+  confidence: number | null;
 }

@@ -13,6 +13,8 @@ import { type Approvals, noApprovals } from '../approvals/approvals.ts';
 import type { Position, ToolsPosition } from '../next-step.ts';
 import type { CarriedInbox } from './inbox.ts';
 import { recordedResults, withoutRecorded } from '../tool-phase/results-in-window.ts';
+import type { CarriedProgram } from '../../domain/program/program-state.ts';
+import { fromCarriedProgram, toCarriedProgram } from '../../domain/program/carried-program.ts';
 import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
 
 /** The version of the carried state that this code writes. */
@@ -50,6 +52,8 @@ export interface ContinueAsNewState {
   approvals?: Approvals;
   limits?: RunLimits;
   toolCallsStarted?: [name: string, calls: number][];
+  /** The units and steps, if the run is that of a program. */
+  program?: CarriedProgram;
   /** Absent if no tool has asked the model to try again. */
   modelRetries?: [name: string, retries: number][];
   lastError?: string;
@@ -103,6 +107,7 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     ...(state.modelRetries.size === 0 ? {} : { modelRetries: [...state.modelRetries] }),
     ...(lastError === undefined ? {} : { lastError }),
     ...(notArchived === undefined ? {} : { notArchived }),
+    ...(state.program === undefined ? {} : { program: toCarriedProgram(state.program) }),
     inbox,
   };
 }
@@ -154,8 +159,14 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     modelRetries: new Map(carried.modelRetries),
     ...(lastError === undefined ? {} : { lastError }),
     ...(notArchived === undefined ? {} : { notArchived }),
+    ...programOf(carried),
   };
   return { state, position: positionOf(carried) };
+}
+
+/** Restores the state of a program. Its document is in the snapshot. */
+function programOf({ snapshot, program }: ContinueAsNewState): Pick<RunState, 'program'> {
+  return snapshot.program === undefined || program === undefined ? {} : { program: fromCarriedProgram(snapshot.program, program) };
 }
 
 function positionOf({ position, window }: ContinueAsNewState): Position {

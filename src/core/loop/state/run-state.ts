@@ -99,8 +99,16 @@ export interface RunBeginning {
 }
 
 /** Returns the state of a run with its agent and its first message. */
-export function newRunState({ runId, snapshot, input, deps = {}, startedAt }: RunBeginning, clock: RunClock): RunState {
-  const state: RunState = {
+export function newRunState({ input, ...beginning }: RunBeginning, clock: RunClock): RunState {
+  const state = blankRunState(beginning);
+  const timestamp = beginning.startedAt / 1000;
+  recordEvent(state, clock, { author: 'user', content: [{ type: 'message', role: 'user', content: input }], timestamp });
+  return state;
+}
+
+/** Returns the state of a run that has recorded nothing. */
+export function blankRunState({ runId, snapshot, deps = {}, startedAt }: Omit<RunBeginning, 'input'>): RunState {
+  return {
     runId,
     snapshot,
     deps,
@@ -122,8 +130,6 @@ export function newRunState({ runId, snapshot, input, deps = {}, startedAt }: Ru
     toolCallsStarted: new Map(),
     modelRetries: new Map(),
   };
-  recordEvent(state, clock, { author: 'user', content: [{ type: 'message', role: 'user', content: input }], timestamp: startedAt / 1000 });
-  return state;
 }
 
 /** Appends an event. If it has no id yet, it gets one from the workflow, so that a reset run cannot repeat the id with other content. */

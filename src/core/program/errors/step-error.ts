@@ -1,35 +1,13 @@
 import { cutText } from '../../domain/content/cut-content.ts';
 import type { ErrorCode } from '../../domain/errors/error.ts';
+import type { StepError, StepErrorContext } from '../../domain/program/step-error.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
 import { debugText } from './debug-text.ts';
 
 /** The most bytes of a message, and of its details: they are recorded, and the next attempt of the model reads them. */
 const MAX_BYTES = 8_000;
 
-/** A failure of a step of a program, as plain data. */
-export interface StepError {
-  code: ErrorCode;
-  message: string;
-  context: StepErrorContext;
-}
-
-/** The circumstances of a failure. Fields that say nothing are absent. */
-export interface StepErrorContext {
-  /** The name of the step. */
-  step?: string;
-  /** The name of the unit of the step (AXON's flow). */
-  unit?: string;
-  /** The number of the attempt, from 1. */
-  attempt?: number;
-  /** The type that the step declares. */
-  expectedType?: string;
-  /** The answer that failed, as debug text. */
-  actualValue?: string;
-  /** The anchors that were breached, separated by commas. */
-  anchorName?: string;
-  /** The violations, or the text of the failure beneath this one. */
-  details?: string;
-}
+export type { StepError, StepErrorContext };
 
 /** The circumstances as the code that fails knows them: fields may be empty, and the value is not text yet. */
 export type GivenErrorContext = Omit<StepErrorContext, 'actualValue'> & { actualValue?: JsonValue | undefined };

@@ -243,5 +243,10 @@ export function kindOf(step: StepDocument): StepKind {
   return STEP_KINDS.find((kind) => kind in step) ?? 'ask';
 }
 
+/** True for a step that holds other steps. */
+export function isBlock(step: StepDocument): boolean {
+  return BLOCKS.some((kind) => kind in step);
+}
+
 /** The limits of a document. */
 export const PROGRAM_LIMITS = { bytes: 400_000, steps: 1_000, levels: 16, items: 10_000, atOnce: 100, defaultAtOnce: 8 } as const;

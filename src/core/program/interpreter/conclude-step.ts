@@ -33,7 +33,7 @@ export async function concludeStep(run: ProgramRun, running: RunningStep, step: 
 /** Takes the output of another step, which runs now if it has not run yet. */
 async function takeFallback(run: ProgramRun, running: RunningStep, name: string): Promise<StepsEnd> {
   const { unit, indexes } = running.address;
-  const { step } = run.indexOf(program.document).get(unit, name);
+  const { step } = indexOf(run.program.document).get(unit, name);
   const end = await runStep(run, { unit, step, indexes });
   if (end === 'stopped') return 'stopped';
   const { output, outputId, error } = run.program.steps.get(addressText({ unit, step: name, indexes })) ?? {};

@@ -3,8 +3,10 @@
 import type { JsonValue } from '../../domain/json/json.ts';
 import type { StepError } from '../../domain/program/step-error.ts';
 import type { StepDocument } from '../format/document.ts';
-import { type AttemptOutcome, refine } from '../refine/refine.ts';
-import { refineConfigOf } from '../refine/refine-config.ts';
+import { formatError } from '../errors/format-error.ts';
+import { failedAttempt } from '../refine/failed-attempt.ts';
+import { refine } from '../refine/refine.ts';
+import { resolveRefine } from '../refine/refine-config.ts';
 import type { ProgramRun } from './program-run.ts';
 import type { RunningStep } from './record.ts';
 import { concludeStep } from './conclude-step.ts';
@@ -23,5 +25,36 @@ export type AttemptEnd =
 
 /** Runs the attempts of a step until one succeeds or none is left, and ends the step. */
 export async function runAttempts(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<StepsEnd> {
-  throw new TypeError(`not written: ${running.at} ${step.name} ${String(run.stop)}`);
+  const { state, at } = running;
+  const config = resolveRefine(step.refine);
+  const { wakeAt, failure } = state.progress ?? {};
+  const isWaiting = wakeAt !== undefined && step.sleep === undefined;
+  let last: AttemptEnd = { type: 'stopped' };
+  await refine<JsonValue>({
+    config,
+    from: {
+      attempt: Math.max(1, state.attempts + (isWaiting ? 1 : 0)),
+      ...(failure === undefined ? {} : { failureContext: formatError(failure.error) }),
+      waitMs: isWaiting ? 1 : 0,
+    },
+    attempt: async (_, number) => {
+      state.attempts = number;
+      last = await runOnce(run, running, step);
+      if (last.type === 'stopped') return last;
+      if (last.type === 'done') return { type: 'succeeded', result: last.output };
+      if (last.isFinal) return { type: 'stopped' };
+      state.progress = {
+        failure: { error: last.error, id: last.id },
+        ...(state.progress?.approved === undefined ? {} : { approved: state.progress.approved }),
+      };
+      return failedAttempt(last.error);
+    },
+    wait: async (ms, attempt) => {
+      state.progress = { ...state.progress, wakeAt: state.progress?.wakeAt ?? run.ports.now() + ms };
+      const isWoken = await sleepUntilWoken(run, running, `before attempt ${attempt + 1} of ${at}`);
+      if (!isWoken) last = { type: 'stopped' };
+      return { type: isWoken ? 'waited' : 'stopped' };
+    },
+  });
+  return concludeStep(run, running, step, last);
 }

@@ -2,14 +2,10 @@
 
 import type { ErrorCode } from '../../domain/errors/error.ts';
 import type { StepError } from '../../domain/program/step-error.ts';
+import { newStepError } from '../errors/step-error.ts';
 import type { RunningStep } from './record.ts';
 
-/** Returns the failure of a step, with the circumstances that AXON gives. */
-export function stepFailure({ address, state }: RunningStep, code: ErrorCode, message: string, details?: string): StepError {
-  const { unit, step } = address;
-  return {
-    code,
-    message,
-    context: { step, unit, ...(state.attempts > 1 ? { attempt: state.attempts } : {}), ...(details === undefined ? {} : { details }) },
-  };
+/** Returns the failure of a step, with its unit and its name. */
+export function stepFailure({ address }: RunningStep, code: ErrorCode, message: string, details = ''): StepError {
+  return newStepError(code, message, { step: address.step, unit: address.unit, details });
 }

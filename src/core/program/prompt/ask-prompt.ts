@@ -6,8 +6,8 @@ export function askTexts(
   { persona, context, instructions = [] }: UnitDocument,
   { prompt }: AskDocument,
 ): { system: string[]; prompt: string } {
-  const system = [persona, context, ...(typeof instructions === 'string' ? [instructions] : instructions)];
-  return { system: system.filter((text) => text !== undefined && text !== ''), prompt };
+  const system = [persona ?? '', context ?? '', ...(typeof instructions === 'string' ? [instructions] : instructions)];
+  return { system: system.filter((text) => text !== ''), prompt };
 }
 
 /** The texts of one model call of a program. */

@@ -1,5 +1,4 @@
 import { kindOf, type ProgramDocument, type StepDocument, type StepKind, type UnitDocument } from '../format/document.ts';
-import { indexOf } from './program-index.ts';
 
 /** A block that repeats its steps, around a step. */
 export interface Loop {

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonValue } from '../../domain/json/json.ts';
 import { debugText } from '../errors/debug-text.ts';
 import { decimal, numeric } from './numeric.ts';
 import { isEpistemic, type NumberRange, rangeOf } from './semantic-types.ts';
-import type { ValidationResult, Violation, ViolationRule } from './violation.ts';
+import type { ValidationResult, Violation, ViolationRule } from '../../domain/program/violation.ts';
 
 /** The rules for an answer. A rule that is absent is not checked. */
 export interface AnswerRules {

@@ -81,7 +81,7 @@ function answered(run: ProgramRun, { address, state }: RunningStep, ask: AskDocu
   const text = thoughtOf(content) ?? '';
   runState.thought = text;
   state.violations = violationMessages(verdict);
-  const error = verdictError(verdict, { step: address.step, unit: address.unit, attempt: state.attempts }, ask.type);
+  const error = verdictError(verdict, address);
   if (error !== undefined) noteError(runState, error.message);
   recordNote(
     run,

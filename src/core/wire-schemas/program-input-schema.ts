@@ -1,0 +1,65 @@
+import { depthProblem } from '../domain/json/json-depth.ts';
+import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
+import { jsonBytes } from '../domain/json/payload-limit.ts';
+import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
+import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
+import { propertiesOf } from '../json-schema/json-schema.ts';
+import type { ProgramInput } from '../program/protocol.ts';
+import { AT_LEAST_ONE } from './bounded-number.ts';
+import { LIMITS_SCHEMA } from './limits-schema.ts';
+import { OVERRIDES } from './overrides-schema.ts';
+
+/** The JSON Schema of the input of a program's run. The document is checked by the activity that pins it, with all its problems at once. */
+const PROGRAM_INPUT_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: {
+    program: {
+      description: 'The name of a program of the worker, or a program as a document.',
+      anyOf: [
+        { type: 'string', minLength: 1 },
+        {
+          type: 'object',
+          properties: {
+            name: { type: 'string', minLength: 1 },
+            units: {
+              type: 'array',
+              items: { type: 'object', properties: { name: { type: 'string' }, steps: { type: 'array' } }, required: ['name', 'steps'] },
+            },
+          },
+          required: ['version', 'name', 'units'],
+        },
+      ],
+    },
+    input: { type: 'object', description: 'The input of the program.' },
+    deps: { type: 'object', description: 'Data of the run for tools.' },
+    limits: { ...LIMITS_SCHEMA, properties: { ...propertiesOf(LIMITS_SCHEMA), maxIterations: AT_LEAST_ONE } },
+    ...(OVERRIDES['tags'] === undefined ? {} : { tags: OVERRIDES['tags'] }),
+  },
+  required: ['program'],
+  additionalProperties: false,
+};
+
+/** The input of a program's run, or its problems. */
+export type ProgramInputCheck =
+  | { ok: true; input: ProgramInput }
+  | { ok: false; code: 'invalid_input' | 'payload_too_large'; problem: string };
+
+/** Checks the input of a program's run, which any Temporal client may have started. Works in the workflow sandbox and never throws. */
+export function checkProgramInput(value: unknown): ProgramInputCheck {
+  const tooDeep = depthProblem(value);
+  if (tooDeep !== undefined) return { ok: false, code: 'invalid_input', problem: tooDeep };
+  const problems = checkJson(PROGRAM_INPUT_SCHEMA, value);
+  if (problems.length > 0 || !isProgramInput(value)) return { ok: false, code: 'invalid_input', problem: problemsText(problems) };
+  const sizes: [name: string, bytes: number, budget: number][] = [
+    ['program', jsonBytes(value.program), BYTE_BUDGETS.startInput],
+    ['input', jsonBytes(value.input ?? {}), BYTE_BUDGETS.startInput],
+    ['deps', jsonBytes(value.deps ?? {}), BYTE_BUDGETS.deps],
+  ];
+  const over = sizes.find(([, bytes, budget]) => bytes > budget);
+  if (over === undefined) return { ok: true, input: value };
+  return { ok: false, code: 'payload_too_large', problem: `"${over[0]}" is ${over[1]} bytes of JSON, over ${over[2]}` };
+}
+
+function isProgramInput(value: unknown): value is ProgramInput {
+  return isJsonObject(value) && (typeof value['program'] === 'string' || isJsonObject(value['program']));
+}
