@@ -1,6 +1,10 @@
 import { hostname } from 'node:os';
 import type { ArchiveSink } from '../src/archive/archive-sink.ts';
+import type { Anchor } from '../src/anchors/anchor.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
+import type { AnyProgram } from '../src/define/program/program-definition.ts';
+import type { AnyTool } from '../src/define/tool-definition.ts';
+import type { MemoryBackend } from '../src/memory/memory-backend.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import type { NotifyEnded } from '../src/define/ended-hook.ts';
 import { requireKnown, wholeNumber } from '../src/define/options/option-checks.ts';
@@ -18,6 +22,9 @@ import { AgentRegistry } from './agents/agent-registry.ts';
 import { checkPrices } from './agents/check-prices.ts';
 import { McpPool } from './mcp/mcp-pool.ts';
 import { DEFAULT_NOTIFY_ENDED_MS } from './hooks/notify-ended.ts';
+import { AnchorRegistry } from './programs/anchor-registry.ts';
+import { ProgramRegistry } from './programs/program-registry.ts';
+import { StepValuesCache } from './programs/step-values.ts';
 import { SnapshotCache } from './run-queries/snapshot.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { SecretVault } from './secrets/secret-vault.ts';
@@ -31,6 +38,14 @@ export interface RuntimeOptions {
   agents: readonly AnyAgent[];
   /** Model clients by the name that agents use before the slash of `provider/model`. */
   providers: Readonly<Record<string, ModelClient>>;
+  /** Programs that runs may name. */
+  programs?: readonly AnyProgram[];
+  /** Tools that the steps of programs may name, besides those that the programs of the worker were defined with. */
+  tools?: readonly AnyTool[];
+  /** Anchors that programs may name, besides the built-in ones. */
+  anchors?: readonly Anchor[];
+  /** The memory of the steps `remember` and `recall`. Without it, programs with such steps do not start. */
+  memory?: MemoryBackend;
   /**
    * Live objects that tools receive as `context.resources`: plain values are passed on as they are; those made with
    * `resource()` are opened before the worker polls, checked for health, and closed when the worker has drained.
@@ -105,11 +120,16 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
 export function createRuntime(options: RuntimeOptions, context: RuntimeContext): ActivityRuntime {
   requireStore(options);
   const { agents } = options;
+  const programs = new ProgramRegistry(options.programs ?? [], options.tools ?? []);
   const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, secrets, log });
   return {
-    registry: new AgentRegistry(agents, options.providers),
+    registry: new AgentRegistry(agents, options.providers, (name) => programs.tool(name)),
+    programs,
+    anchors: new AnchorRegistry(options.anchors ?? []),
+    memory: options.memory,
+    stepValues: new StepValuesCache(),
     resourcePool,
     secrets,
     mcp: mcpPool(secrets, log),

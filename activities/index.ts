@@ -13,6 +13,9 @@ import { requestRunCancel } from './run-queries/request-run-cancel.ts';
 import { resolveAgentActivity } from './agents/resolve-agent.ts';
 import { runToolActivity } from './tool-calls/run-tool.ts';
 import { askRequirementActivity } from './tool-calls/ask-requirement.ts';
+import { askStepActivity } from './programs/ask-step.ts';
+import { resolveProgramActivity } from './programs/resolve-program.ts';
+import { useMemoryActivity } from './programs/use-memory.ts';
 import { summariseActivity } from './model-calls/summarise.ts';
 import { verifyCallActivity } from './tool-calls/verify-call.ts';
 import type { ActivityRuntime } from './runtime.ts';
@@ -44,8 +47,11 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     [ACTIVITIES.requestCancel]: checked(requestRunCancel),
     [ACTIVITIES.verifyCall]: checked(verifyCallActivity(runtime)),
     [ACTIVITIES.askTerms]: checked(askRequirementActivity(runtime)),
+    [ACTIVITIES.resolveProgram]: checked(resolveProgramActivity(runtime)),
+    [ACTIVITIES.askStep]: checked(askStepActivity(runtime)),
+    [ACTIVITIES.useMemory]: checked(useMemoryActivity(runtime)),
   };
-  for (const name of runtime.registry.toolNames) {
+  for (const name of new Set([...runtime.registry.toolNames, ...runtime.programs.toolNames])) {
     if (Object.hasOwn(activities, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: rename the tool`);
     activities[name] = runTool;
   }

@@ -7,6 +7,10 @@ import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { AbortRegistry } from './attempts/abort-registry.ts';
 import type { AgentRegistry } from './agents/agent-registry.ts';
 import type { McpPool } from './mcp/mcp-pool.ts';
+import type { MemoryBackend } from '../src/memory/memory-backend.ts';
+import type { AnchorRegistry } from './programs/anchor-registry.ts';
+import type { ProgramRegistry } from './programs/program-registry.ts';
+import type { StepValuesCache } from './programs/step-values.ts';
 import type { ResourcePool } from './resources/resource-pool.ts';
 import type { SnapshotCache } from './run-queries/snapshot.ts';
 import type { SecretVault } from './secrets/secret-vault.ts';
@@ -42,6 +46,11 @@ export interface ActivityRuntime {
   /** Prices that take precedence over the list. */
   prices: PriceTable;
   transcripts: TranscriptCache;
+  /** The programs of the worker, the anchors and the memory of their steps, and the values that steps have produced. */
+  programs: ProgramRegistry;
+  anchors: AnchorRegistry;
+  memory: MemoryBackend | undefined;
+  stepValues: StepValuesCache;
   snapshots: SnapshotCache;
   aborts: AbortRegistry;
   toolSemaphore: ToolSemaphore;

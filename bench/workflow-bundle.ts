@@ -2,7 +2,7 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AGENT_RUN_MODULE } from '../worker/combined-workflows.ts';
+import { RUNS_MODULE } from '../worker/combined-workflows.ts';
 import { LonghaulPlugin } from '../worker/index.ts';
 
 /** The workflows of Longhaul in a file. */
@@ -12,7 +12,7 @@ export interface WorkflowBundle {
 }
 
 /** Bundles Longhaul's workflows, and those of a module, into a file, for workers whose memory is measured: a bundler would be most of it. */
-export async function bundleToFile(workflowsPath: string = AGENT_RUN_MODULE): Promise<WorkflowBundle> {
+export async function bundleToFile(workflowsPath: string = RUNS_MODULE): Promise<WorkflowBundle> {
   const { code } = await bundleWorkflowCode({
     workflowsPath,
     plugins: [new LonghaulPlugin({ agents: [], providers: {} })],

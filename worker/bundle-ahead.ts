@@ -1,6 +1,6 @@
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import { bundleWorkflows } from './bundle-workflows.ts';
-import { AGENT_RUN_MODULE } from './combined-workflows.ts';
+import { RUNS_MODULE } from './combined-workflows.ts';
 import { LonghaulPlugin } from './plugin.ts';
 
 /**
@@ -8,7 +8,7 @@ import { LonghaulPlugin } from './plugin.ts';
  * start. The code depends on no agent.
  */
 export async function bundleAhead({
-  workflowsPath = AGENT_RUN_MODULE,
+  workflowsPath = RUNS_MODULE,
   codec,
 }: {
   workflowsPath?: string;

@@ -10,8 +10,8 @@ function workflowModule(name: string): string {
   return fileURLToPath(new URL(`../workflows/${name}${extname(import.meta.url)}`, import.meta.url));
 }
 
-/** The module that exports `agentRun` alone: every export of it becomes a workflow type. */
-export const AGENT_RUN_MODULE = workflowModule('agent-run');
+/** The module that exports the workflows of Longhaul alone: every export of it becomes a workflow type. */
+export const RUNS_MODULE = workflowModule('runs');
 
 /**
  * The interceptor modules of every bundle: they provide the reason of a cancellation, which the SDK omits, and the
@@ -25,12 +25,12 @@ export const INTERCEPTOR_MODULES: readonly string[] = ['cancellation', 'query-gu
 export const PAYLOAD_CONVERTER_MODULE = workflowModule('interceptors/payload-converter');
 
 /**
- * Writes a module that exports the user's workflows and `agentRun`, so that one worker serves both without a re-export
+ * Writes a module that exports the user's workflows and those of Longhaul, so that one worker serves both without a re-export
  * by the user. Returns the path for the bundler.
  */
 export function combinedWorkflows(userWorkflows: string | undefined): string {
-  if (userWorkflows === undefined || userWorkflows === AGENT_RUN_MODULE) return AGENT_RUN_MODULE;
-  const code = [userWorkflows, AGENT_RUN_MODULE].map((path) => `export * from ${JSON.stringify(path)};\n`).join('');
+  if (userWorkflows === undefined || userWorkflows === RUNS_MODULE) return RUNS_MODULE;
+  const code = [userWorkflows, RUNS_MODULE].map((path) => `export * from ${JSON.stringify(path)};\n`).join('');
   // A new directory that no other user can write to: its content becomes code of the worker.
   const directory = mkdtempSync(join(tmpdir(), 'longhaul-workflows-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));

@@ -36,6 +36,10 @@ export interface LonghaulPluginOptions extends RuntimeOptions {
 /** The options by name. The compiler reports one that is missing here. */
 export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
   agents: true,
+  programs: true,
+  tools: true,
+  anchors: true,
+  memory: true,
   providers: true,
   resources: true,
   secrets: true,

@@ -2,7 +2,7 @@ import type { BundlerPlugin, ReplayWorkerOptions } from '@temporalio/worker';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflows } from './bundle-workflows.ts';
-import { AGENT_RUN_MODULE } from './combined-workflows.ts';
+import { RUNS_MODULE } from './combined-workflows.ts';
 
 /**
  * The interceptor module to add to a prebuilt bundle, so that a divergence can be described by its commands. A Replayer
@@ -17,7 +17,7 @@ export const COMMAND_RECORDER_MODULE = fileURLToPath(
  * bundler's reason.
  */
 export async function bundleForReplay(
-  workflowsPath: string = AGENT_RUN_MODULE,
+  workflowsPath: string = RUNS_MODULE,
   { interceptors, dataConverter, bundlerOptions, plugins = [] }: Omit<ReplayWorkerOptions, 'workflowsPath'>,
 ): Promise<{ code: string }> {
   const { payloadConverterPath, failureConverterPath } = dataConverter ?? {};

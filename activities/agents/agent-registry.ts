@@ -12,9 +12,15 @@ import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
 export class AgentRegistry {
   readonly #agents = new Map<string, AnyAgent>();
   readonly #providers: Map<string, ModelClient>;
+  readonly #programTools: (name: string) => AnyTool | undefined;
 
   /** Throws a UsageError for two agents of one name and for an agent whose provider is missing. */
-  constructor(agents: readonly AnyAgent[], providers: Readonly<Record<string, ModelClient>>) {
+  constructor(
+    agents: readonly AnyAgent[],
+    providers: Readonly<Record<string, ModelClient>>,
+    programTools: (name: string) => AnyTool | undefined = () => undefined,
+  ) {
+    this.#programTools = programTools;
     this.#providers = new Map(Object.entries(providers));
     for (const agent of agents) {
       if (this.#agents.has(agent.name)) throw new UsageError(`two agents are named "${agent.name}": give each its own name`);
@@ -31,6 +37,11 @@ export class AgentRegistry {
   /** The names of all tools of all agents. */
   get toolNames(): string[] {
     return [...new Set([...this.#agents.values()].flatMap((agent) => agent.tools.map((tool) => tool.name)))];
+  }
+
+  /** The names of the model providers. */
+  get providerNames(): string[] {
+    return [...this.#providers.keys()];
   }
 
   /** True if an agent has MCP servers: the names of their tools are not known before a run starts. */
@@ -57,8 +68,12 @@ export class AgentRegistry {
     throw missing('unknown_provider', `No provider "${thing.name}" for model "${model}" in this worker`, thing);
   }
 
-  /** Returns a tool as this worker has it, or undefined if the agent or the tool has been removed since the run began. */
+  /**
+   * Returns a tool as this worker has it, or undefined if the agent or the tool has been removed since the run began. A
+   * name that is no agent's is that of a program.
+   */
   tool(agentName: string, toolName: string): AnyTool | undefined {
+    if (!this.#agents.has(agentName)) return this.#programTools(toolName);
     return this.#agents.get(agentName)?.tools.find((tool) => tool.name === toolName);
   }
 

@@ -11,11 +11,8 @@ import type { PriceTable } from '../../src/model/prices.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
 import { windowPolicy } from './window-policy.ts';
 
-/** Everything that a snapshot needs besides the agent's definition. */
-export interface SnapshotInputs extends LimitOverrides {
-  /** The agent's instructions, resolved for the deps of this run. */
-  instructions: string[];
-  capabilities: ModelCapabilities;
+/** The facts about a worker that the snapshot of every run pins. */
+export interface CommonInputs {
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
   /** True if the namespace has Longhaul's search attributes for agent and status. */
@@ -30,8 +27,6 @@ export interface SnapshotInputs extends LimitOverrides {
   continueAsNew?: ContinueAsNewThresholds | undefined;
   /** True if the run moves to the current build of its worker when it continues as new. */
   upgradeOnContinueAsNew?: boolean;
-  /** The tools of the agent's MCP servers. */
-  mcpTools?: readonly ToolSnapshot[];
   /** True if the worker has an archive. */
   archive?: boolean;
   /** True if the worker checks the author of each decision. */
@@ -40,6 +35,15 @@ export interface SnapshotInputs extends LimitOverrides {
   notify?: boolean;
   /** True if the worker sends a notice when a run has ended. */
   notifyEnded?: boolean;
+}
+
+/** Everything that the snapshot of an agent needs besides the agent's definition. */
+export interface SnapshotInputs extends CommonInputs, LimitOverrides {
+  /** The agent's instructions, resolved for the deps of this run. */
+  instructions: string[];
+  capabilities: ModelCapabilities;
+  /** The tools of the agent's MCP servers. */
+  mcpTools?: readonly ToolSnapshot[];
   /** Prices of the worker, which take precedence over the list. */
   prices?: PriceTable | undefined;
 }
@@ -50,7 +54,7 @@ export interface SnapshotInputs extends LimitOverrides {
  * does not have.
  */
 export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSnapshot {
-  const { instructions, capabilities, heartbeatMs, searchAttributes, continueAsNew } = inputs;
+  const { instructions, capabilities, heartbeatMs } = inputs;
   const output = outputSnapshot(agent, capabilities);
   const tools = [...agent.tools.map(toolSnapshot), ...(inputs.mcpTools ?? [])];
   requireNamedTools(agent, tools);
@@ -70,11 +74,35 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     limits,
     timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts },
     ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
+    ...(prices === undefined ? {} : { prices }),
+    window: windowPolicy(agent, capabilities),
+    ...commonFields(inputs),
+  };
+  return { ...content, digest: snapshotDigest(content) };
+}
+
+/** The fields of a snapshot that pin facts about the worker. */
+type CommonFields = Pick<
+  AgentSnapshot,
+  | 'authorize'
+  | 'notify'
+  | 'notifyEnded'
+  | 'continueAsNew'
+  | 'archive'
+  | 'upgradeOnContinueAsNew'
+  | 'searchAttributes'
+  | 'waitingForAttribute'
+  | 'tags'
+  | 'tagAttribute'
+>;
+
+/** Returns the fields of a snapshot that pin facts about the worker. */
+export function commonFields(inputs: CommonInputs): CommonFields {
+  const { searchAttributes, continueAsNew } = inputs;
+  return {
     ...(inputs.authorize ? { authorize: true as const } : {}),
     ...(inputs.notify ? { notify: true as const } : {}),
     ...(inputs.notifyEnded ? { notifyEnded: true as const } : {}),
-    ...(prices === undefined ? {} : { prices }),
-    window: windowPolicy(agent, capabilities),
     ...(continueAsNew === undefined ? {} : { continueAsNew }),
     ...(inputs.archive ? { archive: true } : {}),
     ...(inputs.upgradeOnContinueAsNew ? { upgradeOnContinueAsNew: true as const } : {}),
@@ -82,11 +110,10 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     ...(inputs.waitingForAttribute ? { waitingForAttribute: true as const } : {}),
     ...tagFields(inputs),
   };
-  return { ...content, digest: snapshotDigest(content) };
 }
 
 /** Returns the fields for tags: none for a run without tags. */
-function tagFields({ tags = [], tagAttribute }: SnapshotInputs): Pick<AgentSnapshot, 'tags' | 'tagAttribute'> {
+function tagFields({ tags = [], tagAttribute }: CommonInputs): Pick<AgentSnapshot, 'tags' | 'tagAttribute'> {
   if (tags.length === 0) return {};
   return { tags: [...tags], ...(tagAttribute ? { tagAttribute } : {}) };
 }
@@ -95,12 +122,13 @@ function tagFields({ tags = [], tagAttribute }: SnapshotInputs): Pick<AgentSnaps
 const DIGEST_LENGTH = 22;
 
 /** Returns the start of a SHA-256 over the canonical JSON of everything but the digest itself. */
-function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
+export function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
   const plain = JSON.parse(JSON.stringify(content)) as JsonValue;
   return createHash('sha256').update(canonicalJson(plain)).digest('base64url').slice(0, DIGEST_LENGTH);
 }
 
-function toolSnapshot(tool: AnyTool): ToolSnapshot {
+/** Returns a tool as it is pinned for a run. */
+export function toolSnapshot(tool: AnyTool): ToolSnapshot {
   const { label, approval, answer } = tool;
   return {
     name: tool.name,

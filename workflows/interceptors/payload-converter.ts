@@ -7,10 +7,10 @@ import {
 } from '@temporalio/common';
 import { workflowInfo } from '@temporalio/workflow';
 import { readOrMark } from '../../src/core/domain/json/unreadable.ts';
-import { AGENT_RUN } from '../../src/core/protocol.ts';
+import { AGENT_RUN, PROGRAM_RUN } from '../../src/core/protocol.ts';
 
 /**
- * The default converter, except that a run of an agent gets an `Unreadable` for a value that cannot be decoded, and
+ * The default converter, except that a run of an agent or a program gets an `Unreadable` for a value that cannot be decoded, and
  * refuses it: an error would fail the workflow task, which the server retries forever. Workflows of the user get the
  * error, since they do not know `Unreadable`. Loaded by its path, only into the sandbox.
  */
@@ -18,6 +18,7 @@ export const payloadConverter: PayloadConverter = {
   toPayload: (value, context, hint) => defaultPayloadConverter.toPayload(value, context, hint),
   fromPayload<Value>(payload: Payload, context?: SerializationContext, hint?: ConverterHint<Value>): Value {
     const read = (): Value => defaultPayloadConverter.fromPayload<Value>(payload, context, hint);
-    return workflowInfo().workflowType === AGENT_RUN ? (readOrMark(payload, read) as Value) : read();
+    const { workflowType } = workflowInfo();
+    return workflowType === AGENT_RUN || workflowType === PROGRAM_RUN ? (readOrMark(payload, read) as Value) : read();
   },
 };

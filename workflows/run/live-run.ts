@@ -4,6 +4,7 @@ import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.t
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { Missing } from '../../src/core/domain/errors/missing.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
+import type { StepValuesAnswer } from '../../src/core/protocol.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import type { Inbox } from '../../src/core/loop/state/inbox.ts';
 
@@ -38,6 +39,8 @@ export interface LiveRun {
   modelCall?: CancellationScope;
   /** The scope of model calls. */
   modelScope?: CancellationScope;
+  /** The input of a program, which its first activity queries. */
+  programInput?: NonNullable<StepValuesAnswer['program']>;
   snapshot?: AgentSnapshot;
   state?: RunState;
   /** True if the agent could not be resolved, and the worker has `notifyEnded`. */

@@ -68,7 +68,14 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
   const read = readInput(raw);
   if (!read.ok) return { run: blank, ok: false, code: read.code, problem: `The input of the run is not valid: ${read.problem}` };
   const { start, name, deps } = read;
-  return { run: { ...blank, agentName: name, deps }, ok: true, start };
+  return { run: { ...blank, agentName: name, deps, ...programInputOf(start) }, ok: true, start };
+}
+
+/** Returns the input of a program as its first activity queries it. */
+function programInputOf(start: RunStart): Pick<LiveRun, 'programInput'> {
+  if (start.type !== 'program') return {};
+  const { program, input = {} } = start.input;
+  return { programInput: { input, ...(typeof program === 'string' ? {} : { document: program }) } };
 }
 
 /** The checked input of a first execution, with the name of what it runs. */

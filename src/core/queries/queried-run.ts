@@ -4,6 +4,7 @@ import type { JsonObject } from '../domain/json/json.ts';
 import type { Missing } from '../domain/errors/missing.ts';
 import type { Inbox } from '../loop/state/inbox.ts';
 import type { RunResultFields } from '../domain/run/result.ts';
+import type { StepValuesAnswer } from '../program/protocol.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 
 /** The part of a run that answers queries. */
@@ -21,6 +22,8 @@ export interface QueriedRun {
   readonly authorizing: ReadonlyMap<string, Decision>;
   /** The definitions that activities wait for because workers lack them. Absent if no activity waits for another worker. */
   readonly missing?: readonly Missing[];
+  /** The input of a program, and its document if it is part of the input. Present in the first execution of its run. */
+  readonly programInput?: NonNullable<StepValuesAnswer['program']>;
   /** Undefined until the agent is resolved, like the state. */
   readonly snapshot?: AgentSnapshot;
   readonly state?: RunState;

@@ -8,9 +8,13 @@ import type { QueriedRun } from './queried-run.ts';
 
 /** Answers an activity of a program that lacks values. Throws an ApplicationFailure if the run has none of them any more. */
 export function stepValues(run: QueriedRun, question: StepValuesQuestion | null): StepValuesAnswer {
-  const program = run.state?.program;
-  if (program === undefined) throw ApplicationFailure.create({ type: 'not_ready', message: `Run "${run.runId}" has no program yet` });
   const { outputs: addresses = [], step } = question ?? {};
+  const program = run.state?.program;
+  if (program === undefined) {
+    // The activity that pins the program asks for it before there is a state.
+    if (run.programInput !== undefined) return { program: run.programInput };
+    throw ApplicationFailure.create({ type: 'not_ready', message: `Run "${run.runId}" has no program yet` });
+  }
   const state = step === undefined ? undefined : program.steps.get(step);
   const { failure, approved } = state?.progress ?? {};
   return {

@@ -1,5 +1,5 @@
 import { bundleWorkflowCode, DefaultLogger, type WorkflowBundle } from '@temporalio/worker';
-import { AGENT_RUN_MODULE } from '../../../worker/combined-workflows.ts';
+import { RUNS_MODULE } from '../../../worker/combined-workflows.ts';
 import { LonghaulPlugin } from '../../../worker/plugin.ts';
 
 let bundled: Promise<WorkflowBundle> | undefined;
@@ -7,7 +7,7 @@ let bundled: Promise<WorkflowBundle> | undefined;
 /** Returns the workflow bundle as a worker loads it, created once per process because that takes seconds. */
 export function workflowBundle(): Promise<WorkflowBundle> {
   bundled ??= bundleWorkflowCode({
-    workflowsPath: AGENT_RUN_MODULE,
+    workflowsPath: RUNS_MODULE,
     plugins: [new LonghaulPlugin({ agents: [], providers: {} })],
     logger: new DefaultLogger('ERROR'),
   });

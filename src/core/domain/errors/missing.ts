@@ -2,7 +2,7 @@ import type { ErrorCode } from './error.ts';
 import { nearestName } from './nearest-name.ts';
 
 /** The kinds of definitions that a run needs and a worker may lack, in the words of the messages. */
-export type MissingKind = 'agent' | 'provider' | 'tool' | 'MCP server' | '"verify" of tool' | 'hook' | 'activity';
+export type MissingKind = 'agent' | 'program' | 'provider' | 'tool' | 'MCP server' | '"verify" of tool' | 'hook' | 'activity';
 
 /** A definition that one worker lacks. Another worker of the task queue may have it. */
 export interface MissingThing {
@@ -43,7 +43,7 @@ export function nameOfMissing({ kind, name }: Pick<MissingThing, 'kind' | 'name'
 
 /** Lists what the worker has of that kind: `It has: "clerk", "writer". Did you mean "clerk"?`. Empty for kinds without such a list. */
 export function knownText({ kind, name, known }: MissingThing): string {
-  if (kind !== 'agent' && kind !== 'provider' && kind !== 'tool' && kind !== 'MCP server') return '';
+  if (kind !== 'agent' && kind !== 'program' && kind !== 'provider' && kind !== 'tool' && kind !== 'MCP server') return '';
   const nearest = nearestName(name, known);
   const names = known.map((one) => `"${one}"`).join(', ') || 'none';
   return `It has: ${names}.${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`;

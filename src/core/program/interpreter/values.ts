@@ -1,12 +1,13 @@
 // Programs: the values of references.
 
-import type { JsonValue } from '../../domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
 import type { Lookup } from '../references/interpolate.ts';
 import { readReference, type Reference } from '../references/reference.ts';
 import { referencesIn } from '../references/references-in.ts';
 import { outputAt, valueAt } from '../references/value-at.ts';
 import { indexOf } from '../state/program-index.ts';
-import { addressText, type StepAddress } from '../state/address.ts';
+import type { ProgramDocument } from '../format/document.ts';
+import { addressText, parseAddress, type StepAddress } from '../state/address.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import { type ListLoop, loopOfItem, resolveRoot, type RootValue, type ScopeValues } from '../state/scope.ts';
 
@@ -49,6 +50,37 @@ export function outputIds(program: Values, at: StepAddress, value: JsonValue): R
   };
   for (const { reference } of referencesIn(value)) add(reference, at);
   return ids;
+}
+
+/** Returns the look-up of references at a step, from the outputs that its references name: as an activity has them. */
+export function lookupOf(document: ProgramDocument, { input, outputs }: NamedValues, at: StepAddress): Lookup {
+  const values: ScopeValues = {
+    index: indexOf(document),
+    input,
+    outputOf: (address) => outputs.get(address),
+    roundsOf: (address) => lastRound(outputs, address),
+    resolve: (reference, from) => resolveList(values, reference, from),
+  };
+  return lookupIn(values, at);
+}
+
+/** The input of a program, and outputs by the address of their step. */
+export interface NamedValues {
+  input: JsonObject;
+  outputs: ReadonlyMap<string, JsonValue>;
+}
+
+/** Returns the number of rounds of a `repeat`, as the addresses of the outputs tell it. */
+function lastRound(outputs: ReadonlyMap<string, JsonValue>, address: string): number {
+  const { unit, indexes } = parseAddress(address);
+  const depth = indexes.length;
+  let rounds = 0;
+  for (const text of outputs.keys()) {
+    const one = parseAddress(text);
+    const isInside = one.unit === unit && indexes.every((index, at) => one.indexes[at] === index);
+    if (isInside) rounds = Math.max(rounds, (one.indexes[depth] ?? -1) + 1);
+  }
+  return rounds;
 }
 
 /** Makes the scope of a program from the outputs that its steps have. */

@@ -1,0 +1,53 @@
+import { type ErrorCode, UsageError } from '../../src/core/domain/errors/error.ts';
+import { knownText } from '../../src/core/domain/errors/missing.ts';
+import type { ProgramDocument } from '../../src/core/program/format/document.ts';
+import type { AnyProgram } from '../../src/define/program/program-definition.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
+
+/** The programs of a worker, and the tools that their steps call, by name. */
+export class ProgramRegistry {
+  readonly #programs = new Map<string, AnyProgram>();
+  readonly #tools = new Map<string, AnyTool>();
+
+  /** Throws a UsageError for two programs, or two different tools, of one name. */
+  constructor(programs: readonly AnyProgram[], tools: readonly AnyTool[]) {
+    for (const tool of tools) this.#addTool(tool);
+    for (const program of programs) {
+      if (this.#programs.has(program.name)) throw new UsageError(`two programs are named "${program.name}": give each its own name`);
+      this.#programs.set(program.name, program);
+      for (const tool of program.tools) this.#addTool(tool);
+    }
+  }
+
+  #addTool(tool: AnyTool): void {
+    const known = this.#tools.get(tool.name);
+    if (known !== undefined && known !== tool)
+      throw new UsageError(`two tools for programs are named "${tool.name}": give each its own name`);
+    this.#tools.set(tool.name, tool);
+  }
+
+  get toolNames(): string[] {
+    return [...this.#tools.keys()];
+  }
+
+  get tools(): AnyTool[] {
+    return [...this.#tools.values()];
+  }
+
+  /** Returns a tool for steps of programs; undefined if this worker lacks it. */
+  tool(name: string): AnyTool | undefined {
+    return this.#tools.get(name);
+  }
+
+  /** Returns the document of a program. Throws `unknown_program` with the known names. */
+  document(name: string): ProgramDocument {
+    const program = this.#programs.get(name);
+    if (program !== undefined) return program.toJSON();
+    const thing = { kind: 'program' as const, name, known: [...this.#programs.keys()] };
+    const code: ErrorCode = 'unknown_program';
+    const error = new MissingOnWorkerError(code, `No program "${name}" is registered in this worker`, thing);
+    error.message = `No program "${name}" is registered in this worker. ${knownText(thing)}`;
+    throw error;
+  }
+}

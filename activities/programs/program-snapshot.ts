@@ -1,0 +1,108 @@
+import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { plainLimits } from '../../src/core/domain/agent/limit-options.ts';
+import type { LimitChanges, RunLimits } from '../../src/core/domain/agent/limits.ts';
+import type { JsonObject } from '../../src/core/domain/json/json.ts';
+import type { ModelPrice } from '../../src/core/domain/model/price.ts';
+import { isBlock, type ProgramDocument, type StepDocument, type UnitDocument } from '../../src/core/program/format/document.ts';
+import { REVIEW } from '../../src/core/program/interpreter/review.ts';
+import { nestedLists } from '../../src/core/program/state/program-index.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import { priceOf, type PriceTable } from '../../src/model/prices.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { type CommonInputs, commonFields, snapshotDigest, toolSnapshot } from '../agents/build-snapshot.ts';
+
+/** The most model calls of a program that sets no limit of steps. */
+const DEFAULT_STEPS = 10_000;
+const MODEL_TIMEOUT_MS = 600_000;
+const MODEL_ATTEMPTS = 5;
+
+/** Everything that the snapshot of a program needs besides its document. */
+export interface ProgramSnapshotInputs extends CommonInputs {
+  /** Returns a tool of the worker. */
+  tool: (name: string) => AnyTool | undefined;
+  limits?: LimitChanges | undefined;
+  prices: PriceTable;
+}
+
+/** Builds the snapshot of a program: the document, and everything that its run needs of the worker, pinned for the run. */
+export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapshotInputs): AgentSnapshot {
+  const limits = limitsOf(program, inputs.limits);
+  const prices = pricesOf(program, limits, inputs.prices);
+  const content: Omit<AgentSnapshot, 'digest'> = {
+    version: 1,
+    name: program.name,
+    instructions: [],
+    model: program.model ?? '',
+    tools: [...namedTools(program, inputs), ...questions(program)],
+    parallel: true,
+    settings: {},
+    limits,
+    timing: { heartbeatMs: inputs.heartbeatMs, modelTimeoutMs: MODEL_TIMEOUT_MS, modelMaxAttempts: MODEL_ATTEMPTS },
+    ...(prices === undefined ? {} : { prices }),
+    ...commonFields(inputs),
+    program,
+  };
+  return { ...content, digest: snapshotDigest(content) };
+}
+
+function limitsOf(program: ProgramDocument, overrides: LimitChanges | undefined): RunLimits {
+  return {
+    maxIterations: DEFAULT_STEPS,
+    finalAttempt: false,
+    ...plainLimits(`program "${program.name}"`, program.limits ?? {}),
+    ...overrides,
+  };
+}
+
+/** Returns the prices of all models of a program. Throws `invalid_program` if a limit in dollars cannot be enforced. */
+function pricesOf(program: ProgramDocument, { costUsd }: RunLimits, overrides: PriceTable): Record<string, ModelPrice> | undefined {
+  const prices: Record<string, ModelPrice> = {};
+  for (const model of modelsOf(program)) {
+    const price = priceOf(model, overrides);
+    if (price !== undefined) prices[model] = price;
+    else if (costUsd !== undefined) {
+      throw new LonghaulError(
+        'invalid_program',
+        `The limit "costUsd" of program "${program.name}" cannot be enforced: the price of model "${model}" is not known`,
+      );
+    }
+  }
+  return Object.keys(prices).length === 0 ? undefined : prices;
+}
+
+function modelsOf(program: ProgramDocument): string[] {
+  const models = allSteps(program).flatMap(({ step }) => (step.ask === undefined ? [] : [step.ask.model ?? program.model ?? '']));
+  return [...new Set(models)];
+}
+
+function namedTools(program: ProgramDocument, { tool }: ProgramSnapshotInputs): ToolSnapshot[] {
+  const names = new Set(allSteps(program).flatMap(({ step }) => step.tool?.name ?? []));
+  return [...names].flatMap((name) => {
+    const found = tool(name);
+    return found === undefined ? [] : [toolSnapshot(found)];
+  });
+}
+
+/** Returns what people decide about, as tools: the decision is checked against their schemas. */
+function questions(program: ProgramDocument): ToolSnapshot[] {
+  return allSteps(program).flatMap(({ unit, step }) => {
+    const name = `${unit.name}.${step.name}`;
+    const asked: ToolSnapshot[] = [];
+    if (step.human !== undefined) asked.push(question(name, { answer: step.human.output ?? { type: 'string' } }));
+    if (step.approval !== undefined && step.tool === undefined) asked.push(question(name, {}));
+    if (step.review !== undefined) asked.push(question(`${name}${REVIEW}`, { schema: { type: 'object', required: ['output'] } }));
+    return asked;
+  });
+}
+
+function question(name: string, { schema = { type: 'object' }, answer }: { schema?: JsonObject; answer?: JsonObject }): ToolSnapshot {
+  const policy = { timeoutMs: 1, maxAttempts: 1, parallel: true, strict: false, description: '' };
+  return { ...policy, name, parameters: schema, schema, ...(answer === undefined ? {} : { answer }) };
+}
+
+/** Lists all steps of a program, with those inside of blocks. */
+export function allSteps({ units }: ProgramDocument): { unit: UnitDocument; step: StepDocument }[] {
+  const within = (unit: UnitDocument, steps: readonly StepDocument[]): { unit: UnitDocument; step: StepDocument }[] =>
+    steps.flatMap((step) => [{ unit, step }, ...(isBlock(step) ? nestedLists(step).flatMap((list) => within(unit, list)) : [])]);
+  return units.flatMap((unit) => within(unit, unit.steps));
+}

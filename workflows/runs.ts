@@ -1,0 +1,2 @@
+export { agentRun } from './agent-run.ts';
+export { programRun } from './program-run.ts';
