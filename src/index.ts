@@ -3,6 +3,7 @@
  * and `longhaul/worker` executes them.
  */
 export { askHuman } from './define/ask-human.ts';
+export { defineAnchor, type AnchorOptions } from './define/define-anchor.ts';
 export { defineAgent } from './define/define-agent.ts';
 export { defineTool } from './define/define-tool.ts';
 export { mcpServer } from './define/mcp/mcp-server.ts';
@@ -38,6 +39,7 @@ export type {
 export type { McpCallInfo, McpEffect, McpServerDefinition, McpTransport, McpValue } from './define/mcp/mcp-definition.ts';
 export type { McpOptions, McpServerOptions } from './define/mcp/mcp-server.ts';
 export type { McpHttpOptions, McpStdioOptions, McpTransportOptions } from './define/mcp/mcp-transport.ts';
+export type { Anchor, AnchorConstraint, AnchorContext } from './anchors/anchor.ts';
 export type { AskHumanOptions } from './define/ask-human.ts';
 export type { ToolOptions } from './define/define-tool.ts';
 export type { ContextUpdate, UpdatingResult } from './define/context-update.ts';

@@ -33,6 +33,10 @@ const ZONES: readonly Zone[] = [
     may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/loop/state/'],
     mayTypes: ['src/core/protocol.ts'],
   },
+  { files: 'src/core/program/format/', mayTypes: ['src/core/domain/'] },
+  { files: 'src/core/program/errors/', may: ['src/core/domain/'] },
+  { files: 'src/core/program/validation/', may: ['src/core/domain/', 'src/core/program/errors/'] },
+  { files: 'src/core/program/refine/', may: ['src/core/domain/', 'src/core/program/errors/', 'src/core/program/format/'] },
   { files: 'src/core/', may: ['src/core/'], packages: ['@temporalio/common'] },
 
   // Asks for the Node that is needed, before anything else is loaded.
@@ -41,8 +45,10 @@ const ZONES: readonly Zone[] = [
 
   // The parts of the product, each on the core.
   { files: 'src/schema/', may: ['src/core/'], packages: ['zod'] },
-  { files: 'src/define/', may: ['src/core/', 'src/schema/'], packages: ['zod'] },
-  { files: 'src/index.ts', may: ['src/core/', 'src/define/', 'src/schema/'] },
+  { files: 'src/anchors/', may: ['src/core/'] },
+  { files: 'src/memory/', may: ['src/core/'], packages: ['node:*'] },
+  { files: 'src/define/', may: ['src/core/', 'src/schema/', 'src/anchors/'], packages: ['zod'] },
+  { files: 'src/index.ts', may: ['src/core/', 'src/define/', 'src/schema/', 'src/anchors/'] },
   { files: 'src/model/', may: ['src/core/', 'src/schema/'], packages: ['node:*', 'zod', 'jsonrepair'] },
   { files: 'src/codec/', may: ['src/core/'], packages: ['node:*', '@temporalio/common', '@temporalio/proto'] },
   { files: 'src/payload-store/', may: ['src/core/'], packages: ['node:*', '@temporalio/common'] },

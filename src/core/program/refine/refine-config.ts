@@ -3,7 +3,7 @@ import { debugText } from '../errors/debug-text.ts';
 import type { RefineDocument } from '../format/document.ts';
 import { type Backoff, BACKOFFS } from './backoff.ts';
 
-/** What follows the failure of all attempts. */
+/** The outcomes of a step whose attempts all failed. */
 export const EXHAUSTION_ACTIONS = ['fail', 'skip', 'fallback'] as const;
 
 /** A refine block with its defaults filled in. */

@@ -1,0 +1,18 @@
+import type { BuiltInAnchor } from '../anchor.ts';
+
+/** The forms of a citation: [1], (Author, 2024), doi:10.1000/xyz, and an address. */
+const CITATIONS = [/\[\p{Nd}+\]/u, /\(\p{Lu}\p{Ll}+,\s*\p{Nd}{4}\)/u, /doi:\s*10\.\p{Nd}{4}/iu, /https?:\/\/\S/];
+
+/** Stops answers without a citation. It does not check if the source exists. */
+export const requiresCitation: BuiltInAnchor = {
+  name: 'RequiresCitation',
+  description: 'Facts need citations in the text.',
+  require: 'inline_citation',
+  reject: ['unverifiable_claim'],
+  confidenceFloor: 0.9,
+  onViolation: 'raise',
+  check: (text) => (CITATIONS.some((form) => form.test(text)) ? [] : [NO_CITATION]),
+};
+
+const NO_CITATION =
+  'Citation Breach: HighConfidenceFact requires explicit inline citations. Accepted formats: [1], (Author, 2024), doi:10.xxxx/..., or verifiable https:// URLs.';
