@@ -19,7 +19,7 @@ export interface ProgramDocument {
   /** The limits of the whole run. `steps` counts model calls. */
   limits?: LimitOptions;
   /** True: unknown references stay as written and unknown anchors are ignored, as in AXON. */
-  lenient?: true;
+  lenient?: boolean;
 }
 
 /** A unit: steps with one persona, which run in order. */

@@ -1,0 +1,106 @@
+import { nearestName } from '../../domain/errors/nearest-name.ts';
+
+/** One problem of a program. */
+export interface Problem {
+  /** The path of the part in the document, such as `units[1].steps[0].ask.prompt`. Empty: the document itself. */
+  path: string;
+  message: string;
+  /** The known name that the author may have meant. The message contains it too. */
+  nearest?: string;
+}
+
+/** The most problems, and the most warnings, of one check. */
+const MAX_PROBLEMS = 100;
+
+/** Characters of names that are compared with misspelt ones in one check: the comparison takes time in proportion to them. */
+const MAX_COMPARED = 200_000;
+
+/** Characters of a name that a message repeats. */
+const MAX_QUOTED = 100;
+
+/** Collects problems and warnings, up to a number of each. */
+export class Problems {
+  readonly #problems = new BoundedList('problems');
+  readonly #warnings = new BoundedList('warnings');
+  readonly #isLenient: boolean;
+  #compared = 0;
+
+  /** `isLenient`: unknown names that the format calls lenient are warnings. */
+  constructor(isLenient: boolean) {
+    this.#isLenient = isLenient;
+  }
+
+  add(path: string, message: string): void {
+    this.#problems.add({ path, message });
+  }
+
+  warn(path: string, message: string): void {
+    this.#warnings.add({ path, message });
+  }
+
+  /** Adds a problem, which a lenient program has as a warning. */
+  addUnlessLenient(path: string, message: string): void {
+    (this.#isLenient ? this.#warnings : this.#problems).add({ path, message });
+  }
+
+  /** Adds a problem about an unknown name, with the known name that is nearest. */
+  unknownName(path: string, message: string, { written, known, lenient = false }: UnknownName): void {
+    const list = lenient && this.#isLenient ? this.#warnings : this.#problems;
+    const nearest = list.isFull ? undefined : this.#nearest(written, known);
+    list.add(nearest === undefined ? { path, message } : { path, message: `${message}. Did you mean "${nearest}"?`, nearest });
+  }
+
+  get problems(): Problem[] {
+    return this.#problems.all();
+  }
+
+  get warnings(): Problem[] {
+    return this.#warnings.all();
+  }
+
+  #nearest(written: string, known: Iterable<string>): string | undefined {
+    const names: string[] = [];
+    for (const name of known) {
+      this.#compared += name.length;
+      if (this.#compared > MAX_COMPARED) return undefined;
+      names.push(name);
+    }
+    return nearestName(written, names);
+  }
+}
+
+/** A name that the document has and that stands for nothing. */
+export interface UnknownName {
+  written: string;
+  known: Iterable<string>;
+  /** True: a lenient program has it as a warning. */
+  lenient?: boolean;
+}
+
+/** Returns a name in quotes, cut if it is long. */
+export function quoted(name: string): string {
+  return `"${name.length <= MAX_QUOTED ? name : `${name.slice(0, MAX_QUOTED).replace(/[\ud800-\udbff]$/, '')}...`}"`;
+}
+
+class BoundedList {
+  readonly #noun: string;
+  readonly #list: Problem[] = [];
+  #left = 0;
+
+  constructor(noun: string) {
+    this.#noun = noun;
+  }
+
+  get isFull(): boolean {
+    return this.#list.length >= MAX_PROBLEMS;
+  }
+
+  add(problem: Problem): void {
+    if (this.isFull) this.#left += 1;
+    else this.#list.push(problem);
+  }
+
+  all(): Problem[] {
+    return this.#left === 0 ? [...this.#list] : [...this.#list, { path: '', message: `and ${this.#left} more ${this.#noun}` }];
+  }
+}

@@ -1,0 +1,174 @@
+import { isJsonObject, type JsonValue } from '../../../domain/json/json.ts';
+import { type Reference, readReference } from '../../references/reference.ts';
+import { referencesIn } from '../../references/references-in.ts';
+import { parseTemplate } from '../../references/template.ts';
+import { withoutOutput } from '../../references/value-at.ts';
+import type { EndedUnits } from '../names/ended-units.ts';
+import { allSteps, objectAt, type Outline, type OutlineStep, type OutlineUnit } from '../outline.ts';
+import { type Problems, quoted } from '../problems.ts';
+import { unknownField } from './unknown-field.ts';
+import type { Template } from './templates.ts';
+import { exportedSteps, type VisibleSteps } from './visible-steps.ts';
+import { whyInvisible } from './why-invisible.ts';
+
+/** The place of a reference in the program. */
+export interface Place {
+  /** Absent for the output of the program, which is resolved when all units have ended. */
+  unit?: OutlineUnit | undefined;
+  /** Absent for what a unit itself refers to. */
+  step?: OutlineStep;
+  visible: VisibleSteps;
+  /** The step stands for this one, before its own turn. */
+  fallbackOf?: OutlineStep;
+}
+
+/** The steps of a unit by name, and those that are visible once it has ended. */
+interface UnitSteps {
+  unit: OutlineUnit;
+  byName: ReadonlyMap<string, OutlineStep>;
+  atEnd: ReadonlySet<OutlineStep>;
+}
+
+/** Checks the references at the places of one program. */
+export class PlaceCheck {
+  readonly #document: Outline['document'];
+  readonly #units: ReadonlyMap<string, UnitSteps>;
+  readonly #ended: EndedUnits;
+  readonly #problems: Problems;
+
+  constructor({ document, units }: Outline, ended: EndedUnits, problems: Problems) {
+    this.#document = document;
+    this.#ended = ended;
+    this.#problems = problems;
+    // Of two units or steps of one name, which is a problem of its own, the first one is meant.
+    this.#units = new Map(units.toReversed().map((unit) => [unit.name, stepsOf(unit)]));
+  }
+
+  /** Checks the references in all texts of a value. */
+  template({ value, path }: Template, place: Place): void {
+    for (const placed of referencesIn(value, path)) this.#check(placed.reference, placed.path, place);
+    const stray = strayBraces(value);
+    if (stray !== undefined) this.#problems.warn(path, `${quoted(stray)} is no reference, and stays as it is`);
+  }
+
+  /** Checks a text that must be one reference. */
+  whole(text: string, path: string, place: Place): void {
+    if (text === '') return;
+    const reference = readReference(text);
+    if (reference === undefined) this.#problems.add(path, `${quoted(text)} is no reference: write one such as "{{Step.items}}"`);
+    else this.#check(reference, path, place);
+  }
+
+  /** Checks the reference of a condition, if there is one. */
+  condition(value: JsonValue | undefined, path: string, place: Place): void {
+    if (isJsonObject(value) && typeof value['of'] === 'string') this.whole(value['of'], `${path}.of`, place);
+  }
+
+  /** Checks a value that is taken as it is. */
+  literal({ value, path }: Template): void {
+    for (const { reference } of referencesIn(value, path).slice(0, 1)) {
+      this.#problems.addUnlessLenient(path, `references are not resolved here: ${quoted(reference.written)} would stay as it is`);
+    }
+  }
+
+  #check(reference: Reference, path: string, place: Place): void {
+    const [first, second] = reference.path;
+    if (first === 'input')
+      return this.#field(reference, { schema: objectAt(this.#document, 'input'), rest: reference.path.slice(1) }, path);
+    if (place.visible.hasItem(first)) return;
+    const own = place.unit === undefined ? undefined : this.#units.get(place.unit.name);
+    const step = own?.byName.get(first);
+    const unit = this.#units.get(first);
+    if (step !== undefined) {
+      if (typeof second === 'string' && unit?.byName.has(second)) {
+        const message = `${quoted(reference.written)} is the field ${quoted(second)} of the step ${quoted(first)}, not a step of the unit of that name`;
+        this.#problems.warn(path, message);
+      }
+      this.#step(reference, { step, rest: reference.path.slice(1) }, { path, place });
+    } else if (unit === undefined) this.#unknown(reference, path, place);
+    else this.#inUnit(reference, unit, { path, place });
+  }
+
+  /** Checks a reference that begins with the name of a unit. */
+  #inUnit(reference: Reference, { unit, byName, atEnd }: UnitSteps, { path, place }: Located): void {
+    const [first, second, ...rest] = reference.path;
+    const step = typeof second === 'string' ? byName.get(second) : undefined;
+    if (second === undefined) return this.#problems.addUnlessLenient(path, `${quoted(reference.written)} is a unit: name one of its steps`);
+    if (step === undefined) {
+      const message = `${quoted(reference.written)}: the unit ${quoted(first)} has no step ${quoted(String(second))}`;
+      return this.#problems.unknownName(path, message, { written: String(second), known: byName.keys(), lenient: true });
+    }
+    if (unit === place.unit) return this.#step(reference, { step, rest }, { path, place });
+    const why = this.#whyNotEnded(unit, place) ?? (atEnd.has(step) ? undefined : whyInvisible(step, undefined));
+    if (why !== undefined) return this.#problems.addUnlessLenient(path, `${quoted(reference.written)}: ${why}`);
+    this.#field(reference, { schema: outputSchema(step), rest: withoutOutput(rest) }, path);
+  }
+
+  /** Checks a reference to a step of the same unit. */
+  #step(reference: Reference, { step, rest }: { step: OutlineStep; rest: readonly (string | number)[] }, { path, place }: Located): void {
+    if (place.visible.has(step)) return this.#field(reference, { schema: outputSchema(step), rest: withoutOutput(rest) }, path);
+    const why =
+      place.fallbackOf === undefined
+        ? whyInvisible(step, place.step)
+        : `${quoted(step.name)} may not have run when this step runs as the fallback of ${quoted(place.fallbackOf.name)}`;
+    this.#problems.addUnlessLenient(path, `${quoted(reference.written)}: ${why}`);
+  }
+
+  #whyNotEnded(other: OutlineUnit, { unit }: Place): string | undefined {
+    if (unit === undefined || this.#ended.endsBefore(other, unit)) return undefined;
+    if (this.#ended.inOrder) return `the unit ${quoted(other.name)} runs after this one`;
+    return `the unit ${quoted(other.name)} may not have ended: add it to "needs" of the unit ${quoted(unit.name)}`;
+  }
+
+  #field(reference: Reference, { schema, rest }: { schema: JsonValue; rest: readonly (string | number)[] }, path: string): void {
+    const unknown = unknownField(schema, rest);
+    if (unknown === undefined) return;
+    const message = `${quoted(reference.written)}: ${unknown.message}`;
+    this.#problems.unknownName(path, message, { written: unknown.written, known: unknown.known, lenient: true });
+  }
+
+  #unknown({ path: [first], written }: Reference, path: string, { unit, visible }: Place): void {
+    const owner = unit === undefined ? [...this.#units.values()].find(({ byName }) => byName.has(first)) : undefined;
+    if (owner !== undefined) {
+      const message = `${quoted(written)}: name the unit of the step, as in "{{${owner.unit.name}.${first}}}"`;
+      return this.#problems.addUnlessLenient(path, message);
+    }
+    const known = [...visible.names(), 'input', ...this.#units.keys()];
+    this.#problems.unknownName(path, `${quoted(written)}: nothing is named ${quoted(first)} here`, {
+      written: first,
+      known,
+      lenient: true,
+    });
+  }
+}
+
+/** The path of a reference in the document, and its place in the program. */
+interface Located {
+  path: string;
+  place: Place;
+}
+
+function stepsOf(unit: OutlineUnit): UnitSteps {
+  const steps = [...allSteps(unit.steps)].toReversed();
+  return { unit, byName: new Map(steps.map((step) => [step.name, step])), atEnd: new Set(exportedSteps(unit.steps)) };
+}
+
+/** The schema of the output of a step, as far as the document has it. */
+function outputSchema({ kind, body }: OutlineStep): JsonValue {
+  if (kind !== 'ask' && kind !== 'human') return {};
+  return Object.hasOwn(body, 'output') ? objectAt(body, 'output') : { type: 'string' };
+}
+
+/** Returns the beginning of the first text after braces that hold no reference. */
+function strayBraces(value: JsonValue): string | undefined {
+  if (typeof value === 'string') {
+    const text = parseTemplate(value).find((part) => typeof part === 'string' && part.includes('{{'));
+    return typeof text === 'string' ? text.slice(text.indexOf('{{')).slice(0, 30) : undefined;
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const member of Object.values(value)) {
+    const stray = strayBraces(member);
+    if (stray !== undefined) return stray;
+  }
+  return undefined;
+}

@@ -1,0 +1,92 @@
+import { errorMessage } from '../../../domain/errors/error.ts';
+import type { JsonObject, JsonValue } from '../../../domain/json/json.ts';
+import { type Duration, milliseconds } from '../../../domain/run/duration.ts';
+import { BLOCKS } from '../../format/document.ts';
+import { allSteps, objectAt, type Outline, type OutlineStep, textAt } from '../outline.ts';
+import { type Problems, quoted } from '../problems.ts';
+
+/** Options that a block cannot have: its steps have them. */
+const NOT_FOR_BLOCKS = ['refine', 'timeout', 'approval', 'review'];
+
+/** Checks what the types of fields do not say: durations, the rules of attempts, and lists that are empty. */
+export function checkSettings({ document, units }: Outline, problems: Problems): void {
+  if (units.length === 0 && Array.isArray(document['units'])) problems.addUnlessLenient('units', 'the program has no unit');
+  checkDuration(objectAt(document, 'limits'), 'deadline', { path: 'limits', problems });
+  for (const unit of units) {
+    if (unit.steps.length === 0 && Array.isArray(unit.value['steps']))
+      problems.addUnlessLenient(`${unit.path}.steps`, 'the unit has no step');
+    for (const step of allSteps(unit.steps)) checkStep(step, problems);
+  }
+}
+
+function checkStep(step: OutlineStep, problems: Problems): void {
+  const { value, kind, body, path, lists } = step;
+  checkDuration(value, 'timeout', { path, problems });
+  for (const option of ['approval', 'review']) {
+    checkDuration(objectAt(value, option), 'deadline', { path: `${path}.${option}`, problems });
+  }
+  if (kind === undefined) return;
+  const inside = { path: `${path}.${kind}`, problems };
+  if (kind === 'human') checkDuration(body, 'deadline', inside);
+  if (kind === 'sleep' && !textAt(body, 'for').includes('{{')) checkDuration(body, 'for', inside);
+  if (kind === 'agent' || kind === 'program')
+    checkDuration(objectAt(body, 'limits'), 'deadline', { path: `${path}.${kind}.limits`, problems });
+  if (kind === 'ask') checkRange(objectAt(body, 'range'), `${path}.ask.range`, problems);
+  for (const list of lists) if (list.steps.length === 0) problems.add(list.path, 'the list has no step');
+  if (isBlock(kind)) {
+    for (const option of NOT_FOR_BLOCKS) {
+      if (option in value)
+        problems.add(`${path}.${option}`, `a block of the kind "${kind}" cannot have "${option}": write it at its steps`);
+    }
+  }
+  checkFallback(step, problems);
+}
+
+function checkFallback({ value, name, path, list }: OutlineStep, problems: Problems): void {
+  const refine = objectAt(value, 'refine');
+  const fallback = textAt(refine, 'fallback');
+  const isFallback = refine['onExhaustion'] === 'fallback';
+  if (isFallback && !('fallback' in refine)) problems.add(`${path}.refine`, '"onExhaustion" is "fallback": name a step in "fallback"');
+  if (fallback === '') return;
+  const at = `${path}.refine.fallback`;
+  if (!isFallback) problems.add(at, 'the fallback is never taken: write "onExhaustion": "fallback" too');
+  const target = list.steps.find((step) => step.name === fallback);
+  if (fallback === name) problems.add(at, 'a step cannot be its own fallback');
+  else if (target === undefined) {
+    const known = list.steps.map((step) => step.name);
+    problems.unknownName(at, `no step of the same list is named ${quoted(fallback)}`, { written: fallback, known });
+  } else if (fallbacksFrom(target).includes(name)) problems.add(at, `${quoted(fallback)} falls back to this step in turn`);
+}
+
+/** Lists the names of the fallbacks of a step, each the fallback of the one before. */
+function fallbacksFrom(step: OutlineStep): string[] {
+  const byName = new Map(step.list.steps.map((one) => [one.name, one]));
+  const names = new Set<string>();
+  let current: OutlineStep | undefined = step;
+  while (current !== undefined) {
+    const next = textAt(objectAt(current.value, 'refine'), 'fallback');
+    if (next === '' || names.has(next)) break;
+    names.add(next);
+    current = byName.get(next);
+  }
+  return [...names];
+}
+
+function checkRange({ min, max }: JsonObject, path: string, problems: Problems): void {
+  if (typeof min === 'number' && typeof max === 'number' && min > max)
+    problems.add(path, `"min" is ${min}, more than "max", which is ${max}`);
+}
+
+function checkDuration(object: JsonObject, key: string, { path, problems }: { path: string; problems: Problems }): void {
+  const value: JsonValue | undefined = Object.hasOwn(object, key) ? object[key] : undefined;
+  if (typeof value !== 'number' && typeof value !== 'string') return;
+  try {
+    milliseconds(value as Duration, 'the duration');
+  } catch (error) {
+    problems.add(`${path}.${key}`, errorMessage(error));
+  }
+}
+
+function isBlock(kind: string): boolean {
+  return BLOCKS.some((block) => block === kind);
+}

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { PROGRAM_SCHEMA } from '../../../../src/core/program/check/shape/program-schema.ts';
+import { checkJson } from '../../../../src/core/json-schema/check-json-schema.ts';
+import { ask, FULL, problemsOf, withSteps } from './programs.ts';
+
+describe('the shape of a document', () => {
+  test('is that of its JSON Schema', () => {
+    expect(checkJson(PROGRAM_SCHEMA, FULL)).toEqual([]);
+    expect(checkJson(PROGRAM_SCHEMA, withSteps({ name: 'A' }))).not.toEqual([]);
+  });
+
+  test('needs its fields', () => {
+    expect(problemsOf({})).toEqual([
+      ': missing required field "version"',
+      ': missing required field "name"',
+      ': missing required field "units"',
+    ]);
+    expect(problemsOf({ version: 2, name: 'p', units: [{}] })).toEqual([
+      'version: expected 1, got 2',
+      'units[0]: missing required field "name"',
+      'units[0]: missing required field "steps"',
+    ]);
+  });
+
+  test.each([
+    [undefined, 'expected an object, got undefined'],
+    [null, 'expected an object, got null'],
+    ['text', 'expected an object, got string'],
+    [[], 'expected an object, got array'],
+  ])('is that of an object: %j', (document, message) => {
+    expect(problemsOf(document)).toEqual([`: ${message}`]);
+  });
+
+  test('has steps of exactly one kind', () => {
+    expect(problemsOf(withSteps({ name: 'A' }, { ...ask('B'), sleep: { for: 1 } }))).toEqual([
+      'units[0].steps[0]: the step has no kind: write one of ask, tool, agent, program, human, sleep, remember, recall, parallel, branch, forEach, repeat',
+      'units[0].steps[1]: the step has 2 kinds, "ask" and "sleep": make a step of each',
+    ]);
+  });
+
+  test('has no unknown fields, and names the nearest ones', () => {
+    const step = { ...ask('A', 'Go.', { promt: 'x' }), refine: { maxAttempt: 3 }, aproval: true };
+    expect(problemsOf({ ...withSteps(step), modell: 'x' })).toEqual([
+      ': unknown field "modell". Did you mean "model"?',
+      'units[0].steps[0].refine: unknown field "maxAttempt". Did you mean "maxAttempts"?',
+      'units[0].steps[0]: unknown field "aproval". Did you mean "approval"?',
+      'units[0].steps[0].ask: unknown field "promt". Did you mean "prompt"?',
+    ]);
+  });
+
+  test('has values of the right types at every depth', () => {
+    const steps = [
+      { name: 'A', forEach: { in: 'input.x', atOnce: 101, steps: [{ name: 'B', ask: { prompt: 1 } }, 5, { name: 'C', ask: 'x' }] } },
+    ];
+    expect(problemsOf(withSteps(...steps))).toEqual([
+      'units[0].steps[0].forEach.steps[1]: expected object, got number',
+      'units[0].steps[0].forEach.atOnce: expected a number <= 100, got 101',
+      'units[0].steps[0].forEach.steps[0].ask.prompt: expected string, got number',
+      'units[0].steps[0].forEach.steps[2].ask: expected object, got string',
+    ]);
+  });
+
+  test('has attempts and rounds within bounds', () => {
+    const refined = { ...ask('A'), refine: { maxAttempts: 21, backoff: 'slow', onExhaustion: 'stop' } };
+    const repeat = { name: 'R', repeat: { atMost: 0, until: { of: 'B', is: {} }, steps: [ask('B')] } };
+    expect(problemsOf(withSteps(refined, repeat))).toEqual([
+      'units[0].steps[0].refine.maxAttempts: expected a number <= 20, got 21',
+      'units[0].steps[0].refine.backoff: expected "none", "linear" or "exponential", got "slow"',
+      'units[0].steps[0].refine.onExhaustion: expected "fail", "skip" or "fallback", got "stop"',
+      'units[0].steps[1].repeat.atMost: expected a number >= 1, got 0',
+    ]);
+  });
+});
+
+describe('the size of a document', () => {
+  test('is bounded in bytes', () => {
+    expect(problemsOf(withSteps(ask('A', 'x'.repeat(400_000))))[0]).toMatch(
+      /^: the document has 400\d\d\d bytes of JSON, more than 400000/,
+    );
+  });
+
+  test('is bounded in steps', () => {
+    const steps = Array.from({ length: 1_002 }, (_, index) => ask(`S${index}`));
+    expect(problemsOf(withSteps(...steps))).toEqual(['units[0].steps[1000]: the program has more than 1000 steps']);
+  });
+
+  test('is bounded in levels', () => {
+    let step = ask('Inner');
+    for (let level = 2; level <= 17; level += 1) step = { name: `L${level}`, forEach: { in: 'input.x', as: `i${level}`, steps: [step] } };
+    const [problem, ...others] = problemsOf(withSteps(step));
+    expect(problem).toMatch(/forEach\.steps: the steps are nested deeper than 16 levels$/);
+    expect(others).toEqual([expect.stringMatching(/the list has no step$/)]);
+    expect(problemsOf(withSteps((step['forEach'] as { steps: [typeof step] }).steps[0]))).toEqual([]);
+  });
+});
