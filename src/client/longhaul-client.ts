@@ -5,7 +5,8 @@ import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
 import type { SpilledContent } from '../core/domain/content/content.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
-import type { DefaultOutput } from '../core/domain/run/result.ts';
+import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
+import type { ProgramInputOf, ProgramOutputOf } from '../define/program/program-definition.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';
@@ -15,6 +16,7 @@ import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-rea
 import { type HandleOf, RunHandle } from './run-handle.ts';
 import { startRun, type StartOptions } from './start/start-run.ts';
 import type { WaitOptions } from '../temporal/waiting.ts';
+import { startProgram, type ProgramOptions, type StartedProgram } from './start/start-program.ts';
 import { watchForWorker } from './start/worker-watch.ts';
 
 /** The options of a client. */
@@ -67,19 +69,45 @@ export class LonghaulClient {
     agent: Agent,
     options: StartOptions<GivenDepsOf<Agent>> & WaitOptions & { steps?: boolean },
   ): Promise<ResultOf<Agent>> {
-    const handle: RunHandle<unknown> = await this.start(agent, options);
+    return (await this.#wait(await this.start(agent, options), options)) as ResultOf<Agent>;
+  }
+
+  /** Waits for the result of a run that was just started. */
+  async #wait(handle: RunHandle<unknown>, { steps, timeout, signal }: WaitOptions & { steps?: boolean }): Promise<unknown> {
     const over = new AbortController();
     void watchForWorker(this.temporal, handle.runId, over.signal, this.#options.onNotice ?? warn);
     try {
-      const { steps, timeout, signal } = options;
-      return (await handle.result({
+      return await handle.result({
         ...(steps === undefined ? {} : { steps }),
         ...(timeout === undefined ? {} : { timeout }),
         ...(signal === undefined ? {} : { signal }),
-      })) as ResultOf<Agent>;
+      });
     } finally {
       over.abort();
     }
+  }
+
+  /**
+   * Starts a program and returns at once: by its definition or its name, if a worker has it, or as a document. Throws
+   * `invalid_program` with all its problems, `invalid_input`, `payload_too_large`, `run_exists`.
+   */
+  async startProgram<Program extends StartedProgram>(
+    program: Program,
+    options: ProgramOptions<ProgramInputOf<Program>> = {},
+  ): Promise<RunHandle<ProgramOutputOf<Program>>> {
+    const start = options as ProgramOptions;
+    const runId = await failIfUnreachable(this.temporal, () => startProgram(this.temporal, program, start, this.#options.taskQueue));
+    return this.#handle<ProgramOutputOf<Program>>(runId, { isRun: (options.ifExists ?? 'fail') === 'fail' }) as RunHandle<
+      ProgramOutputOf<Program>
+    >;
+  }
+
+  /** Starts a program and waits for its result, for all four terminal statuses. Reports within 5 s if no worker takes the run. */
+  async runProgram<Program extends StartedProgram>(
+    program: Program,
+    options: ProgramOptions<ProgramInputOf<Program>> & WaitOptions = {},
+  ): Promise<RunResult<ProgramOutputOf<Program>>> {
+    return this.#wait(await this.startProgram(program, options), options) as Promise<RunResult<ProgramOutputOf<Program>>>;
   }
 
   /**

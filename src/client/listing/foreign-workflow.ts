@@ -1,14 +1,14 @@
 import type { Client } from '@temporalio/client';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { shellCommand } from '../../core/hints/shell-command.ts';
-import { AGENT_RUN } from '../../core/protocol.ts';
+import { AGENT_RUN, PROGRAM_RUN } from '../../core/protocol.ts';
 
-/** Throws `not_a_run` for a workflow that is not a run of an agent, by its type. */
+/** Throws `not_a_run` for a workflow that is no run of an agent or a program, by its type. */
 export function requireRun(client: Client, workflowId: string, type: string): void {
-  if (type === AGENT_RUN) return;
+  if (type === AGENT_RUN || type === PROGRAM_RUN) return;
   throw new LonghaulError(
     'not_a_run',
-    `"${workflowId}" in namespace "${client.options.namespace}" is a workflow of type "${type}", and no run of an agent: ` +
+    `"${workflowId}" in namespace "${client.options.namespace}" is a workflow of type "${type}", and no run of an agent or a program: ` +
       `"${shellCommand('show', { operands: [workflowId] })}" lists the runs that it has started`,
   );
 }

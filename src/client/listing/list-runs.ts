@@ -2,7 +2,7 @@ import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { RunStatus } from '../../core/domain/run/status.ts';
-import { AGENT_RUN, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
+import { AGENT_RUN, PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { statusOf } from '../read/views.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
@@ -59,16 +59,10 @@ export async function* listExecutions(
   }
 }
 
-function visibilityQuery({
-  agent,
-  status,
-  waitingFor,
-  tag,
-  query,
-  workflowType = AGENT_RUN,
-}: ListFilter & { workflowType?: string }): string {
+function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType }: ListFilter & { workflowType?: string }): string {
   // A run that continued as new has several executions, but is listed once.
-  const conditions = [`WorkflowType = ${quoted(workflowType)}`, "ExecutionStatus != 'ContinuedAsNew'"];
+  const types = workflowType === undefined ? [AGENT_RUN, PROGRAM_RUN] : [workflowType];
+  const conditions = [`WorkflowType IN (${types.map(quoted).join(', ')})`, "ExecutionStatus != 'ContinuedAsNew'"];
   if (agent !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`);
   if (status !== undefined) conditions.push(statusCondition(status));
   if (waitingFor !== undefined) conditions.push(waitingCondition(waitingFor));

@@ -1,0 +1,108 @@
+import type { Client } from '@temporalio/client';
+import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../core/domain/agent/limit-options.ts';
+import { LonghaulError } from '../../core/domain/errors/error.ts';
+import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
+import { depsProblem } from '../../core/domain/record/deps-problem.ts';
+import type { Duration } from '../../core/domain/run/duration.ts';
+import { checkJson, problemsText } from '../../core/json-schema/check-json-schema.ts';
+import { checkProgram } from '../../core/program/check/check-program.ts';
+import type { ProgramDocument } from '../../core/program/format/document.ts';
+import { PROGRAM_RUN, type ProgramInput } from '../../core/protocol.ts';
+import { checkProgramInput } from '../../core/wire-schemas/program-input-schema.ts';
+import { requireKnown } from '../../define/options/option-checks.ts';
+import type { AnyProgram } from '../../define/program/program-definition.ts';
+import { startWorkflow, type WorkflowOptions } from './start-workflow.ts';
+
+/** A program to start: its definition, its document, or the name under which a worker has it. */
+export type StartedProgram = AnyProgram | ProgramDocument | string;
+
+/** The options of the start of a program. */
+export interface ProgramOptions<Input = JsonObject> extends WorkflowOptions {
+  /** The input of the program, as its schema has it. */
+  input?: Input;
+  /** Data of the run for its tools. */
+  deps?: JsonObject;
+  /** Overrides limits of the program, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
+  limits?: LimitOptions;
+  /** The longest duration of the run, from its start: the limit `deadline`. */
+  deadline?: Duration;
+  /** Up to 20 words of up to 100 characters by which runs are found. They are always in clear text. */
+  tags?: readonly string[];
+}
+
+const OPTIONS: Record<keyof ProgramOptions, true> = {
+  input: true,
+  deps: true,
+  limits: true,
+  deadline: true,
+  tags: true,
+  runId: true,
+  ifExists: true,
+  taskQueue: true,
+  searchAttributes: true,
+  memo: true,
+  priority: true,
+  fairnessKey: true,
+};
+
+/** The options that `client.runProgram` takes in addition. */
+const WAITING = ['timeout', 'signal'];
+
+/**
+ * Starts the workflow of a program's run and returns its id. Throws, before anything is sent, `invalid_program` with all
+ * problems of a document, and `invalid_input` for an input that does not fit its schema. A program of the worker goes by
+ * its name.
+ */
+export async function startProgram(
+  client: Client,
+  program: StartedProgram,
+  options: ProgramOptions,
+  defaultTaskQueue?: string,
+): Promise<string> {
+  requireKnown('the start', options, [...Object.keys(OPTIONS), ...WAITING]);
+  const input = programInput(program, options);
+  const name = nameOf(input.program);
+  return startWorkflow(client, { type: PROGRAM_RUN, name, input, summary: name }, options, defaultTaskQueue);
+}
+
+/** Returns the input of a program's run as plain JSON. */
+export function programInput(program: StartedProgram, options: ProgramOptions): ProgramInput {
+  const owner = `program "${nameOf(program)}" cannot start`;
+  const limits = plainLimits(owner, limitsWithDeadline(owner, options) ?? {});
+  const { input, deps, tags } = options;
+  const problem = deps === undefined ? undefined : depsProblem(deps);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
+  if (typeof program !== 'string') requireFits(program, input ?? {});
+  const plain: unknown = JSON.parse(
+    JSON.stringify({
+      program: isDefinition(program) ? program.name : program,
+      ...(input === undefined ? {} : { input }),
+      ...(deps === undefined ? {} : { deps }),
+      ...(Object.keys(limits).length === 0 ? {} : { limits }),
+      ...(tags === undefined ? {} : { tags: [...tags] }),
+    }),
+  );
+  const checked = checkProgramInput(plain);
+  if (!checked.ok) throw new LonghaulError(checked.code, `The run cannot start: ${checked.problem}`);
+  return checked.input;
+}
+
+/** Throws for a document with problems, and for an input that does not fit. */
+function requireFits(program: Exclude<StartedProgram, string>, input: JsonObject): void {
+  const checked = checkProgram(isDefinition(program) ? program.toJSON() : program);
+  if (checked.document === undefined) {
+    const lines = checked.problems.map(({ path, message }) => `  ${path}: ${message}`);
+    throw new LonghaulError('invalid_program', `Program "${nameOf(program)}" cannot run:\n${lines.join('\n')}`);
+  }
+  const problems = checked.document.input === undefined ? [] : checkJson(checked.document.input, input);
+  if (problems.length === 0) return;
+  throw new LonghaulError('invalid_input', `The input of program "${nameOf(program)}" does not fit: ${problemsText(problems)}`);
+}
+
+function isDefinition(program: StartedProgram): program is AnyProgram {
+  return isJsonObject(program) && 'kind' in program;
+}
+
+function nameOf(program: StartedProgram): string {
+  return typeof program === 'string' ? program : program.name;
+}
