@@ -1,6 +1,4 @@
 import { CancellationScope, condition, isCancellation, patched } from '@temporalio/workflow';
-import { resolveProgramRequest } from '../../src/core/activity-requests/program-requests.ts';
-import { resolveRequest } from '../../src/core/activity-requests/resolve-request.ts';
 import { errorMessage, type ErrorCode } from '../../src/core/domain/errors/error.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/json/payload-limit.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
@@ -9,11 +7,10 @@ import { closeRun, closeUnstarted } from '../../src/core/loop/close-run.ts';
 import { partialAnswer } from '../../src/core/loop/endings.ts';
 import type { Ending, Position } from '../../src/core/loop/next-step.ts';
 import { type ContinueAsNewState, toContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
+import { type FirstStart, firstRequest, firstState } from '../../src/core/first-start.ts';
 import { interpret } from '../../src/core/interpret.ts';
 import { BEGINNING, type LoopEnd } from '../../src/core/loop/run-loop.ts';
-import { newRunState, type RunState } from '../../src/core/loop/state/run-state.ts';
-import { beginProgram } from '../../src/core/program/begin.ts';
-import type { ProgramInput, RunInput } from '../../src/core/protocol.ts';
+import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 import { performActivity, startActivity } from './schedule-activity.ts';
@@ -21,13 +18,7 @@ import { notifyEnded } from './notify-ended.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
 /** The start of one execution of a run. */
-export type RunStart =
-  | { type: 'input'; input: RunInput }
-  | { type: 'program'; input: ProgramInput }
-  | { type: 'carry'; carry: ContinueAsNewState; position: Position };
-
-/** The start of the first execution. */
-type FirstStart = Exclude<RunStart, { type: 'carry' }>;
+export type RunStart = FirstStart | { type: 'carry'; carry: ContinueAsNewState; position: Position };
 
 /** The outcome of one execution of a run. */
 export type RunEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; carry: ContinueAsNewState };
@@ -72,22 +63,15 @@ async function runToEnd(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<Lo
 }
 
 async function begin(run: LiveRun, start: FirstStart, observer: RunObserver): Promise<LoopEnd> {
-  const scheduling = { start: startActivity, ended: () => undefined };
-  const resolved = await (start.type === 'program'
-    ? performActivity(run, resolveProgramRequest(run, start.input), scheduling)
-    : performActivity(run, resolveRequest(run, start.input), scheduling));
+  const resolved = await performActivity(run, firstRequest(run, start), { start: startActivity, ended: () => undefined });
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelledResult(run) };
   if (resolved.type === 'failed' && resolved.notifiesEnd) run.notifiesEnd = true;
   if (resolved.type === 'failed') return { type: 'finished', result: failedResult(run, resolved.code, resolved.message) };
   const { snapshot } = resolved;
   const ready = Object.assign(run, { snapshot });
   observer.resolved(ready);
-  const clock = temporalPorts(ready, observer);
   const { runId, deps, startedAt } = run;
-  run.state =
-    start.type === 'program'
-      ? beginProgram({ runId, snapshot, input: start.input.input, deps, startedAt }, clock)
-      : newRunState({ runId, snapshot, input: start.input.input, deps, startedAt }, clock);
+  run.state = firstState(start, { runId, snapshot, deps, startedAt }, temporalPorts(ready, observer));
   return loop(ready, run.state, BEGINNING, observer);
 }
 

@@ -5,6 +5,7 @@ import { fromContinueAsNewState } from '../../src/core/loop/state/continue-as-ne
 import { checkContinueAsNewState, type StateCheck } from '../../src/core/wire-schemas/continue-as-new-state-schema.ts';
 import { checkProgramInput } from '../../src/core/wire-schemas/program-input-schema.ts';
 import { checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
+import { type FirstStart, nameOfStart, programInputOf } from '../../src/core/first-start.ts';
 import type { RunStart } from './execute-run.ts';
 import { Inbox } from '../../src/core/loop/state/inbox.ts';
 import type { LiveRun } from './live-run.ts';
@@ -67,36 +68,29 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
   }
   const read = readInput(raw);
   if (!read.ok) return { run: blank, ok: false, code: read.code, problem: `The input of the run is not valid: ${read.problem}` };
-  const { start, name, deps } = read;
-  return { run: { ...blank, agentName: name, deps, ...programInputOf(start) }, ok: true, start };
+  const { start, deps } = read;
+  const programInput = programInputOf(start);
+  const run = { ...blank, agentName: nameOfStart(start), deps, ...(programInput === undefined ? {} : { programInput }) };
+  return { run, ok: true, start };
 }
 
-/** Returns the input of a program as its first activity queries it. */
-function programInputOf(start: RunStart): Pick<LiveRun, 'programInput'> {
-  if (start.type !== 'program') return {};
-  const { program, input = {} } = start.input;
-  return { programInput: { input, ...(typeof program === 'string' ? {} : { document: program }) } };
-}
-
-/** The checked input of a first execution, with the name of what it runs. */
+/** Checks the input of a first execution. */
 export type ReadInput = (
   raw: unknown,
-) => { ok: true; start: RunStart; name: string; deps: JsonObject } | { ok: false; code: ErrorCode; problem: string };
+) => { ok: true; start: FirstStart; deps: JsonObject } | { ok: false; code: ErrorCode; problem: string };
 
 /** Reads the input of a run of an agent. */
 export const readRunInput: ReadInput = (raw) => {
   const checked = checkRunInput(raw);
   if (!checked.ok) return checked;
-  const { agent, deps = {} } = checked.input;
-  return { ok: true, start: { type: 'input', input: checked.input }, name: agent, deps };
+  return { ok: true, start: { type: 'input', input: checked.input }, deps: checked.input.deps ?? {} };
 };
 
 /** Reads the input of a run of a program. */
 export const readProgramInput: ReadInput = (raw) => {
   const checked = checkProgramInput(raw);
   if (!checked.ok) return checked;
-  const { program, deps = {} } = checked.input;
-  return { ok: true, start: { type: 'program', input: checked.input }, name: typeof program === 'string' ? program : program.name, deps };
+  return { ok: true, start: { type: 'program', input: checked.input }, deps: checked.input.deps ?? {} };
 };
 
 /** Checks the carried state. A run began before its later executions, except for clock skew between servers. */

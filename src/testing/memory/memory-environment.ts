@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { RuntimeOptions } from '../../../activities/create-runtime.ts';
 import type { RunResultFields } from '../../core/domain/run/result.ts';
 import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
-import type { RunInput } from '../../core/protocol.ts';
+import type { FirstStart } from '../../core/first-start.ts';
 import type { Decide } from '../decisions.ts';
 import type { TestedRecord } from '../tested-run.ts';
 import { UndecidedRun } from '../undecided-run.ts';
@@ -24,7 +24,7 @@ const NAMESPACE = 'default';
 
 /** The input, worker options and decisions of a test in memory. */
 export interface EnvironmentParts {
-  input: RunInput;
+  start: FirstStart;
   worker: RuntimeOptions;
   decide: Decide | undefined;
 }
@@ -50,7 +50,7 @@ export class MemoryEnvironment {
       stuck: () => harness.fail(new UndecidedRun(this.#pending(), structuredClone(this.record()))),
     });
     this.#activities = new MemoryActivities(this.#host());
-    this.run = new MemoryRun(harness.runId, parts.input, { time: this.#time, activities: this.#activities });
+    this.run = new MemoryRun(harness.runId, parts.start, { time: this.#time, activities: this.#activities });
     const access = memoryAccess(this.run, this.#time);
     harness.run = access;
     harness.worker = { kill: () => this.#kill(), disconnect: () => undefined };

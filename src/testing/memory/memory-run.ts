@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { activityPorts } from '../../core/activity-requests/activity-ports.ts';
 import { endedRequest } from '../../core/activity-requests/ended-request.ts';
 import { modelRequest } from '../../core/activity-requests/model-request.ts';
-import { resolveRequest } from '../../core/activity-requests/resolve-request.ts';
+import { programPorts } from '../../core/activity-requests/program-requests.ts';
 import type { AgentSnapshot } from '../../core/domain/agent/agent-snapshot.ts';
 import type { Decision } from '../../core/domain/approvals/approval.ts';
 import { errorMessage } from '../../core/domain/errors/error.ts';
@@ -11,10 +11,12 @@ import type { RunResultFields } from '../../core/domain/run/result.ts';
 import { closeRun, closeUnstarted } from '../../core/loop/close-run.ts';
 import { Inbox } from '../../core/loop/state/inbox.ts';
 import type { Ending } from '../../core/loop/next-step.ts';
-import type { ModelCall, ModelCallOutcome, RunPorts } from '../../core/loop/ports.ts';
-import { runLoop } from '../../core/loop/run-loop.ts';
-import { newRunState, type RunState } from '../../core/loop/state/run-state.ts';
-import type { RunInput } from '../../core/protocol.ts';
+import type { ModelCall, ModelCallOutcome } from '../../core/loop/ports.ts';
+import { type FirstStart, firstRequest, firstState, nameOfStart, programInputOf } from '../../core/first-start.ts';
+import { interpret } from '../../core/interpret.ts';
+import type { ProgramPorts } from '../../core/program/interpreter/program-ports.ts';
+import type { RunState } from '../../core/loop/state/run-state.ts';
+import type { StepValuesAnswer } from '../../core/protocol.ts';
 import type { MemoryActivities } from './memory-activities.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -36,18 +38,21 @@ export class MemoryRun {
   snapshot?: AgentSnapshot;
   state?: RunState;
   result?: RunResultFields;
-  readonly #input: RunInput;
+  readonly #start: FirstStart;
+  readonly programInput?: NonNullable<StepValuesAnswer['program']>;
   readonly #parts: MemoryRunParts;
   #isCancelled = false;
   #notifiesEnd = false;
   #modelCall: { cancel: () => void } | undefined;
 
-  constructor(runId: string, input: RunInput, parts: MemoryRunParts) {
+  constructor(runId: string, start: FirstStart, parts: MemoryRunParts) {
     this.runId = runId;
-    this.agentName = input.agent;
-    this.deps = input.deps ?? {};
+    this.agentName = nameOfStart(start);
+    this.deps = start.input.deps ?? {};
+    const programInput = programInputOf(start);
+    if (programInput !== undefined) this.programInput = programInput;
     this.startedAt = parts.time.now();
-    this.#input = input;
+    this.#start = start;
     this.#parts = parts;
   }
 
@@ -89,7 +94,7 @@ export class MemoryRun {
   }
 
   async #begin(): Promise<RunResultFields> {
-    const resolved = await this.#parts.activities.perform(resolveRequest({}, this.#input));
+    const resolved = await this.#parts.activities.perform(firstRequest({}, this.#start));
     if (resolved.type === 'cancelled') return this.#ended({ status: 'cancelled', stopReason: 'cancelled', output: '' });
     if (resolved.type === 'failed') this.#notifiesEnd = resolved.notifiesEnd === true;
     if (resolved.type === 'failed') return this.#failed(resolved.code, resolved.message);
@@ -97,17 +102,18 @@ export class MemoryRun {
     const run = Object.assign(this, { snapshot });
     const ports = run.#ports(snapshot);
     const { runId, deps, startedAt } = run;
-    run.state = newRunState({ runId, snapshot, input: run.#input.input, deps, startedAt }, ports);
-    const end = await runLoop(run.state, ports);
+    run.state = firstState(run.#start, { runId, snapshot, deps, startedAt }, ports);
+    const end = await interpret(run.state, ports);
     if (end.type === 'finished') return end.result;
     throw new Error('A run in memory has no next execution to go on in');
   }
 
-  #ports(snapshot: AgentSnapshot): RunPorts {
+  #ports(snapshot: AgentSnapshot): ProgramPorts {
     const { time, activities } = this.#parts;
     const isCancelled = (): boolean => this.#isCancelled;
     return {
       ...activityPorts(Object.assign(this, { snapshot }), activities.perform),
+      ...programPorts(Object.assign(this, { snapshot }), activities.perform),
       inbox: this.inbox,
       now: () => time.now(),
       uuid: () => randomUUID(),

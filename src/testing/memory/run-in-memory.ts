@@ -22,7 +22,7 @@ export async function runInMemory(agent: AnyAgent, options: TestOptions): Promis
   const [cut] = harness.plan.of('disconnect');
   if (cut !== undefined) throw new UsageError(`${faultText(cut)}: a run in memory has no connection to a server: use durableTest`);
   const worker = workerParts(harness, agent, options, ledger);
-  const environment = await MemoryEnvironment.open(harness, { input, worker, decide: options.decide });
+  const environment = await MemoryEnvironment.open(harness, { start: { type: 'input', input }, worker, decide: options.decide });
   try {
     const fields = await withinTime(options.timeout ?? '30s', [environment.execute(), harness.failure]);
     const record = environment.record();

@@ -1,0 +1,49 @@
+import type { ActivityRequest } from './activity-requests/activity-request.ts';
+import { resolveProgramRequest } from './activity-requests/program-requests.ts';
+import { type Resolved, resolveRequest } from './activity-requests/resolve-request.ts';
+import type { AgentSnapshot } from './domain/agent/agent-snapshot.ts';
+import type { JsonObject } from './domain/json/json.ts';
+import type { RunClock } from './loop/state/clock.ts';
+import { newRunState, type RunState } from './loop/state/run-state.ts';
+import { beginProgram } from './program/begin.ts';
+import type { ProgramInput, ResolveAgentInput, ResolveProgramInput, RunInput, StepValuesAnswer } from './protocol.ts';
+
+/** The start of the first execution of a run: of an agent, or of a program. */
+export type FirstStart = { type: 'input'; input: RunInput } | { type: 'program'; input: ProgramInput };
+
+/** Returns the first activity of a run: it resolves the agent, or checks and pins the program. */
+export function firstRequest(
+  run: { key?: string },
+  start: FirstStart,
+): ActivityRequest<ResolveAgentInput | ResolveProgramInput, AgentSnapshot, Resolved> {
+  return start.type === 'program' ? resolveProgramRequest(run, start.input) : resolveRequest(run, start.input);
+}
+
+/** The values with which a run begins, besides its input. */
+export interface BeginningOfRun {
+  runId: string;
+  snapshot: AgentSnapshot;
+  deps: JsonObject;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+}
+
+/** Returns the first state of a run. */
+export function firstState(start: FirstStart, beginning: BeginningOfRun, clock: RunClock): RunState {
+  if (start.type === 'program') return beginProgram({ ...beginning, input: start.input.input }, clock);
+  return newRunState({ ...beginning, input: start.input.input }, clock);
+}
+
+/** Returns the name of the agent or the program that a run names. */
+export function nameOfStart(start: FirstStart): string {
+  if (start.type === 'input') return start.input.agent;
+  const { program } = start.input;
+  return typeof program === 'string' ? program : program.name;
+}
+
+/** Returns the input of a program as its first activity queries it; undefined for an agent. */
+export function programInputOf(start: FirstStart): StepValuesAnswer['program'] {
+  if (start.type === 'input') return undefined;
+  const { program, input = {} } = start.input;
+  return { input, ...(typeof program === 'string' ? {} : { document: program }) };
+}
