@@ -14,6 +14,9 @@ export type { ResourceHealth } from '../activities/resources/live-resource.ts';
 export { fileStore, type FileStoreOptions } from '../src/payload-store/file-store.ts';
 export type { PayloadStore, StoredRun } from '../src/payload-store/payload-store.ts';
 export { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
+export { fileMemory, type FileMemoryOptions } from '../src/memory/file-memory.ts';
+export { inMemory } from '../src/memory/in-memory.ts';
+export type { FoundEntry, MemoryBackend, MemoryEntry, RetrieveOptions } from '../src/memory/memory-backend.ts';
 export { fileArchive, type FileArchiveOptions } from '../src/archive/file-archive.ts';
 export type { ArchiveBatch, ArchiveSink } from '../src/archive/archive-sink.ts';
 export type {

@@ -46,7 +46,7 @@ const ZONES: readonly Zone[] = [
   // The parts of the product, each on the core.
   { files: 'src/schema/', may: ['src/core/'], packages: ['zod'] },
   { files: 'src/anchors/', may: ['src/core/'] },
-  { files: 'src/memory/', may: ['src/core/'], packages: ['node:*'] },
+  { files: 'src/memory/', may: ['src/core/', 'src/payload-store/'], packages: ['node:*'] },
   { files: 'src/define/', may: ['src/core/', 'src/schema/', 'src/anchors/'], packages: ['zod'] },
   { files: 'src/index.ts', may: ['src/core/', 'src/define/', 'src/schema/', 'src/anchors/'] },
   { files: 'src/model/', may: ['src/core/', 'src/schema/'], packages: ['node:*', 'zod', 'jsonrepair'] },

@@ -1,5 +1,9 @@
 import type { SuiteAdapter } from './adapter.ts';
-import { axonExecutorOperations } from './axon-executor.ts';
+import { axonExecutorOperations } from './axon/executor.ts';
+import { axonAnchorOperations } from './axon/anchors.ts';
+import { axonRetrySuite } from './axon/retry.ts';
+import { axonSupportOperations } from './axon/support.ts';
+import { axonValidatorOperations } from './axon/validator.ts';
 import { contextUpdateOperations } from './context-updates.ts';
 import { danglingCallOperations } from './dangling-calls.ts';
 import { executionContextSuite } from './execution-context.ts';
@@ -12,6 +16,10 @@ const TRANSLATED = new Map<string, Omit<SuiteAdapter, 'withoutCounterpart'>>([
   ['react.run_result', reactRunResultSuite],
   ['nous.context_update', { operations: contextUpdateOperations }],
   ['nous.runtime', { operations: nousRuntimeOperations }],
+  ['axon.anchors', { operations: axonAnchorOperations }],
+  ['axon.retry_engine', axonRetrySuite],
+  ['axon.semantic_validator', { operations: axonValidatorOperations }],
+  ['axon.support', { operations: axonSupportOperations }],
   ['nous.patch_dangling_tool_calls', { operations: danglingCallOperations }],
   ['axon.executor', { operations: axonExecutorOperations }],
 ]);

@@ -9,13 +9,16 @@ export function failedAttempt(error: StepError): Extract<AttemptOutcome<never>, 
   return { type: 'failed', error: formatError(error), errorType: seedNameOf(error.code) };
 }
 
-/** Returns the failure of a step by the outcome of its attempts; undefined if the step does not fail by it. */
+/**
+ * Returns the failure of a step by the outcome of its attempts; undefined if the step does not fail by it. A step whose refine block
+ * wants a fallback and names none fails.
+ */
 export function failureOf(
   { exhausted, attempts }: RefineResult<unknown>,
-  { maxAttempts, onExhaustion }: RefineConfig,
+  { maxAttempts, onExhaustion, fallback }: RefineConfig,
   place: StepPlace,
 ): StepError | undefined {
-  if (!exhausted || onExhaustion !== 'fail') return undefined;
+  if (!exhausted || onExhaustion === 'skip' || (onExhaustion === 'fallback' && fallback !== undefined)) return undefined;
   const last = attempts.at(-1);
   return exhaustionFailure(maxAttempts, last?.success === false ? last.error : '', place);
 }

@@ -18,26 +18,34 @@ export interface RefineConfig {
   fallback?: string;
 }
 
-/** Returns a refine block with its defaults. A step without one has one attempt. Throws a UsageError for a value that cannot work. */
+/**
+ * Returns a refine block with its defaults. A step without one has one attempt. Throws a UsageError for an attempt, a strategy or an
+ * action that does not exist; `refineProblems` finds more.
+ */
 export function resolveRefine(refine: RefineDocument | undefined): RefineConfig {
-  const [problem] = refine === undefined ? [] : refineProblems(refine);
+  const [problem] = refine === undefined ? [] : valueProblems(refine);
   if (problem !== undefined) throw new UsageError(problem);
   const { maxAttempts = 3, backoff = 'none', passFailureContext = true, onExhaustion = 'fail', fallback } = refine ?? { maxAttempts: 1 };
   return { maxAttempts, backoff, passFailureContext, onExhaustion, ...(fallback === undefined ? {} : { fallback }) };
 }
 
-/** Lists the values of a refine block that cannot work, each as a sentence. */
+/** Lists what cannot work in a refine block, each as a sentence. */
 export function refineProblems(refine: RefineDocument): string[] {
-  const { maxAttempts = 3, backoff = 'none', onExhaustion = 'fail', fallback } = refine;
+  const { onExhaustion, fallback } = refine;
+  const problems = valueProblems(refine);
+  if (onExhaustion === 'fallback' && !fallback) problems.push(`onExhaustion is 'fallback', but "fallback" names no step: name one`);
+  if (onExhaustion !== 'fallback' && fallback) {
+    problems.push(`fallback names the step ${debugText(fallback)}, but is not used: write onExhaustion: 'fallback', or leave it out`);
+  }
+  return problems;
+}
+
+function valueProblems({ maxAttempts = 3, backoff = 'none', onExhaustion = 'fail' }: RefineDocument): string[] {
   const problems: string[] = [];
   if (maxAttempts < 1) problems.push(`maxAttempts must be >= 1, got ${maxAttempts}`);
   else if (!Number.isSafeInteger(maxAttempts)) problems.push(`maxAttempts must be a whole number, got ${debugText(maxAttempts)}`);
   if (!isOneOf(BACKOFFS, backoff)) problems.push(`Invalid backoff strategy ${choice(BACKOFFS, backoff)}`);
   if (!isOneOf(EXHAUSTION_ACTIONS, onExhaustion)) problems.push(`Invalid onExhaustion ${choice(EXHAUSTION_ACTIONS, onExhaustion)}`);
-  if (onExhaustion === 'fallback' && !fallback) problems.push(`onExhaustion is 'fallback', but "fallback" names no step: name one`);
-  if (onExhaustion !== 'fallback' && fallback) {
-    problems.push(`fallback names the step ${debugText(fallback)}, but is not used: write onExhaustion: 'fallback', or leave it out`);
-  }
   return problems;
 }
 

@@ -12,7 +12,7 @@ import {
   type RefineStart,
   type WaitOutcome,
 } from '../../../../src/core/program/refine/refine.ts';
-import { resolveRefine } from '../../../../src/core/program/refine/refine-config.ts';
+import { refineProblems, resolveRefine } from '../../../../src/core/program/refine/refine-config.ts';
 
 const PLACE = { step: 'Read', unit: 'Review' };
 const STOPPED = { type: 'stopped' } as const;
@@ -164,6 +164,8 @@ describe('the failure of a step', () => {
     for (const document of [{ onExhaustion: 'skip' }, { onExhaustion: 'fallback', fallback: 'Other' }] as const) {
       expect(failureOf((await run(document, [failed('a')])).result, resolveRefine(document), PLACE)).toBeUndefined();
     }
+    const document = { onExhaustion: 'fallback' } as const;
+    expect(failureOf((await run(document, [failed('a')])).result, resolveRefine(document), PLACE)?.code).toBe('refine_exhausted');
   });
 });
 
@@ -179,15 +181,23 @@ describe('the configuration', () => {
   });
 
   it.each<[RefineDocument, string]>([
+    [{ maxAttempts: NaN }, 'maxAttempts must be a whole number, got NaN'],
     [{ maxAttempts: 0 }, 'maxAttempts must be >= 1, got 0'],
     [{ maxAttempts: -2 }, 'maxAttempts must be >= 1, got -2'],
     [{ maxAttempts: 1.5 }, 'maxAttempts must be a whole number, got 1.5'],
     [{ backoff: 'fast' as never }, "Invalid backoff strategy 'fast'. Must be one of: ['exponential', 'linear', 'none']"],
     [{ onExhaustion: 'stop' as never }, "Invalid onExhaustion 'stop'. Must be one of: ['fail', 'fallback', 'skip']"],
-    [{ onExhaustion: 'fallback' }, `onExhaustion is 'fallback', but "fallback" names no step: name one`],
-    [{ fallback: 'Other' }, `fallback names the step 'Other', but is not used: write onExhaustion: 'fallback', or leave it out`],
   ])('refuses %j', (document, message) => {
     expect(() => resolveRefine(document)).toThrow(message);
+    expect(refineProblems(document)).toEqual([message]);
+  });
+
+  it('has a problem with a fallback that is missing or not used', () => {
+    expect(refineProblems({ onExhaustion: 'fallback', fallback: 'Other' })).toEqual([]);
+    expect(refineProblems({ onExhaustion: 'fallback' })).toEqual([`onExhaustion is 'fallback', but "fallback" names no step: name one`]);
+    expect(refineProblems({ fallback: 'Other' })).toEqual([
+      `fallback names the step 'Other', but is not used: write onExhaustion: 'fallback', or leave it out`,
+    ]);
   });
 });
 

@@ -1,8 +1,8 @@
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
-import { interpolate, type Lookup } from '../../../src/core/program/references/interpolate.ts';
-import { outputAt } from '../../../src/core/program/references/value-at.ts';
-import type { Operation } from './adapter.ts';
-import { object, text } from './fields.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { interpolate, type Lookup } from '../../../../src/core/program/references/interpolate.ts';
+import { outputAt } from '../../../../src/core/program/references/value-at.ts';
+import type { Operation } from '../adapter.ts';
+import { object, text } from '../fields.ts';
 
 /** Suite `axon.executor`: programs. */
 export const axonExecutorOperations: Readonly<Record<string, Operation>> = {

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LonghaulError } from '../core/domain/errors/error.ts';
+
+/** A process holds the lock for the time of one write. A lock that is older belongs to one that was stopped. */
+const STALE_MS = 10_000;
+const WAIT_MS = 20_000;
+const RETRY_MS = 10;
+
+/** The options of the wait for a lock. */
+export interface LockOptions {
+  waitMs?: number;
+  staleMs?: number;
+}
+
+/**
+ * Runs `work` while no other process of this machine runs its own with the same lock file. Takes over the lock of a process that has
+ * ended. Throws a LonghaulError if the lock does not become free.
+ */
+export async function withFileLock<Result>(file: string, work: () => Promise<Result>, options: LockOptions = {}): Promise<Result> {
+  const owner = JSON.stringify({ pid: process.pid, host: hostname(), id: randomUUID() });
+  await acquire(file, owner, options);
+  try {
+    return await work();
+  } finally {
+    // A lock that was taken over belongs to another process.
+    if ((await ownerOf(file)) === owner) await rm(file, { force: true });
+  }
+}
+
+async function acquire(file: string, owner: string, { waitMs = WAIT_MS, staleMs = STALE_MS }: LockOptions): Promise<void> {
+  const draft = `${file}.${randomUUID()}`;
+  // The lock appears with its owner in it: a link is made completely or not at all, and never over another file.
+  await writeFile(draft, owner, { flag: 'wx' });
+  try {
+    for (const end = performance.now() + waitMs; !(await isLinked(draft, file)); await sleep(RETRY_MS * (1 + Math.random()))) {
+      await removeIfStale(file, staleMs);
+      if (performance.now() < end) continue;
+      const message = `the lock "${file}" has not become free in ${waitMs} ms: if no process uses the memory, delete this file`;
+      throw new LonghaulError('memory_unavailable', message);
+    }
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function isLinked(draft: string, file: string): Promise<boolean> {
+  try {
+    // The age of a lock is counted from here, not from the beginning of the wait for it.
+    await utimes(draft, new Date(), new Date());
+    await link(draft, file);
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false;
+    throw error;
+  }
+}
+
+/** Removes a lock whose process has ended. Another process may do the same: the lock is moved first, and put back if it is a new one. */
+async function removeIfStale(file: string, staleMs: number): Promise<void> {
+  const owner = await ownerOf(file);
+  if (owner === undefined || !(await isStale(file, owner, staleMs))) return;
+  const moved = `${file}.${randomUUID()}`;
+  try {
+    await rename(file, moved);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return;
+    throw error;
+  }
+  if ((await ownerOf(moved)) !== owner) await isLinked(moved, file);
+  await rm(moved, { force: true });
+}
+
+async function isStale(file: string, owner: string, staleMs: number): Promise<boolean> {
+  if (hasEnded(owner)) return true;
+  try {
+    return Date.now() - (await stat(file)).mtimeMs > staleMs;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false;
+    throw error;
+  }
+}
+
+/** True if the owner is a process of this machine that does not run any more. */
+function hasEnded(owner: string): boolean {
+  try {
+    const { pid, host } = JSON.parse(owner) as { pid: number; host: string };
+    if (host !== hostname()) return false;
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return hasCode(error, 'ESRCH');
+  }
+}
+
+async function ownerOf(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

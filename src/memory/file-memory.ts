@@ -1,0 +1,78 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
+import { writeWhole } from '../payload-store/run-folder.ts';
+import { findEntries, newEntry, withEntry, withoutScope } from './entries.ts';
+import { type LockOptions, withFileLock } from './file-lock.ts';
+import type { MemoryBackend, MemoryEntry } from './memory-backend.ts';
+
+/** The options of a memory in a file. */
+export interface FileMemoryOptions {
+  /** The path of the file, created when needed. */
+  file: string;
+}
+
+const VERSION = 1;
+
+/**
+ * Creates a memory in one file, for the workers of one machine. Each change replaces the file as a whole: a reader finds the values
+ * before or after it, and a machine that stops during a change leaves the file as it was. Processes take turns by a lock file beside
+ * it, so no change is lost; the lock of a process that has ended is taken over, and so is one that is older than 10 seconds. It does
+ * not promise that between machines, on network file systems, or if a process stands still for longer than that in the middle of a
+ * change. Every call reads the whole file: it is for thousands of values, not for millions. Throws a UsageError without a file.
+ */
+export function fileMemory(options: FileMemoryOptions): MemoryBackend {
+  return lockedFileMemory(options, {});
+}
+
+/** Creates a memory in a file whose wait for the lock can be set. */
+export function lockedFileMemory(options: FileMemoryOptions, lock: LockOptions): MemoryBackend {
+  if (typeof options.file !== 'string' || options.file === '') {
+    throw new UsageError('fileMemory: "file" is missing: write the path of a file that every worker of the machine sees');
+  }
+  const file = path.resolve(options.file);
+  const change = async (changed: (entries: MemoryEntry[]) => MemoryEntry[]): Promise<number> => {
+    await mkdir(path.dirname(file), { recursive: true });
+    return withFileLock(
+      `${file}.lock`,
+      async () => {
+        const before = await readEntries(file);
+        const after = changed(before);
+        await writeWhole(file, [JSON.stringify({ version: VERSION, entries: after })]);
+        return before.length - after.length;
+      },
+      lock,
+    );
+  };
+  return {
+    store: async (key, value, metadata = {}) => {
+      const entry = newEntry(key, value, metadata);
+      await change((entries) => withEntry(entries, entry));
+      return entry;
+    },
+    retrieve: async (query, asked) => findEntries(await readEntries(file), query, asked),
+    clear: (scope) => change((entries) => withoutScope(entries, scope)),
+  };
+}
+
+/** Reads the entries of a file; none if there is no file. A file with another content is never replaced. */
+async function readEntries(file: string): Promise<MemoryEntry[]> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+  const { version, entries } = parse(text);
+  if (version === VERSION && Array.isArray(entries)) return entries as MemoryEntry[];
+  throw new LonghaulError('memory_unavailable', `the file "${file}" is no memory of this release: use another file, or move it away`);
+}
+
+function parse(text: string): { version?: unknown; entries?: unknown } {
+  try {
+    return Object(JSON.parse(text)) as { version?: unknown; entries?: unknown };
+  } catch {
+    return {};
+  }
+}

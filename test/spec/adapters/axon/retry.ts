@@ -1,0 +1,106 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { errorMessage, UsageError } from '../../../../src/core/domain/errors/error.ts';
+import { errorLevel, formatError, seedNameOf } from '../../../../src/core/program/errors/format-error.ts';
+import type { StepError } from '../../../../src/core/program/errors/step-error.ts';
+import type { RefineDocument } from '../../../../src/core/program/format/document.ts';
+import { type Backoff, delayAfter } from '../../../../src/core/program/refine/backoff.ts';
+import { failedAttempt, failureOf } from '../../../../src/core/program/refine/failed-attempt.ts';
+import { type AttemptOutcome, refine } from '../../../../src/core/program/refine/refine.ts';
+import { resolveRefine } from '../../../../src/core/program/refine/refine-config.ts';
+import type { SuiteAdapter } from '../adapter.ts';
+import { list, number, only, text } from '../fields.ts';
+import { namedError } from './named-error.ts';
+
+const CONFIG = ['max_attempts', 'pass_failure_context', 'backoff', 'on_exhaustion', 'on_exhaustion_target'];
+
+/** Suite `axon.retry_engine`: the attempts of a step. */
+export const axonRetrySuite: Omit<SuiteAdapter, 'withoutCounterpart'> = {
+  operations: {
+    'retry.delay': {
+      input: ['strategy', 'attempt'],
+      expect: [],
+      perform: ({ strategy, attempt }) => delayAfter(number(attempt, 0), text(strategy) as Backoff) / 1_000,
+    },
+    'retry.config': { input: CONFIG, expect: ['config', 'error'], perform: config },
+    'retry.execute': {
+      input: ['config', 'behaviour', 'step_name', 'flow_name'],
+      expect: ['success', 'result', 'attempts', 'exhausted', 'contexts', 'raises'],
+      perform: execute,
+    },
+  },
+  // The product names its own fields.
+  normalise: (expect) => JSON.parse(JSON.stringify(expect).replaceAll('max_attempts must', 'maxAttempts must')) as JsonValue,
+};
+
+function config(input: JsonObject): JsonObject {
+  try {
+    const { maxAttempts, passFailureContext, backoff, onExhaustion, fallback = '' } = resolveRefine(documentOf(input));
+    return {
+      config: {
+        max_attempts: maxAttempts,
+        pass_failure_context: passFailureContext,
+        backoff,
+        on_exhaustion: onExhaustion === 'fail' ? '' : onExhaustion,
+        on_exhaustion_target: fallback,
+      },
+    };
+  } catch (error) {
+    if (error instanceof UsageError) return { error: errorMessage(error) };
+    throw error;
+  }
+}
+
+/** The fields of the case as those of a document. An empty text is what the case writes for an absent one. */
+function documentOf(input: JsonObject): RefineDocument {
+  const { max_attempts, pass_failure_context, backoff, on_exhaustion, on_exhaustion_target } = only('The configuration', input, CONFIG);
+  const fields = {
+    maxAttempts: max_attempts,
+    passFailureContext: pass_failure_context,
+    backoff,
+    onExhaustion: on_exhaustion === '' ? undefined : on_exhaustion,
+    fallback: on_exhaustion_target === '' ? undefined : on_exhaustion_target,
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+async function execute(input: JsonObject, expect: JsonValue): Promise<unknown> {
+  const place = { step: text(input['step_name']), unit: text(input['flow_name']) };
+  const resolved = resolveRefine(isJsonObject(input['config']) ? documentOf(input['config']) : undefined);
+  const behaviour = list(input['behaviour']);
+  const contexts: (string | null)[] = [];
+  const result = await refine<JsonValue>({
+    config: resolved,
+    attempt: (failureContext, attempt) => {
+      contexts.push(failureContext ?? null);
+      return Promise.resolve(outcomeOf(behaviour[Math.min(attempt, behaviour.length) - 1]));
+    },
+    wait: () => Promise.resolve({ type: 'waited' }),
+  });
+  const attempts = result.attempts.map((one) =>
+    one.success ? one : { attempt: one.attempt, success: false, error: one.error, error_type: one.errorType },
+  );
+  const failure = failureOf(result, resolved, place);
+  return { ...result, attempts, contexts, ...(failure === undefined ? {} : { raises: raised(failure, expect) }) };
+}
+
+function outcomeOf(behaviour: JsonValue | undefined): AttemptOutcome<JsonValue> {
+  const { ok, throw: thrown } = only('An attempt', behaviour, ['ok', 'throw']);
+  if (thrown === undefined) return { type: 'succeeded', result: ok ?? null };
+  const { type, message, context } = only('An error', thrown, ['type', 'message', 'context']);
+  const error = namedError(text(type), text(message), context);
+  return error === undefined ? { type: 'failed', error: text(message), errorType: text(type) } : failedAttempt(error);
+}
+
+/** Shows an error in the notation of the case: its name, its message, its whole text, or an object with all of them. */
+function raised(error: StepError, expect: JsonValue): unknown {
+  const notation = isJsonObject(expect) ? expect['raises'] : undefined;
+  const name = seedNameOf(error.code);
+  const { message, context } = error;
+  if (notation === true) return true;
+  if (typeof notation === 'string') {
+    if (notation.startsWith('[L')) return formatError(error);
+    return notation.includes(' ') ? message : name;
+  }
+  if (isJsonObject(notation) && Object.keys(notation).some((key) => key.startsWith('$'))) return formatError(error);
+  return { type: name, error_type: name, level: errorLevel(error.code), message, text: formatError(error), ...context };
+}

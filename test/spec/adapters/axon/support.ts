@@ -1,0 +1,66 @@
+import { ERROR_CODES, type ErrorCode, errorMessage } from '../../../../src/core/domain/errors/error.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { errorLevel, formatError, seedNameOf } from '../../../../src/core/program/errors/format-error.ts';
+import { newStepError } from '../../../../src/core/program/errors/step-error.ts';
+import { inMemory } from '../../../../src/memory/in-memory.ts';
+import type { MemoryBackend } from '../../../../src/memory/memory-backend.ts';
+import type { Operation } from '../adapter.ts';
+import { CaseProblem, list, number, object, only, text } from '../fields.ts';
+import { CONTEXT_KEYS, CONTEXT_NAMES, contextOf, namedError } from './named-error.ts';
+
+/** Suite `axon.support`: the memory, and the errors of steps. */
+export const axonSupportOperations: Readonly<Record<string, Operation>> = {
+  'memory.run': { input: ['do'], expect: ['results'], perform: runMemory },
+  'errors.levels': { input: [], expect: ['levels'], perform: () => ({ levels: levels() }) },
+  'errors.context_dict': { input: CONTEXT_KEYS, expect: CONTEXT_KEYS, perform: contextDict },
+  'errors.format': { input: ['type', 'message', 'context'], expect: ['text'], perform: format },
+};
+
+async function runMemory({ do: actions }: JsonObject): Promise<unknown> {
+  const memory = inMemory();
+  const results: unknown[] = [];
+  for (const action of list(actions)) results.push(await perform(memory, action).catch(failed));
+  return { results };
+}
+
+/** A case that cannot be translated is no error that it may expect. */
+function failed(error: unknown): unknown {
+  if (error instanceof CaseProblem) throw error;
+  return { error: errorMessage(error) };
+}
+
+async function perform(memory: MemoryBackend, action: JsonValue): Promise<unknown> {
+  const { store, retrieve, clear, count } = only('An action', action, ['store', 'retrieve', 'clear', 'count']);
+  if (store !== undefined) {
+    const { key, value, metadata } = only('What is stored', store, ['key', 'value', 'metadata']);
+    return (await memory.store(text(key), value ?? null, object(metadata ?? {}))).key;
+  }
+  if (retrieve !== undefined) {
+    const { query, top_k, scope } = only('A query', retrieve, ['query', 'top_k', 'scope']);
+    const options = { ...(top_k === undefined ? {} : { topK: number(top_k, 0) }), ...scopeOf(scope) };
+    return memory.retrieve(text(query), options);
+  }
+  if (clear !== undefined) return memory.clear(scopeOf(only('What is cleared', clear, ['scope'])['scope']).scope);
+  if (count === true) return (await memory.retrieve('', { topK: Infinity })).length;
+  throw new CaseProblem('An action does nothing');
+}
+
+function scopeOf(scope: JsonValue | undefined): { scope?: string } {
+  return scope === undefined || scope === null ? {} : { scope: text(scope) };
+}
+
+function levels(): JsonObject {
+  const codes = Object.keys(ERROR_CODES) as ErrorCode[];
+  return Object.fromEntries(codes.filter((code) => 'level' in ERROR_CODES[code]).map((code) => [seedNameOf(code), errorLevel(code)]));
+}
+
+function contextDict(input: JsonObject): JsonObject {
+  const { context } = newStepError('step_failed', '', contextOf(input));
+  return Object.fromEntries(CONTEXT_NAMES.flatMap(([field, name]) => (context[field] === undefined ? [] : [[name, context[field]]])));
+}
+
+function format({ type, message, context }: JsonObject): JsonObject {
+  const error = namedError(text(type), text(message), context);
+  if (error === undefined) throw new CaseProblem(`There is no error ${JSON.stringify(type)}`);
+  return { text: formatError(error) };
+}
