@@ -3,9 +3,9 @@ import { plainLimits } from '../../src/core/domain/agent/limit-options.ts';
 import type { LimitChanges, RunLimits } from '../../src/core/domain/agent/limits.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { ModelPrice } from '../../src/core/domain/model/price.ts';
-import { isBlock, type ProgramDocument, type StepDocument, type UnitDocument } from '../../src/core/program/format/document.ts';
+import type { ProgramDocument } from '../../src/core/program/format/document.ts';
 import { REVIEW } from '../../src/core/program/interpreter/review.ts';
-import { nestedLists } from '../../src/core/program/state/program-index.ts';
+import { allSteps, modelsOf } from '../../src/core/program/format/models-of.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { priceOf, type PriceTable } from '../../src/model/prices.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
@@ -70,11 +70,6 @@ function pricesOf(program: ProgramDocument, { costUsd }: RunLimits, overrides: P
   return Object.keys(prices).length === 0 ? undefined : prices;
 }
 
-function modelsOf(program: ProgramDocument): string[] {
-  const models = allSteps(program).flatMap(({ step }) => (step.ask === undefined ? [] : [step.ask.model ?? program.model ?? '']));
-  return [...new Set(models)];
-}
-
 function namedTools(program: ProgramDocument, { tool }: ProgramSnapshotInputs): ToolSnapshot[] {
   const names = new Set(allSteps(program).flatMap(({ step }) => step.tool?.name ?? []));
   return [...names].flatMap((name) => {
@@ -98,11 +93,4 @@ function questions(program: ProgramDocument): ToolSnapshot[] {
 function question(name: string, { schema = { type: 'object' }, answer }: { schema?: JsonObject; answer?: JsonObject }): ToolSnapshot {
   const policy = { timeoutMs: 1, maxAttempts: 1, parallel: true, strict: false, description: '' };
   return { ...policy, name, parameters: schema, schema, ...(answer === undefined ? {} : { answer }) };
-}
-
-/** Lists all steps of a program, with those inside of blocks. */
-export function allSteps({ units }: ProgramDocument): { unit: UnitDocument; step: StepDocument }[] {
-  const within = (unit: UnitDocument, steps: readonly StepDocument[]): { unit: UnitDocument; step: StepDocument }[] =>
-    steps.flatMap((step) => [{ unit, step }, ...(isBlock(step) ? nestedLists(step).flatMap((list) => within(unit, list)) : [])]);
-  return units.flatMap((unit) => within(unit, unit.steps));
 }

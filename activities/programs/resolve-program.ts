@@ -55,7 +55,7 @@ async function resolveProgram(runtime: ActivityRuntime, input: ResolveProgramInp
 function requireChecked({ programs, anchors, memory, registry }: ActivityRuntime, document: ProgramDocument): void {
   const { problems } = checkProgram(document, {
     tools: programs.tools,
-    anchors: anchors.names,
+    anchors: anchors.names.map((name) => ({ name })),
     providers: registry.providerNames,
     hasMemory: memory !== undefined,
   });

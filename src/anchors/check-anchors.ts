@@ -1,7 +1,7 @@
 import { cutText } from '../core/domain/content/cut-content.ts';
 import { errorMessage } from '../core/domain/errors/error.ts';
 import { shownAsText } from '../core/domain/errors/thrown.ts';
-import type { AnchorBreach, AnchorVerdict } from '../core/program/validation/anchor-verdict.ts';
+import type { AnchorBreach, AnchorVerdict } from '../core/domain/program/anchor-verdict.ts';
 import { type Anchor, type AnchorContext, severityOf } from './anchor.ts';
 import { admitsIgnorance, agnosticFallback } from './built-in/agnostic-fallback.ts';
 import { noHallucination } from './built-in/no-hallucination.ts';

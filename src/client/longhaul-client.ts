@@ -5,18 +5,18 @@ import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
 import type { SpilledContent } from '../core/domain/content/content.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
-import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
-import type { ProgramInputOf, ProgramOutputOf } from '../define/program/program-definition.ts';
+import type { ProgramResult } from '../core/domain/run/program-result.ts';
+import type { DefaultOutput } from '../core/domain/run/result.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';
 import { listRuns, type ListFilter, type RunListEntry } from './listing/list-runs.ts';
 import { requireSdk } from '../temporal/require-sdk.ts';
 import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-reachability.ts';
-import { type HandleOf, RunHandle } from './run-handle.ts';
+import { type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
 import { startRun, type StartOptions } from './start/start-run.ts';
 import type { WaitOptions } from '../temporal/waiting.ts';
-import { startProgram, type ProgramOptions, type StartedProgram } from './start/start-program.ts';
+import { startProgram, type ProgramOptions, type StartedInputOf, type StartedOutputOf, type StartedProgram } from './start/start-program.ts';
 import { watchForWorker } from './start/worker-watch.ts';
 
 /** The options of a client. */
@@ -93,21 +93,21 @@ export class LonghaulClient {
    */
   async startProgram<Program extends StartedProgram>(
     program: Program,
-    options: ProgramOptions<ProgramInputOf<Program>> = {},
-  ): Promise<RunHandle<ProgramOutputOf<Program>>> {
+    options: ProgramOptions<StartedInputOf<Program>> = {},
+  ): Promise<ProgramHandle<StartedOutputOf<Program>>> {
     const start = options as ProgramOptions;
     const runId = await failIfUnreachable(this.temporal, () => startProgram(this.temporal, program, start, this.#options.taskQueue));
-    return this.#handle<ProgramOutputOf<Program>>(runId, { isRun: (options.ifExists ?? 'fail') === 'fail' }) as RunHandle<
-      ProgramOutputOf<Program>
-    >;
+    const handle: unknown = this.#handle(runId, { isRun: (options.ifExists ?? 'fail') === 'fail' });
+    return handle as ProgramHandle<StartedOutputOf<Program>>;
   }
 
   /** Starts a program and waits for its result, for all four terminal statuses. Reports within 5 s if no worker takes the run. */
   async runProgram<Program extends StartedProgram>(
     program: Program,
-    options: ProgramOptions<ProgramInputOf<Program>> & WaitOptions = {},
-  ): Promise<RunResult<ProgramOutputOf<Program>>> {
-    return this.#wait(await this.startProgram(program, options), options) as Promise<RunResult<ProgramOutputOf<Program>>>;
+    options: ProgramOptions<StartedInputOf<Program>> & WaitOptions = {},
+  ): Promise<ProgramResult<StartedOutputOf<Program>>> {
+    const handle = (await this.startProgram(program, options)) as unknown as RunHandle<unknown>;
+    return (await this.#wait(handle, options)) as ProgramResult<StartedOutputOf<Program>>;
   }
 
   /**

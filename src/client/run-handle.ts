@@ -5,7 +5,9 @@ import type { ContentPart } from '../core/domain/content/content.ts';
 import type { Event } from '../core/domain/record/event.ts';
 import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
 import type { Missing } from '../core/domain/errors/missing.ts';
-import { type DefaultOutput, RunResult, type RunResultFields } from '../core/domain/run/result.ts';
+import type { JsonValue } from '../core/domain/json/json.ts';
+import { type ProgramResult, resultFrom } from '../core/domain/run/program-result.ts';
+import type { DefaultOutput, RunResult, RunResultFields } from '../core/domain/run/result.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
 import {
@@ -56,6 +58,12 @@ export type HandleOf<AgentOrOutput> = [AgentOrOutput] extends [AnyAgent]
     ? RunHandle
     : RunHandle<AgentOrOutput>;
 
+/** The handle of the run of a program. */
+export interface ProgramHandle<Output = JsonValue> extends Omit<RunHandle<Output>, 'result'> {
+  /** Waits for the end and returns the result with that of each unit, for all four terminal statuses. */
+  result(options?: WaitOptions): Promise<ProgramResult<Output>>;
+}
+
 /**
  * The handle of one run. All reading methods work with and without a running worker. `Output` is the type of the run's
  * output, and `Unfinished` its type if the run does not complete. Every method throws `run_not_found`, `not_a_run` for a
@@ -91,7 +99,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
         this.#isRun = true;
         return runOutcome(this.#client, this.runId);
       });
-      return new RunResult(await this.#whole(fields, options.steps === true)) as RunResult<Output, Unfinished>;
+      return resultFrom(await this.#whole(fields, options.steps === true)) as RunResult<Output, Unfinished>;
     });
   }
 

@@ -8,6 +8,9 @@ import { ToolSemaphore } from '../../activities/tool-calls/tool-semaphore.ts';
 import { AgentRegistry } from '../../activities/agents/agent-registry.ts';
 import { ResourcePool } from '../../activities/resources/resource-pool.ts';
 import { McpPool } from '../../activities/mcp/mcp-pool.ts';
+import { AnchorRegistry } from '../../activities/programs/anchor-registry.ts';
+import { ProgramRegistry } from '../../activities/programs/program-registry.ts';
+import { StepValuesCache } from '../../activities/programs/step-values.ts';
 import { SnapshotCache } from '../../activities/run-queries/snapshot.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
 import { SecretVault } from '../../activities/secrets/secret-vault.ts';
@@ -113,6 +116,10 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     secrets: new SecretVault(),
     mcp: new McpPool(() => Promise.reject(new Error('no MCP servers'))),
     otherActivities: new Set(),
+    programs: new ProgramRegistry([], []),
+    anchors: new AnchorRegistry([]),
+    memory: undefined,
+    stepValues: new StepValuesCache(),
     payloadStore: undefined,
     archive: undefined,
     archiveTimeoutMs: 300_000,

@@ -3,7 +3,7 @@ import type { Anchor } from '../../src/anchors/anchor.ts';
 import { builtInAnchor } from '../../src/anchors/built-in-anchors.ts';
 import { checkAnchors } from '../../src/anchors/check-anchors.ts';
 import { formatError } from '../../src/core/program/errors/format-error.ts';
-import { anchorFailure } from '../../src/core/program/validation/anchor-verdict.ts';
+import { anchorFailure } from '../../src/core/program/validation/anchor-failure.ts';
 import { defineAnchor } from '../../src/define/define-anchor.ts';
 
 const STEP = { step: 'Read' };

@@ -144,7 +144,9 @@ function cancelledResult(run: LiveRun): RunResultFields {
 /** Ends a run from outside the loop, and keeps its record. */
 function closeWith(run: LiveRun, ending: Ending): RunResultFields {
   const clock = { now: () => Date.now() };
-  return run.state === undefined
-    ? closeUnstarted(run, clock, ending)
-    : closeRun(run.state, clock, { ...ending, output: ending.status === 'cancelled' ? partialAnswer(run.state) : run.state.thought });
+  if (run.state === undefined) {
+    const result = closeUnstarted(run, clock, ending);
+    return run.programInput === undefined ? result : { ...result, units: [] };
+  }
+  return closeRun(run.state, clock, { ...ending, output: ending.status === 'cancelled' ? partialAnswer(run.state) : run.state.thought });
 }

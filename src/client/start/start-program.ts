@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../core/domain/agent/limit-options.ts';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
-import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json/json.ts';
 import { depsProblem } from '../../core/domain/record/deps-problem.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
 import { checkJson, problemsText } from '../../core/json-schema/check-json-schema.ts';
@@ -10,11 +10,17 @@ import type { ProgramDocument } from '../../core/program/format/document.ts';
 import { PROGRAM_RUN, type ProgramInput } from '../../core/protocol.ts';
 import { checkProgramInput } from '../../core/wire-schemas/program-input-schema.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';
-import type { AnyProgram } from '../../define/program/program-definition.ts';
+import type { AnyProgram, GivenInputOf, ProgramOutputOf } from '../../define/program/program-definition.ts';
 import { startWorkflow, type WorkflowOptions } from './start-workflow.ts';
 
 /** A program to start: its definition, its document, or the name under which a worker has it. */
 export type StartedProgram = AnyProgram | ProgramDocument | string;
+
+/** The type of the input that a program takes: any object if it is not known by its definition. */
+export type StartedInputOf<Program> = Program extends AnyProgram ? GivenInputOf<Program> : JsonObject;
+
+/** The type of a program's output. */
+export type StartedOutputOf<Program> = Program extends AnyProgram ? ProgramOutputOf<Program> : JsonValue;
 
 /** The options of the start of a program. */
 export interface ProgramOptions<Input = JsonObject> extends WorkflowOptions {

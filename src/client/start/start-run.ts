@@ -9,7 +9,7 @@ import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import { outputText } from '../../core/domain/content/output-text.ts';
 import { AGENT_RUN } from '../../core/protocol.ts';
 import { runInput } from './input.ts';
-import { startWorkflow, type WorkflowOptions } from './start-workflow.ts';
+import { startWorkflow, type WorkflowOptions, type WorkflowStart } from './start-workflow.ts';
 
 /** The options of a start: with the deps that its agent takes, which are optional if the agent's schema requires none. */
 export type StartOptions<GivenDeps = unknown> = RunOptions & DepsOption<GivenDeps>;
@@ -60,6 +60,6 @@ export async function startRun(
 ): Promise<string> {
   requireKnown('the start', options, [...Object.keys(START_OPTIONS), ...WAITING]);
   const input = runInput(agent, options);
-  const start = { type: AGENT_RUN, name: input.agent, input, summary: `${input.agent}: ${outputText(input.input)}` };
+  const start: WorkflowStart = { type: AGENT_RUN, name: input.agent, input, summary: `${input.agent}: ${outputText(input.input)}` };
   return startWorkflow(client, start, options, defaultTaskQueue);
 }

@@ -1,6 +1,7 @@
 // Closing: the result of a run.
 
 import type { RunResultFields } from '../domain/run/result.ts';
+import { unitResults } from '../domain/program/unit-results.ts';
 import { noUsage } from '../domain/model/usage.ts';
 import type { RunClock } from './state/clock.ts';
 import type { Ending } from './next-step.ts';
@@ -17,6 +18,7 @@ export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: 
     toolCallsTotal: state.toolCallsTotal,
     toolCallsByName: Object.fromEntries(state.toolCallsByName),
     maxIterations: state.limits.maxIterations,
+    ...(state.program === undefined ? {} : { units: unitResults(state.program) }),
   };
 }
 

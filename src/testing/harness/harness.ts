@@ -1,10 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { ModelRequest } from '../../core/domain/model/model.ts';
 import type { Occurrence } from '../meanwhile.ts';
 import type { TestOptions } from '../tested-run.ts';
-import { Plan } from './plan.ts';
+import { Plan, type Tested } from './plan.ts';
 import type { RunAccess, WorkerAccess } from './run-access.ts';
 
 /** The plan and state around one run in a test, in memory or on a server. */
@@ -25,7 +24,7 @@ export class Harness {
   #fail: (error: unknown) => void = () => undefined;
   #messages = 0;
 
-  constructor(agent: AnyAgent, { runId, faults, meanwhile }: Pick<TestOptions, 'runId' | 'faults' | 'meanwhile'>) {
+  constructor(agent: Tested, { runId, faults, meanwhile }: Pick<TestOptions, 'runId' | 'faults' | 'meanwhile'>) {
     this.runId = runId ?? `${agent.name}-${randomUUID()}`;
     this.plan = new Plan(agent, faults, meanwhile);
     this.failure = new Promise((_, reject) => (this.#fail = reject));

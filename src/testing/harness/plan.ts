@@ -1,9 +1,18 @@
 import type { AnyAgent } from '../../define/agent-definition.ts';
+import type { AnyTool } from '../../define/tool-definition.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { type Fault, faultText } from '../faults.ts';
 import { type Moment, type Occurrence, occurrenceText } from '../meanwhile.ts';
 
 type FaultOf<Type extends Fault['type']> = Extract<Fault, { type: Type }>;
+
+/** The agent or the program that a test runs. */
+export interface Tested {
+  readonly kind: 'longhaul.agent' | 'longhaul.program';
+  readonly name: string;
+  readonly tools: readonly AnyTool[];
+  readonly mcp?: AnyAgent['mcp'];
+}
 
 /** The plan of a test: faults and actions on the run, all of which must happen. */
 export class Plan {
@@ -12,7 +21,7 @@ export class Plan {
   readonly #happened = new Set<Fault | Occurrence>();
 
   /** Throws a UsageError for a tool that the agent does not have, or whose calls a test cannot act on. */
-  constructor(agent: AnyAgent, faults: readonly Fault[] = [], occurrences: readonly Occurrence[] = []) {
+  constructor(agent: Tested, faults: readonly Fault[] = [], occurrences: readonly Occurrence[] = []) {
     for (const fault of faults) {
       if (!('tool' in fault)) continue;
       if (fault.type === 'delay') requireTool(agent, fault.tool, faultText(fault));
@@ -61,16 +70,16 @@ export class Plan {
   }
 }
 
-function requireRemote(agent: AnyAgent, name: string, what: string): void {
+function requireRemote(agent: Tested, name: string, what: string): void {
   requireTool(agent, name, what);
   if (agent.tools.find((tool) => tool.name === name)?.policy.tier !== 'local') return;
   throw new UsageError(`${what}: "${name}" is a local tool, whose calls run inside a workflow task: a test cannot act during one`);
 }
 
-function requireTool({ name: agentName, tools, mcp }: AnyAgent, name: string, what: string): void {
+function requireTool({ kind, name: agentName, tools, mcp }: Tested, name: string, what: string): void {
   // The tools of MCP servers are known only when the run starts.
   if (mcp !== undefined || tools.some((tool) => tool.name === name)) return;
   throw new UsageError(
-    `${what}: agent "${agentName}" has no tool "${name}" (it has: ${tools.map((tool) => `"${tool.name}"`).join(', ') || 'none'})`,
+    `${what}: ${kind.slice('longhaul.'.length)} "${agentName}" has no tool "${name}" (it has: ${tools.map((tool) => `"${tool.name}"`).join(', ') || 'none'})`,
   );
 }

@@ -19,14 +19,33 @@ export interface WorkerParts extends Passed {
   secrets?: SecretSource | readonly SecretSource[];
 }
 
-/** Returns the parts of a worker for one run. Throws a UsageError for a test without a model. */
+/** Returns the parts of a worker for one run of an agent. Throws a UsageError for a test without a model. */
 export function workerParts(harness: Harness, agent: AnyAgent, options: TestOptions, ledger: EffectsLedger): WorkerParts {
-  const { model, resources, secrets, payloadStore, prices, authorize, notify, notifyEnded } = options;
-  if (typeof model?.call !== 'function') throw new UsageError(`the test of agent "${agent.name}" has no "model": write scriptedModel([…])`);
-  const client = harnessModel(harness, model);
-  const names = [agent.model, agent.window.summaryModel ?? agent.model].map((name) => name.slice(0, Math.max(0, name.indexOf('/'))));
+  const models = [agent.model, agent.window.summaryModel ?? agent.model];
   return {
     agents: [harnessAgent(agent, harness.plan)],
+    ...commonParts(harness, { what: `agent "${agent.name}"`, models }, options, ledger),
+  };
+}
+
+/** The thing that a test runs, and the models that it names. */
+interface TestedModels {
+  what: string;
+  models: readonly string[];
+}
+
+/** Returns the parts of a worker that do not depend on what is run. Throws a UsageError for a test without a model. */
+export function commonParts(
+  harness: Harness,
+  { what, models }: TestedModels,
+  options: Passed & Pick<TestOptions, 'model' | 'resources' | 'secrets'>,
+  ledger: EffectsLedger,
+): Omit<WorkerParts, 'agents'> {
+  const { model, resources, secrets, payloadStore, prices, authorize, notify, notifyEnded } = options;
+  if (typeof model?.call !== 'function') throw new UsageError(`the test of ${what} has no "model": write scriptedModel([…])`);
+  const client = harnessModel(harness, model);
+  const names = models.map((name) => name.slice(0, Math.max(0, name.indexOf('/'))));
+  return {
     providers: Object.fromEntries(names.map((name) => [name, client])),
     resources: { ledger, ...resources },
     ...(secrets === undefined ? {} : { secrets: secretSource(secrets) }),

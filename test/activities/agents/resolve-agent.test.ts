@@ -7,6 +7,9 @@ import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { resolveAgentActivity } from '../../../activities/agents/resolve-agent.ts';
 import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
 import type { ResolveAgentInput } from '../../../src/core/protocol.ts';
+import { AnchorRegistry } from '../../../activities/programs/anchor-registry.ts';
+import { ProgramRegistry } from '../../../activities/programs/program-registry.ts';
+import { StepValuesCache } from '../../../activities/programs/step-values.ts';
 import { SnapshotCache } from '../../../activities/run-queries/snapshot.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
@@ -25,6 +28,10 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     secrets: new SecretVault(),
     mcp: new McpPool(() => Promise.reject(new Error('no MCP servers'))),
     otherActivities: new Set(),
+    programs: new ProgramRegistry([], []),
+    anchors: new AnchorRegistry([]),
+    memory: undefined,
+    stepValues: new StepValuesCache(),
     payloadStore: undefined,
     archive: undefined,
     archiveTimeoutMs: 300_000,

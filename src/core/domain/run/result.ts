@@ -44,7 +44,7 @@ export interface RunResultFields<Output = JsonValue> {
 }
 
 /** A RunResult as JSON: its fields and the values derived from them. */
-export interface RunResultJson<Output = JsonValue> extends RunResultFields<Output> {
+export interface RunResultJson<Output = JsonValue> extends Omit<RunResultFields<Output>, 'units'> {
   success: boolean;
   outputText: string;
   hasMedia: boolean;
@@ -72,7 +72,7 @@ export type UnfinishedRun<Unfinished = string> = EndedRun<Unfinished> & {
 };
 
 /** The fields and methods of every result. */
-class EndedRun<Output> {
+export class EndedRun<Output> {
   readonly version = 1;
   readonly runId: string;
   readonly agentName: string;

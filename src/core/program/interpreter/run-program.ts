@@ -10,7 +10,6 @@ import type { RunState } from '../../loop/state/run-state.ts';
 import { formatError } from '../errors/format-error.ts';
 import { resolveValue } from '../references/interpolate.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
-import { unitResults } from '../unit-results.ts';
 import type { ProgramPorts } from './program-ports.ts';
 import { ProgramRun } from './program-run.ts';
 import { runUnits } from './run-units.ts';
@@ -32,7 +31,7 @@ export async function runProgram(state: RunState, program: ProgramState, ports: 
   if (isUnfinished && stop?.type === 'continue') return { type: 'continue', position: BEGINNING };
   takeRequests(state, ports);
   const ending = isUnfinished && stop !== undefined ? stopped(run) : ended(run);
-  return { type: 'finished', result: { ...closeRun(state, ports, ending), units: unitResults(program) } };
+  return { type: 'finished', result: closeRun(state, ports, ending) };
 }
 
 /** Returns the ending of a program that a cancellation or a limit stopped. */

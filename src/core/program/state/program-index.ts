@@ -1,3 +1,4 @@
+import { nestedLists } from '../format/nested-lists.ts';
 import { kindOf, type ProgramDocument, type StepDocument, type StepKind, type UnitDocument } from '../format/document.ts';
 
 /** A block that repeats its steps, around a step. */
@@ -76,13 +77,4 @@ function add(steps: Map<string, IndexedStep>, unit: UnitDocument, list: readonly
 function loopOf(step: StepDocument): Loop[] {
   if (step.forEach !== undefined) return [{ name: step.name, kind: 'forEach', in: step.forEach.in, as: step.forEach.as ?? 'item' }];
   return step.repeat === undefined ? [] : [{ name: step.name, kind: 'repeat' }];
-}
-
-/** Returns the lists of steps inside a block, in the order of the document; none for another step. */
-export function nestedLists(step: StepDocument): StepDocument[][] {
-  if (step.parallel !== undefined) return step.parallel.branches;
-  if (step.branch !== undefined)
-    return [...step.branch.cases.map(({ steps }) => steps), ...(step.branch.else === undefined ? [] : [step.branch.else])];
-  if (step.forEach !== undefined) return [step.forEach.steps];
-  return step.repeat === undefined ? [] : [step.repeat.steps];
 }

@@ -1,6 +1,5 @@
 // Programs: one attempt of an `ask`.
 
-import type { JsonValue } from '../../../domain/json/json.ts';
 import { incrementStep } from '../../../domain/record/execution-context.ts';
 import type { StepNote } from '../../../domain/program/step-note.ts';
 import { milliseconds } from '../../../domain/run/duration.ts';
@@ -9,6 +8,7 @@ import { noteError } from '../../../loop/state/run-state.ts';
 import { thoughtOf } from '../../../loop/state/thought.ts';
 import { verdictError, violationMessages } from '../../errors/verdict-error.ts';
 import type { AskDocument, StepDocument } from '../../format/document.ts';
+import { answerOf } from '../../prompt/answer.ts';
 import { askTexts } from '../../prompt/ask-prompt.ts';
 import type { AskOutcome } from '../program-ports.ts';
 import type { ProgramRun } from '../program-run.ts';
@@ -89,7 +89,7 @@ function answered(run: ProgramRun, { address, state }: RunningStep, ask: AskDocu
     { id, content, ...spending, ...(providerItems === undefined ? {} : { providerItems }) },
   );
   if (error !== undefined) return { type: 'failed', error, id };
-  return { type: 'done', output: ask.output === undefined ? text : (JSON.parse(text) as JsonValue), id };
+  return { type: 'done', output: answerOf(response, ask) ?? text, id };
 }
 
 function failed(

@@ -1,6 +1,3 @@
-import { newStepError, type StepError } from '../errors/step-error.ts';
-import type { StepPlace } from '../errors/step-failures.ts';
-
 /** The violations of one anchor in an answer. */
 export interface AnchorBreach {
   anchor: string;
@@ -19,11 +16,4 @@ export interface AnchorVerdict {
   warnings: AnchorBreach[];
   /** The anchors that were not checked because the answer admits that it does not know. */
   excused: string[];
-}
-
-/** Returns the failure of an attempt whose answer breaches anchors. Its details are the violations, one on each line. */
-export function anchorFailure({ breaches }: AnchorVerdict, place: StepPlace): StepError {
-  const details = breaches.flatMap(({ violations }) => violations).join('\n');
-  const anchorName = breaches.map(({ anchor }) => anchor).join(', ');
-  return newStepError('anchor_breach', `L3 Anchor breach detected:\n${details}`, { ...place, anchorName, details });
 }

@@ -1,5 +1,5 @@
-import type { ProgramState, StepState } from '../domain/program/program-state.ts';
-import type { ProgramStepResult, UnitResult } from '../domain/program/unit-result.ts';
+import type { ProgramState, StepState } from './program-state.ts';
+import type { ProgramStepResult, UnitResult } from './unit-result.ts';
 
 /** Returns the results of all units, in the order of the document. */
 export function unitResults({ document, units, steps }: Pick<ProgramState, 'document' | 'units' | 'steps'>): UnitResult[] {

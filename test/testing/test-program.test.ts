@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  ask,
+  branch,
+  defineProgram,
+  forEach,
+  human,
+  parallel,
+  recall,
+  remember,
+  repeat,
+  sleep,
+  tool,
+  unit,
+} from '../../src/define/program/index.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
+import { approve, failWith, reject, respond, say, scriptedModel, structured, testProgram } from '../../src/testing/index.ts';
+
+const MODEL = 'scripted/model';
+
+describe('a program', () => {
+  test('runs its units in order, and each step reads the outputs before it', async () => {
+    const program = defineProgram({
+      name: 'two',
+      model: MODEL,
+      input: z.object({ topic: z.string() }),
+      units: [
+        unit('first', { persona: 'You are brief.' }, [ask('A', 'About {{input.topic}}')]),
+        unit('second', {}, [ask('B', 'See {{first.A}}')]),
+      ],
+    });
+    const { result, requests, events } = await testProgram(program, {
+      input: { topic: 'cats' },
+      model: scriptedModel([say('one'), say('two')]),
+    });
+    expect(result.status, result.error ?? '').toBe('completed');
+    expect(result.output).toBe('two');
+    expect(requests.map(({ instructions, conversation }) => [instructions, conversation[0]?.content])).toEqual([
+      [['You are brief.'], [{ type: 'message', role: 'user', content: 'About cats' }]],
+      [[], [{ type: 'message', role: 'user', content: 'See one' }]],
+    ]);
+    expect(events.map(({ step }) => (step === undefined ? 'input' : `${step.at} ${step.type}`))).toEqual([
+      'input',
+      'first start',
+      'first.A start',
+      'first.A attempt',
+      'first.A end',
+      'first end',
+      'second start',
+      'second.B start',
+      'second.B attempt',
+      'second.B end',
+      'second end',
+    ]);
+  });
+
+  test('asks again after a breach, with the failure in the prompt', async () => {
+    const program = defineProgram({
+      name: 'heal',
+      model: MODEL,
+      units: [unit('u', { anchors: ['NoHallucination'] }, [ask('A', 'q', { refine: { maxAttempts: 2, backoff: 'exponential' } })])],
+    });
+    const { result, requests } = await testProgram(program, { model: scriptedModel([say('I believe so'), say('Yes [1]')]) });
+    expect(result.output).toBe('Yes [1]');
+    expect(JSON.stringify(requests[1]?.conversation)).toContain('Hedging without citation: i believe');
+  });
+
+  test('fails a unit after its last attempt, and skips the units that need it', async () => {
+    const program = defineProgram({
+      name: 'fail',
+      model: MODEL,
+      units: [
+        unit('a', { needs: [] }, [ask('A', 'q')]),
+        unit('b', { needs: ['a'] }, [ask('B', 'q {{a.A}}')]),
+        unit('c', { needs: [] }, [ask('C', 'q')]),
+      ],
+      output: '{{c.C}}',
+    });
+    const { result } = await testProgram(program, { model: scriptedModel([failWith('model_bad_request'), say('fine')]) });
+    expect(result.status).toBe('error');
+    expect(result.units?.map(({ name, status, reason }) => [name, status, reason])).toEqual([
+      ['a', 'failed', undefined],
+      ['b', 'skipped', 'it needs unit "a", which failed'],
+      ['c', 'completed', undefined],
+    ]);
+  });
+
+  test('runs blocks, tools, memory, a wait and a question', async () => {
+    const double = defineTool({
+      name: 'double',
+      description: 'Doubles.',
+      parameters: z.object({ n: z.number() }),
+      execute: ({ n }) => ({ n: n * 2 }),
+    });
+    const program = defineProgram({
+      name: 'all',
+      model: MODEL,
+      input: z.object({ list: z.array(z.number()) }),
+      units: [
+        unit('u', {}, [
+          forEach('Doubled', '{{input.list}}', { as: 'n', atOnce: 2 }, [tool('One', double, { n: '{{n}}' })]),
+          parallel('Both', [[ask('L', 'left {{Doubled}}', { output: z.object({ score: z.number() }) })], [sleep('Nap', '1h')]]),
+          branch('Way', [{ when: { of: 'L.score', is: { minimum: 5 } }, steps: [ask('High', 'high')] }], { else: [ask('Low', 'low')] }),
+          repeat('Again', { until: { of: 'Try', is: { const: 'ok' } }, atMost: 3 }, [ask('Try', 'try')]),
+          remember('Keep', 'k', '{{Way}}'),
+          recall('Find', 'k'),
+          human('Who', 'Who signs {{Find[0].value}}?'),
+        ]),
+      ],
+      output: { doubled: '{{u.Doubled}}', who: '{{u.Who}}', found: '{{u.Find[0].value}}', again: '{{u.Again}}' },
+    });
+    const { result } = await testProgram(program, {
+      input: { list: [1, 2, 3] },
+      model: scriptedModel([structured({ score: 7 }), say('H'), say('no'), say('ok')]),
+      decide: () => respond('Ann'),
+    });
+    expect(result.status, result.error ?? '').toBe('completed');
+    expect(result.output).toEqual({ doubled: [{ n: 2 }, { n: 4 }, { n: 6 }], who: 'Ann', found: 'H', again: 'ok' });
+  });
+
+  test('waits for approval before a step is paid, and for review after it', async () => {
+    const program = defineProgram({
+      name: 'review',
+      model: MODEL,
+      units: [unit('u', {}, [ask('A', 'draft', { approval: true, review: true, refine: { maxAttempts: 2 } })])],
+    });
+    let reviews = 0;
+    const { result, requests } = await testProgram(program, {
+      model: scriptedModel([say('bad'), say('good')]),
+      decide: ({ toolName }) => {
+        if (toolName === 'u.A') return approve({ arguments: { prompt: 'edited' } });
+        reviews += 1;
+        return reviews === 1 ? reject('too short') : approve();
+      },
+    });
+    expect(result.status, result.error ?? '').toBe('completed');
+    expect(result.output).toBe('good');
+    expect(requests.map(({ conversation }) => (conversation[0]?.content[0] as { content: string }).content)).toEqual([
+      'edited',
+      expect.stringContaining('too short'),
+    ]);
+  });
+});
