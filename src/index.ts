@@ -1,10 +1,11 @@
 /**
- * `longhaul`: the functions that define agents and tools, and the types of a run's data. `longhaul/client` starts runs,
- * and `longhaul/worker` executes them.
+ * `longhaul`: the functions that define agents, tools and programs, and the types of a run's data. `longhaul/program` makes the
+ * steps of programs, `longhaul/client` starts runs, and `longhaul/worker` executes them.
  */
 export { askHuman } from './define/ask-human.ts';
 export { defineAnchor, type AnchorOptions } from './define/define-anchor.ts';
 export { defineAgent } from './define/define-agent.ts';
+export { defineProgram, type ProgramOptions } from './define/program/define-program.ts';
 export { defineTool } from './define/define-tool.ts';
 export { mcpServer } from './define/mcp/mcp-server.ts';
 export { secret, type SecretOptions } from './define/secret.ts';
@@ -54,6 +55,7 @@ export type { OpenContext, ReadSecret, ResourceDefinition, ResourceOptions } fro
 export type { Resources, RunContext, RunLog } from './define/run-context.ts';
 export type { AnyTool, ToolDefinition } from './define/tool-definition.ts';
 export type { ToolOutput } from './define/tool-output.ts';
+export type { AnyProgram, GivenInputOf, ProgramDefinition, ProgramInputOf, ProgramOutputOf } from './define/program/program-definition.ts';
 
 export type { AgentSnapshot, ModelSettings, OutputSnapshot, ToolDescription, ToolSnapshot } from './core/domain/agent/agent-snapshot.ts';
 export type {

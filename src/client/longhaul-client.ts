@@ -16,7 +16,13 @@ import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-rea
 import { type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
 import { startRun, type StartOptions } from './start/start-run.ts';
 import type { WaitOptions } from '../temporal/waiting.ts';
-import { startProgram, type ProgramOptions, type StartedInputOf, type StartedOutputOf, type StartedProgram } from './start/start-program.ts';
+import {
+  startProgram,
+  type ProgramOptions,
+  type StartedInputOf,
+  type StartedOutputOf,
+  type StartedProgram,
+} from './start/start-program.ts';
 import { watchForWorker } from './start/worker-watch.ts';
 
 /** The options of a client. */

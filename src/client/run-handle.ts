@@ -5,7 +5,6 @@ import type { ContentPart } from '../core/domain/content/content.ts';
 import type { Event } from '../core/domain/record/event.ts';
 import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
 import type { Missing } from '../core/domain/errors/missing.ts';
-import type { JsonValue } from '../core/domain/json/json.ts';
 import { type ProgramResult, resultFrom } from '../core/domain/run/program-result.ts';
 import type { DefaultOutput, RunResult, RunResultFields } from '../core/domain/run/result.ts';
 import type { StepResult } from '../core/domain/record/step.ts';

@@ -28,6 +28,12 @@ const ZONES: readonly Zone[] = [
   { files: 'src/core/protocol.ts', mayTypes: ['src/core/domain/', 'src/core/loop/'] },
   { files: 'src/core/json-schema/', may: ['src/core/domain/'], packages: ['@cfworker/json-schema'] },
   { files: 'src/core/loop/', may: ['src/core/domain/', 'src/core/json-schema/'] },
+  { files: 'src/core/program/format/', mayTypes: ['src/core/domain/'] },
+  { files: 'src/core/program/references/', may: ['src/core/domain/', 'src/core/json-schema/'], mayTypes: ['src/core/program/format/'] },
+  {
+    files: 'src/core/program/check/',
+    may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/program/format/', 'src/core/program/references/'],
+  },
   {
     files: 'src/core/wire-schemas/',
     may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/loop/state/'],
@@ -156,6 +162,7 @@ const CLOSURES: readonly { entries: string; mustNotLoad: readonly string[] }[] =
     mustNotLoad: ['zod', 'openai', 'node:*', '@temporalio/activity', '@temporalio/client', '@temporalio/worker', '@temporalio/testing'],
   },
   { entries: 'src/index.ts', mustNotLoad: ['openai', '@temporalio/client', '@temporalio/worker', '@temporalio/testing'] },
+  { entries: 'src/define/program/index.ts', mustNotLoad: ['openai', '@temporalio/client', '@temporalio/worker', '@temporalio/testing'] },
   {
     entries: 'src/testing/index.ts',
     mustNotLoad: [

@@ -1,7 +1,20 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/define/define-tool.ts';
-import { ask, branch, defineProgram, forEach, human, parallel, recall, remember, repeat, sleep, tool, unit } from '../../../src/define/program/index.ts';
+import {
+  ask,
+  branch,
+  defineProgram,
+  forEach,
+  human,
+  parallel,
+  recall,
+  remember,
+  repeat,
+  sleep,
+  tool,
+  unit,
+} from '../../../src/define/program/index.ts';
 import { inMemory } from '../../../src/memory/in-memory.ts';
 import { say, scriptedModel, structured } from '../../../src/testing/index.ts';
 import { historyOf, Testbed, until } from '../testbed.ts';
@@ -21,7 +34,9 @@ const everything = defineProgram({
     unit('u', { anchors: ['NoHallucination'] }, [
       forEach('Doubled', '{{input.list}}', { as: 'n', atOnce: 2 }, [tool('One', double, { n: '{{n}}' })]),
       parallel('Both', [[ask('L', 'left {{Doubled}}', { output: z.object({ score: z.number() }) })], [sleep('Nap', '50ms')]]),
-      branch('Way', [{ when: { of: 'L.score', is: { minimum: 5 } }, steps: [ask('High', 'high', { refine: { maxAttempts: 2 } })] }], { else: [ask('Low', 'low')] }),
+      branch('Way', [{ when: { of: 'L.score', is: { minimum: 5 } }, steps: [ask('High', 'high', { refine: { maxAttempts: 2 } })] }], {
+        else: [ask('Low', 'low')],
+      }),
       repeat('Again', { until: { of: 'Try', is: { const: 'ok' } }, atMost: 3 }, [ask('Try', 'try')]),
       remember('Keep', 'k', '{{Way}}'),
       recall('Find', 'k'),

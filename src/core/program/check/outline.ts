@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json
 import { PROGRAM_LIMITS, STEP_KINDS, type StepKind } from '../format/document.ts';
 import type { Problems } from './problems.ts';
 
-/** The units and steps of a document that need not fit the format: whatever is readable of it. */
+/** The readable units and steps of a document that need not fit the format. */
 export interface Outline {
   document: JsonObject;
   units: OutlineUnit[];

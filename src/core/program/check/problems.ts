@@ -12,8 +12,8 @@ export interface Problem {
 /** The most problems, and the most warnings, of one check. */
 const MAX_PROBLEMS = 100;
 
-/** Characters of names that are compared with misspelt ones in one check: the comparison takes time in proportion to them. */
-const MAX_COMPARED = 200_000;
+/** Pairs of characters that one check compares to find nearest names. */
+const MAX_COMPARED = 2_000_000;
 
 /** Characters of a name that a message repeats. */
 const MAX_QUOTED = 100;
@@ -61,7 +61,7 @@ export class Problems {
   #nearest(written: string, known: Iterable<string>): string | undefined {
     const names: string[] = [];
     for (const name of known) {
-      this.#compared += name.length;
+      this.#compared += name.length * Math.min(written.length, MAX_QUOTED);
       if (this.#compared > MAX_COMPARED) return undefined;
       names.push(name);
     }

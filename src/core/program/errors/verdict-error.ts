@@ -8,7 +8,8 @@ import type { StepPlace } from './step-failures.ts';
 /** Returns the failure of an attempt by the checks of its answer: the anchors first, then the form, then the validator. */
 export function verdictError({ anchors, misfit, violations = [], confidence }: AnswerVerdict, place: StepPlace): StepError | undefined {
   if (anchors?.passed === false) return anchorFailure(anchors, place);
-  if (misfit !== undefined) return newStepError('validation_failed', `The answer does not have the form of the step: ${misfit}`, { ...place, details: misfit });
+  if (misfit !== undefined)
+    return newStepError('validation_failed', `The answer does not have the form of the step: ${misfit}`, { ...place, details: misfit });
   const isValid = violations.every(({ severity }) => severity !== 'error');
   return isValid ? undefined : validationFailure({ isValid, violations, confidence: confidence ?? null }, place);
 }

@@ -4,7 +4,8 @@ import type { Duration } from '../../domain/run/duration.ts';
 
 /**
  * A program as plain JSON: units of steps that one run executes. Texts and values in it may contain references such as
- * `{{input.ticket}}`, `{{Step.output.items[0]}}` and `{{unit.Step}}`.
+ * `{{input.ticket}}`, `{{Step.output.items[0]}}` and `{{unit.Step}}`: prompts, questions, arguments, deps, inputs, what memory steps
+ * store and look up, and the output. Names, models and scopes are taken as they are.
  */
 export interface ProgramDocument {
   version: 1;
@@ -25,7 +26,10 @@ export interface ProgramDocument {
 /** A unit: steps with one persona, which run in order. */
 export interface UnitDocument {
   name: string;
-  /** The persona, the context and the instructions are the beginning of the system prompt of every `ask` of the unit. */
+  /**
+   * The persona, the context and the instructions are the beginning of the system prompt of every `ask` of the unit. References in
+   * them can name the input, and units that have ended when this one begins.
+   */
   persona?: string;
   context?: string;
   instructions?: string | string[];
@@ -42,7 +46,7 @@ export interface UnitDocument {
 
 /** A condition: the value of a reference, without braces, fits a JSON Schema. Schemas with `pattern` are refused. */
 export interface ConditionDocument {
-  /** A reference such as `Kind.score` or `sort.Kind.kind`. */
+  /** A reference such as `Kind.score` or `sort.Kind.kind`. It may stand in braces. One that leads to no value does not hold. */
   of: string;
   is: JsonObject;
 }
@@ -199,7 +203,7 @@ export interface BranchDocument {
 
 /** Steps for each item of a list. Its output is the list of the outputs of the last steps, in the order of the items. */
 export interface ForEachDocument {
-  /** A reference to the list. */
+  /** A reference to the list, such as `{{Find.documents}}`. The braces may be left out. */
   in: string;
   /** The name of the item in references. Default `item`. */
   as?: string;

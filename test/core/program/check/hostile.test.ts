@@ -73,13 +73,11 @@ describe('large documents', () => {
     [
       'units that all need all before them',
       withUnits(
-        ...names
-          .slice(0, 400)
-          .map((_, index) => ({
-            name: `u${index}`,
-            needs: names.slice(0, Math.min(index, 200)).map((_name, other) => `u${other}`),
-            steps: [ask('A', `{{u${index - 1}.A}}`)],
-          })),
+        ...names.slice(0, 400).map((_, index) => ({
+          name: `u${index}`,
+          needs: names.slice(0, Math.min(index, 200)).map((_name, other) => `u${other}`),
+          steps: [ask('A', `{{u${index - 1}.A}}`)],
+        })),
       ),
     ],
     [

@@ -75,7 +75,7 @@ class KnownCheck {
       return this.#problems.add(path, `the model ${quoted(name)} has no provider: write "provider/model"`);
     const provider = name.slice(0, slash);
     const { providers } = this.#known;
-    if (providers === undefined || providers.includes(provider)) return;
+    if (providers === undefined || providers.includes(provider) || this.#known.isPartial === true) return;
     this.#problems.unknownName(path, `no provider of models is named ${quoted(provider)}`, { written: provider, known: providers });
   }
 
@@ -85,9 +85,9 @@ class KnownCheck {
     }
   }
 
-  #find<Item>(known: ReadonlyMap<string, Item> | undefined, noun: string, { text, path, lenient = false }: NameAt): Item | undefined {
+  #find<One>(known: ReadonlyMap<string, One> | undefined, noun: string, { text, path, lenient = false }: NameAt): One | undefined {
     const found = known?.get(text);
-    if (known === undefined || found !== undefined || text === '') return found;
+    if (known === undefined || found !== undefined || text === '' || this.#known.isPartial === true) return found;
     this.#problems.unknownName(path, `no ${noun} is named ${quoted(text)}`, { written: text, known: known.keys(), lenient });
     return undefined;
   }

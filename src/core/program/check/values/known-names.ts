@@ -14,4 +14,6 @@ export interface KnownNames {
   providers?: readonly string[];
   /** False: there is no memory. */
   hasMemory?: boolean;
+  /** True: the lists are not complete. Names that they lack are no problem, and arguments are checked where the schema is known. */
+  isPartial?: boolean;
 }

@@ -7,6 +7,9 @@ const COUNT: JsonObject = { type: 'integer', minimum: 0 };
 const NUMBER: JsonObject = { type: 'number' };
 const TYPE: JsonObject = { enum: ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string'] };
 
+/** The keywords that contain one schema. */
+const SINGLES = ['items', 'additionalProperties', 'propertyNames', 'contains', 'not', 'if', 'then', 'else'];
+
 const PROPERTIES: JsonObject = {
   type: { anyOf: [TYPE, { type: 'array', items: TYPE, minItems: 1 }] },
   enum: { type: 'array', minItems: 1 },
@@ -14,14 +17,7 @@ const PROPERTIES: JsonObject = {
   patternProperties: MAP,
   $defs: MAP,
   dependentSchemas: MAP,
-  items: INNER,
-  additionalProperties: INNER,
-  propertyNames: INNER,
-  contains: INNER,
-  not: INNER,
-  if: INNER,
-  then: INNER,
-  else: INNER,
+  ...Object.fromEntries(SINGLES.map((keyword) => [keyword, INNER])),
   anyOf: LIST,
   oneOf: LIST,
   allOf: LIST,
