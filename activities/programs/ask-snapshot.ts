@@ -1,6 +1,6 @@
 import type { AgentSnapshot, ModelSettings } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
-import type { AskDocument, UnitDocument } from '../../src/core/program/format/document.ts';
+import type { AskDocument, UnitDocument } from '../../src/core/domain/program/document.ts';
 import { toStrictPart } from '../../src/schema/strict-json-schema.ts';
 
 /** The parts of a model call of a program. */

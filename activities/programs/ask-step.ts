@@ -7,7 +7,7 @@ import type { AnswerVerdict } from '../../src/core/domain/program/verdict.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import { thoughtOf } from '../../src/core/loop/state/thought.ts';
-import type { AskDocument, UnitDocument } from '../../src/core/program/format/document.ts';
+import type { AskDocument, UnitDocument } from '../../src/core/domain/program/document.ts';
 import { answerOf } from '../../src/core/program/prompt/answer.ts';
 import { renderAsk } from '../../src/core/program/prompt/ask-prompt.ts';
 import { validateAnswer } from '../../src/core/program/validation/validate-answer.ts';

@@ -1,6 +1,6 @@
 import { type ErrorCode, UsageError } from '../../src/core/domain/errors/error.ts';
 import { knownText } from '../../src/core/domain/errors/missing.ts';
-import type { ProgramDocument } from '../../src/core/program/format/document.ts';
+import type { ProgramDocument } from '../../src/core/domain/program/document.ts';
 import type { AnyProgram } from '../../src/define/program/program-definition.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';

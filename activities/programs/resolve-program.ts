@@ -2,7 +2,7 @@ import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.t
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import { checkProgram } from '../../src/core/program/check/check-program.ts';
-import type { ProgramDocument } from '../../src/core/program/format/document.ts';
+import type { ProgramDocument } from '../../src/core/domain/program/document.ts';
 import { QUERIES, type ResolveProgramInput, type StepValuesAnswer } from '../../src/core/protocol.ts';
 import { attempt } from '../attempts/attempt.ts';
 import { checkSnapshotSize } from '../agents/check-snapshot-size.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
-import type { ProgramDocument } from '../../src/core/program/format/document.ts';
+import type { ProgramDocument } from '../../src/core/domain/program/document.ts';
 import { lookupOf } from '../../src/core/program/interpreter/values.ts';
 import type { Lookup } from '../../src/core/program/references/interpolate.ts';
 import { parseAddress, type StepAddress } from '../../src/core/program/state/address.ts';

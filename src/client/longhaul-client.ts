@@ -112,8 +112,8 @@ export class LonghaulClient {
     program: Program,
     options: ProgramOptions<StartedInputOf<Program>> & WaitOptions = {},
   ): Promise<ProgramResult<StartedOutputOf<Program>>> {
-    const handle = (await this.startProgram(program, options)) as unknown as RunHandle<unknown>;
-    return (await this.#wait(handle, options)) as ProgramResult<StartedOutputOf<Program>>;
+    const { runId } = await this.startProgram(program, options);
+    return (await this.#wait(this.#handle(runId, { isRun: true }), options)) as ProgramResult<StartedOutputOf<Program>>;
   }
 
   /**

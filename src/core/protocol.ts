@@ -49,7 +49,7 @@ export type {
   StepValuesQuestion,
   UseMemoryInput,
   UseMemoryOutput,
-} from './program/protocol.ts';
+} from './domain/program/messages.ts';
 export type { ApprovalsPage, ContextPage, RunningCall, StatusView, StepsPage } from './domain/run/views.ts';
 
 /** The workflow type of a run of an agent. */

@@ -11,7 +11,7 @@ export type { DurableTestOptions, ServerOptions } from './durable-test-options.t
 export { testAgent } from './test-agent.ts';
 export type { TestCircumstances, TestedRecord, TestedRun, TestedRunOf, TestOptions } from './tested-run.ts';
 export { testProgram } from './test-program.ts';
-export type { ProgramTestOptions, TestedProgram } from './test-program.ts';
+export type { ProgramTestOptions, TestedProgram } from './tested-program.ts';
 export { isUndecidedRun, UndecidedRun } from './undecided-run.ts';
 export { approve, reject, respond } from './decisions.ts';
 export type { Decide, TestDecision, Waiting } from './decisions.ts';

@@ -28,21 +28,22 @@ const ZONES: readonly Zone[] = [
   { files: 'src/core/protocol.ts', mayTypes: ['src/core/domain/', 'src/core/loop/'] },
   { files: 'src/core/json-schema/', may: ['src/core/domain/'], packages: ['@cfworker/json-schema'] },
   { files: 'src/core/loop/', may: ['src/core/domain/', 'src/core/json-schema/'] },
-  { files: 'src/core/program/format/', mayTypes: ['src/core/domain/'] },
-  { files: 'src/core/program/references/', may: ['src/core/domain/', 'src/core/json-schema/'], mayTypes: ['src/core/program/format/'] },
+  { files: 'src/core/program/references/', may: ['src/core/domain/', 'src/core/json-schema/'] },
   {
     files: 'src/core/program/check/',
-    may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/program/format/', 'src/core/program/references/'],
+    may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/program/references/', 'src/core/program/refine/'],
   },
   {
     files: 'src/core/wire-schemas/',
     may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/loop/state/'],
     mayTypes: ['src/core/protocol.ts'],
   },
-  { files: 'src/core/program/format/', mayTypes: ['src/core/domain/'] },
   { files: 'src/core/program/errors/', may: ['src/core/domain/'] },
   { files: 'src/core/program/validation/', may: ['src/core/domain/', 'src/core/program/errors/'] },
-  { files: 'src/core/program/refine/', may: ['src/core/domain/', 'src/core/program/errors/', 'src/core/program/format/'] },
+  { files: 'src/core/program/refine/', may: ['src/core/domain/', 'src/core/program/errors/'] },
+  { files: 'src/core/program/state/', may: ['src/core/domain/'] },
+  { files: 'src/core/program/prompt/', may: ['src/core/domain/', 'src/core/loop/state/', 'src/core/program/references/'] },
+  { files: 'src/core/program/', may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/loop/', 'src/core/program/'] },
   { files: 'src/core/', may: ['src/core/'], packages: ['@temporalio/common'] },
 
   // Asks for the Node that is needed, before anything else is loaded.
@@ -108,6 +109,8 @@ const ZONES: readonly Zone[] = [
     files: 'activities/',
     may: [
       'src/core/',
+      'src/anchors/',
+      'src/memory/',
       'src/define/',
       'src/schema/',
       'src/model/',

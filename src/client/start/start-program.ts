@@ -6,7 +6,7 @@ import { depsProblem } from '../../core/domain/record/deps-problem.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
 import { checkJson, problemsText } from '../../core/json-schema/check-json-schema.ts';
 import { checkProgram } from '../../core/program/check/check-program.ts';
-import type { ProgramDocument } from '../../core/program/format/document.ts';
+import type { ProgramDocument } from '../../core/domain/program/document.ts';
 import { PROGRAM_RUN, type ProgramInput } from '../../core/protocol.ts';
 import { checkProgramInput } from '../../core/wire-schemas/program-input-schema.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';

@@ -4,7 +4,7 @@ import type { JsonObject } from '../domain/json/json.ts';
 import type { Missing } from '../domain/errors/missing.ts';
 import type { Inbox } from '../loop/state/inbox.ts';
 import type { RunResultFields } from '../domain/run/result.ts';
-import type { StepValuesAnswer } from '../program/protocol.ts';
+import type { StepValuesAnswer } from '../domain/program/messages.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 
 /** The part of a run that answers queries. */

@@ -4,7 +4,7 @@ import { jsonBytes } from '../domain/json/payload-limit.ts';
 import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
-import type { ProgramInput } from '../program/protocol.ts';
+import type { ProgramInput } from '../domain/program/messages.ts';
 import { AT_LEAST_ONE } from './bounded-number.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { OVERRIDES } from './overrides-schema.ts';

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
 import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import { checkProgram } from '../../core/program/check/check-program.ts';
 import type { Problem } from '../../core/program/check/problems.ts';
-import type { ProgramDocument } from '../../core/program/format/document.ts';
+import type { ProgramDocument } from '../../core/domain/program/document.ts';
 import { isZod, toJsonSchema } from './output-schema.ts';
 import type { ProgramDefinition, ProgramUses } from './program-definition.ts';
 import { type AnyUnit, unitDocument, usesOf } from './program-step.ts';

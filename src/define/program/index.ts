@@ -48,4 +48,4 @@ export type {
   StepOptions,
   ToolStepDocument,
   UnitDocument,
-} from '../../core/program/format/document.ts';
+} from '../../core/domain/program/document.ts';

@@ -2,14 +2,14 @@ import { programInput } from '../../client/start/start-program.ts';
 import { ProgramResult } from '../../core/domain/run/program-result.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { inMemory } from '../../memory/in-memory.ts';
-import { modelsOf } from '../../core/program/format/models-of.ts';
+import { modelsOf } from '../../core/domain/program/all-steps.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { effectsLedger } from '../effects-ledger.ts';
 import { assertPlanCarriedOut } from '../harness/assert-plan.ts';
 import { Harness } from '../harness/harness.ts';
 import { withinTime } from '../harness/within-time.ts';
 import { commonParts } from '../harness/worker-parts.ts';
-import type { ProgramTestOptions, TestedProgram } from '../test-program.ts';
+import type { ProgramTestOptions, TestedProgram } from '../tested-program.ts';
 import { MemoryEnvironment } from './memory-environment.ts';
 
 /** Runs a program in memory with everything that the test plans. */

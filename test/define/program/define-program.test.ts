@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { UsageError } from '../../../src/core/domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import { checkProgram } from '../../../src/core/program/check/check-program.ts';
-import { STEP_KINDS } from '../../../src/core/program/format/document.ts';
+import { STEP_KINDS } from '../../../src/core/domain/program/document.ts';
 import { defineAgent } from '../../../src/define/define-agent.ts';
 import { defineTool } from '../../../src/define/define-tool.ts';
 import {

@@ -4,7 +4,7 @@ import type { ContinueAsNewThresholds } from '../run/continue-as-new.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { RunLimits } from './limits.ts';
 import type { ModelPrice } from '../model/price.ts';
-import type { ProgramDocument } from '../../program/format/document.ts';
+import type { ProgramDocument } from '../program/document.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 
 /** The description of a tool that the model receives. `parameters` is the JSON Schema sent to the provider. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json/json.ts';
 import type { CarriedProgram, ProgramState } from './program-state.ts';
-import type { ProgramDocument } from '../../program/format/document.ts';
+import type { ProgramDocument } from './document.ts';
 
 /** Returns the state of a program that has not begun. */
 export function newProgramState(document: ProgramDocument, input: JsonObject): ProgramState {

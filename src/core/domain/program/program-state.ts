@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../json/json.ts';
-import type { ProgramDocument, StepKind } from '../../program/format/document.ts';
+import type { ProgramDocument, StepKind } from './document.ts';
 import type { StepError } from './step-error.ts';
 
 /** The state of a program in its run: plain data. */

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../json/json.ts';
-import type { StepKind } from '../../program/format/document.ts';
+import type { StepKind } from './document.ts';
 import type { StepState, UnitState } from './program-state.ts';
 import type { StepError } from './step-error.ts';
 

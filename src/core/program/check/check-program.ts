@@ -1,4 +1,4 @@
-import type { ProgramDocument } from '../format/document.ts';
+import type { ProgramDocument } from '../../domain/program/document.ts';
 import { checkNames } from './names/check-names.ts';
 import { checkNeeds } from './names/check-needs.ts';
 import { EndedUnits } from './names/ended-units.ts';

@@ -2,7 +2,7 @@ import { utf8Length } from '../../domain/content/text.ts';
 import { errorMessage } from '../../domain/errors/error.ts';
 import { isTooDeep } from '../../domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../../domain/json/json.ts';
-import { PROGRAM_LIMITS } from '../format/document.ts';
+import { PROGRAM_LIMITS } from '../../domain/program/document.ts';
 
 /** The levels of lists and objects that a document may have: more than blocks in the deepest program need. */
 const MAX_LEVELS = 112;

@@ -1,13 +1,13 @@
 // Programs: the end of a step after its attempts.
 
-import type { StepDocument } from '../format/document.ts';
+import type { StepDocument } from '../../domain/program/document.ts';
 import { formatError } from '../errors/format-error.ts';
 import { exhaustionFailure } from '../errors/step-failures.ts';
 import { addressText } from '../state/address.ts';
 import type { ProgramRun } from './program-run.ts';
 import { endStep, type RunningStep } from './record.ts';
-import { runStep, type StepsEnd } from './run-steps.ts';
-import type { AttemptEnd } from './run-attempts.ts';
+import type { StepsEnd } from './ends.ts';
+import type { AttemptEnd } from './ends.ts';
 import { indexOf } from '../state/program-index.ts';
 
 /** Ends a step with the outcome of its last attempt: it completes, fails, is skipped, or takes the output of its fallback. */
@@ -34,7 +34,7 @@ export async function concludeStep(run: ProgramRun, running: RunningStep, step: 
 async function takeFallback(run: ProgramRun, running: RunningStep, name: string): Promise<StepsEnd> {
   const { unit, indexes } = running.address;
   const { step } = indexOf(run.program.document).get(unit, name);
-  const end = await runStep(run, { unit, step, indexes });
+  const end = await run.runSteps({ unit, steps: [step], indexes });
   if (end === 'stopped') return 'stopped';
   const { output, outputId, error } = run.program.steps.get(addressText({ unit, step: name, indexes })) ?? {};
   if (end === 'failed' || output === undefined) {

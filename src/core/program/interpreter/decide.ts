@@ -3,7 +3,7 @@
 import type { ApprovalRequirement, Decision, PendingApproval } from '../../domain/approvals/approval.ts';
 import { milliseconds } from '../../domain/run/duration.ts';
 import { deadlineOf } from '../../loop/approvals/approvals.ts';
-import type { StepDeadlineDocument } from '../format/document.ts';
+import type { StepDeadlineDocument } from '../../domain/program/document.ts';
 import type { RecordedCall } from '../../domain/program/program-state.ts';
 import type { ProgramRun } from './program-run.ts';
 

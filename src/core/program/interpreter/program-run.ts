@@ -9,6 +9,7 @@ import { takeRequests } from '../../loop/messages.ts';
 import type { Growth } from '../../loop/ports.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
+import type { StepList, StepsEnd } from './ends.ts';
 import type { ProgramPorts } from './program-ports.ts';
 
 /** The reason why no further step starts: steps that are running end first. */
@@ -32,10 +33,22 @@ export class ProgramRun {
   /** The number of approvals that have been requested. */
   #requested = 0;
 
-  constructor(state: RunState, program: ProgramState, ports: ProgramPorts) {
+  readonly #runSteps: (run: ProgramRun, list: StepList) => Promise<StepsEnd>;
+
+  /** `runSteps` runs the steps inside of a block. */
+  constructor(
+    { state, program, ports }: Pick<ProgramRun, 'state' | 'program' | 'ports'>,
+    runSteps: (run: ProgramRun, list: StepList) => Promise<StepsEnd>,
+  ) {
+    this.#runSteps = runSteps;
     this.state = state;
     this.program = program;
     this.ports = ports;
+  }
+
+  /** Runs a list of steps. */
+  runSteps(list: StepList): Promise<StepsEnd> {
+    return this.#runSteps(this, list);
   }
 
   /** The reason why no further step starts; undefined if steps may start. */

@@ -1,12 +1,12 @@
 // Programs: the decision about the output of a step.
 
 import type { JsonValue } from '../../domain/json/json.ts';
-import type { StepDocument } from '../format/document.ts';
+import type { StepDocument } from '../../domain/program/document.ts';
 import { decide } from './decide.ts';
 import type { ProgramRun } from './program-run.ts';
 import { recordCall, recordResult } from './record-call.ts';
 import type { RunningStep } from './record.ts';
-import type { AttemptEnd } from './run-attempts.ts';
+import type { AttemptEnd } from './ends.ts';
 import { stepFailure } from './step-failure.ts';
 
 /** The end of the name under which a person decides about the output of a step. */

@@ -1,11 +1,11 @@
 // Programs: one attempt of a step.
 
-import type { StepDocument } from '../format/document.ts';
+import type { StepDocument } from '../../domain/program/document.ts';
 import { approve } from './approve.ts';
 import type { ProgramRun } from './program-run.ts';
 import type { RunningStep } from './record.ts';
 import { review } from './review.ts';
-import type { AttemptEnd } from './run-attempts.ts';
+import type { AttemptEnd } from './ends.ts';
 import { askOnce } from './steps/ask.ts';
 import { askHuman } from './steps/human.ts';
 import { useMemoryOnce } from './steps/memory.ts';

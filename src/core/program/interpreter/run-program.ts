@@ -12,6 +12,7 @@ import { resolveValue } from '../references/interpolate.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { ProgramPorts } from './program-ports.ts';
 import { ProgramRun } from './program-run.ts';
+import { runSteps } from './run-steps.ts';
 import { runUnits } from './run-units.ts';
 import { lookupAt } from './values.ts';
 
@@ -20,7 +21,7 @@ import { lookupAt } from './values.ts';
  * is full. It is pure: every effect goes through `ports`, and every decision is taken from recorded data.
  */
 export async function runProgram(state: RunState, program: ProgramState, ports: ProgramPorts): Promise<LoopEnd> {
-  const run = new ProgramRun(state, program, ports);
+  const run = new ProgramRun({ state, program, ports }, runSteps);
   let isDone = false;
   const units = runUnits(run).finally(() => {
     isDone = true;

@@ -1,24 +1,14 @@
 // Programs: steps in their order.
 
 import { conditionHolds } from '../references/condition-holds.ts';
-import { isBlock, type StepDocument } from '../format/document.ts';
+import { isBlock, type StepDocument } from '../../domain/program/document.ts';
 import { addressText } from '../state/address.ts';
 import { runBlock } from './blocks/run-block.ts';
+import type { StepList, StepsEnd } from './ends.ts';
 import type { ProgramRun } from './program-run.ts';
 import { beginStep, endStep } from './record.ts';
 import { runAttempts } from './run-attempts.ts';
 import { lookupAt } from './values.ts';
-
-/** The end of a list of steps. `stopped`: the run ends or goes on in its next execution before the list has ended. */
-export type StepsEnd = 'completed' | 'failed' | 'stopped';
-
-/** The list of steps of one unit, case, branch, item or round. */
-export interface StepList {
-  unit: string;
-  steps: readonly StepDocument[];
-  /** The index of the item or round of each block around the list. */
-  indexes: readonly number[];
-}
 
 /** Runs steps one after the other, up to the first that fails. Steps that have ended in an earlier execution are passed over. */
 export async function runSteps(run: ProgramRun, { unit, steps, indexes }: StepList): Promise<StepsEnd> {

@@ -1,11 +1,10 @@
 // Programs: units, in their order or as a graph.
 
-import type { UnitDocument } from '../format/document.ts';
+import type { UnitDocument } from '../../domain/program/document.ts';
 import { conditionHolds } from '../references/condition-holds.ts';
 import type { UnitState } from '../../domain/program/program-state.ts';
 import type { ProgramRun } from './program-run.ts';
 import { recordNote } from './record.ts';
-import { runSteps } from './run-steps.ts';
 import { lookupAt } from './values.ts';
 
 /** Runs all units. Without any `needs` they run in order; otherwise each runs once those that it needs have ended. */
@@ -36,7 +35,7 @@ async function runUnit(run: ProgramRun, unit: UnitDocument, needed: readonly str
     const reason = reasonToSkip(run, unit, needed);
     if (reason !== undefined) return endUnit(run, unit, state, { status: 'skipped', reason });
   }
-  const end = await runSteps(run, { unit: unit.name, steps: unit.steps, indexes: [] });
+  const end = await run.runSteps({ unit: unit.name, steps: unit.steps, indexes: [] });
   if (end === 'stopped') return;
   const error =
     end === 'failed'

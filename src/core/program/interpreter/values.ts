@@ -6,7 +6,7 @@ import { readReference, type Reference } from '../references/reference.ts';
 import { referencesIn } from '../references/references-in.ts';
 import { outputAt, valueAt } from '../references/value-at.ts';
 import { indexOf } from '../state/program-index.ts';
-import type { ProgramDocument } from '../format/document.ts';
+import type { ProgramDocument } from '../../domain/program/document.ts';
 import { addressText, parseAddress, type StepAddress } from '../state/address.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import { type ListLoop, loopOfItem, resolveRoot, type RootValue, type ScopeValues } from '../state/scope.ts';

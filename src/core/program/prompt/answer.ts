@@ -2,7 +2,7 @@ import { isToolCall } from '../../domain/content/content.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import { thoughtOf } from '../../loop/state/thought.ts';
-import type { AskDocument } from '../format/document.ts';
+import type { AskDocument } from '../../domain/program/document.ts';
 
 /**
  * Returns the output of an `ask`: the text of the answer, or the value that the step declares. Undefined if the answer does

@@ -1,5 +1,4 @@
 import { type Reference, referenceAt } from './reference.ts';
-import { indexOf } from '../state/program-index.ts';
 
 /** A part of a template: text that stays as it is, or a reference. */
 export type TemplatePart = string | Reference;

@@ -1,5 +1,5 @@
-import { nestedLists } from '../format/nested-lists.ts';
-import { kindOf, type ProgramDocument, type StepDocument, type StepKind, type UnitDocument } from '../format/document.ts';
+import { nestedLists } from '../../domain/program/nested-lists.ts';
+import { kindOf, type ProgramDocument, type StepDocument, type StepKind, type UnitDocument } from '../../domain/program/document.ts';
 
 /** A block that repeats its steps, around a step. */
 export interface Loop {

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../../domain/json/json.ts';
-import { STEP_KINDS } from '../../format/document.ts';
+import { STEP_KINDS } from '../../../domain/program/document.ts';
 import { allSteps, type Outline, type OutlineStep } from '../outline.ts';
 import { type Problems, quoted } from '../problems.ts';
 import { checkPart } from './check-part.ts';

@@ -1,7 +1,7 @@
 import { errorMessage } from '../../../domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../../domain/json/json.ts';
 import { type Duration, milliseconds } from '../../../domain/run/duration.ts';
-import { BLOCKS } from '../../format/document.ts';
+import { BLOCKS } from '../../../domain/program/document.ts';
 import { allSteps, objectAt, type Outline, type OutlineStep, textAt } from '../outline.ts';
 import { type Problems, quoted } from '../problems.ts';
 

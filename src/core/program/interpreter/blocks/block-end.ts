@@ -1,14 +1,14 @@
 // Programs: the end of a block.
 
 import type { JsonValue } from '../../../domain/json/json.ts';
-import type { StepDocument } from '../../format/document.ts';
+import type { StepDocument } from '../../../domain/program/document.ts';
 import type { StepError } from '../../../domain/program/step-error.ts';
 import { indexOf } from '../../state/program-index.ts';
 import { addressText, type StepAddress } from '../../state/address.ts';
 import type { ProgramState } from '../../../domain/program/program-state.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { endStep, type RunningStep } from '../record.ts';
-import type { StepsEnd } from '../run-steps.ts';
+import type { StepsEnd } from '../ends.ts';
 
 /** Returns the output of the last step of a list; null if the list is empty or the step was skipped. */
 export function lastOutput(

@@ -1,10 +1,10 @@
 // Programs: the choice between lists of steps.
 
-import type { BranchDocument, StepDocument } from '../../format/document.ts';
+import type { BranchDocument, StepDocument } from '../../../domain/program/document.ts';
 import { conditionHolds } from '../../references/condition-holds.ts';
 import type { ProgramRun } from '../program-run.ts';
 import type { RunningStep } from '../record.ts';
-import { runSteps, type StepsEnd } from '../run-steps.ts';
+import type { StepsEnd } from '../ends.ts';
 import { lookupAt } from '../values.ts';
 import { endBlock, lastOutput } from './block-end.ts';
 
@@ -17,6 +17,6 @@ export async function runBranch(run: ProgramRun, running: RunningStep, block: Br
   const taken = state.progress?.taken ?? block.cases.findIndex(({ when }) => conditionHolds(when, lookup));
   state.progress = { taken };
   const steps: readonly StepDocument[] = (taken === ELSE ? block.else : block.cases[taken]?.steps) ?? [];
-  const end = await runSteps(run, { ...address, steps });
+  const end = await run.runSteps({ ...address, steps });
   return endBlock(run, running, [end], () => lastOutput(run.program, steps, address));
 }

@@ -1,10 +1,10 @@
 // Programs: steps for each item of a list.
 
 import { addressText } from '../../state/address.ts';
-import { PROGRAM_LIMITS, type ForEachDocument } from '../../format/document.ts';
+import { PROGRAM_LIMITS, type ForEachDocument } from '../../../domain/program/document.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { endStep, type RunningStep } from '../record.ts';
-import { runSteps, type StepsEnd } from '../run-steps.ts';
+import type { StepsEnd } from '../ends.ts';
 import { forgetInside, resolveReference } from '../values.ts';
 import { endBlock, lastOutput } from './block-end.ts';
 
@@ -29,7 +29,7 @@ export async function runForEach(run: ProgramRun, running: RunningStep, block: F
       next += 1;
       if (Object.hasOwn(items, index)) continue;
       const indexes = [...address.indexes, index];
-      const end = await runSteps(run, { unit: address.unit, steps: block.steps, indexes });
+      const end = await run.runSteps({ unit: address.unit, steps: block.steps, indexes });
       if (end === 'completed') {
         items[index] = lastOutput(run.program, block.steps, { unit: address.unit, indexes });
         forgetInside(run.program, { ...address, indexes });

@@ -1,14 +1,14 @@
 // Programs: lists of steps side by side.
 
-import type { ParallelDocument } from '../../format/document.ts';
+import type { ParallelDocument } from '../../../domain/program/document.ts';
 import type { ProgramRun } from '../program-run.ts';
 import type { RunningStep } from '../record.ts';
-import { runSteps, type StepsEnd } from '../run-steps.ts';
+import type { StepsEnd } from '../ends.ts';
 import { endBlock, lastOutput } from './block-end.ts';
 
 /** Runs the branches side by side. If one fails, the others still end. */
 export async function runParallel(run: ProgramRun, running: RunningStep, { branches }: ParallelDocument): Promise<StepsEnd> {
   const { address } = running;
-  const ends = await Promise.all(branches.map((steps) => runSteps(run, { ...address, steps })));
+  const ends = await Promise.all(branches.map((steps) => run.runSteps({ ...address, steps })));
   return endBlock(run, running, ends, () => branches.map((steps) => lastOutput(run.program, steps, address)));
 }

@@ -1,10 +1,10 @@
 // Programs: steps that are repeated until a condition holds.
 
-import type { RepeatDocument } from '../../format/document.ts';
+import type { RepeatDocument } from '../../../domain/program/document.ts';
 import { conditionHolds } from '../../references/condition-holds.ts';
 import type { ProgramRun } from '../program-run.ts';
 import type { RunningStep } from '../record.ts';
-import { runSteps, type StepsEnd } from '../run-steps.ts';
+import type { StepsEnd } from '../ends.ts';
 import { forgetInside, lookupAt } from '../values.ts';
 import { endBlock, lastOutput } from './block-end.ts';
 
@@ -14,7 +14,7 @@ export async function runRepeat(run: ProgramRun, running: RunningStep, block: Re
   for (let round = Math.max(0, (state.rounds ?? 0) - 1); ; round += 1) {
     state.rounds = round + 1;
     const indexes = [...address.indexes, round];
-    const end = await runSteps(run, { unit: address.unit, steps: block.steps, indexes });
+    const end = await run.runSteps({ unit: address.unit, steps: block.steps, indexes });
     const isLast = end !== 'completed' || round + 1 >= block.atMost || conditionHolds(block.until, lookupAt(run.program, address));
     if (!isLast) forgetInside(run.program, { ...address, indexes });
     else return endBlock(run, running, [end], () => lastOutput(run.program, block.steps, { unit: address.unit, indexes }));

@@ -1,9 +1,9 @@
 // Programs: blocks, the steps that hold other steps.
 
-import type { StepDocument } from '../../format/document.ts';
+import type { StepDocument } from '../../../domain/program/document.ts';
 import type { ProgramRun } from '../program-run.ts';
 import type { RunningStep } from '../record.ts';
-import type { StepsEnd } from '../run-steps.ts';
+import type { StepsEnd } from '../ends.ts';
 import { runBranch } from './branch.ts';
 import { runForEach } from './for-each.ts';
 import { runParallel } from './parallel.ts';

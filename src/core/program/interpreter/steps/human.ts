@@ -1,12 +1,12 @@
 // Programs: a question to a person.
 
-import type { HumanDocument } from '../../format/document.ts';
+import type { HumanDocument } from '../../../domain/program/document.ts';
 import { resolveValue } from '../../references/interpolate.ts';
 import { decide } from '../decide.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordCall, recordResult } from '../record-call.ts';
 import type { RunningStep } from '../record.ts';
-import type { AttemptEnd } from '../run-attempts.ts';
+import type { AttemptEnd } from '../ends.ts';
 import { stepFailure } from '../step-failure.ts';
 import { lookupAt } from '../values.ts';
 

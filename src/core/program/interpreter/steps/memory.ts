@@ -1,11 +1,11 @@
 // Programs: uses of the memory.
 
 import type { JsonObject } from '../../../domain/json/json.ts';
-import type { StepDocument } from '../../format/document.ts';
+import type { StepDocument } from '../../../domain/program/document.ts';
 import { noteError } from '../../../loop/state/run-state.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordNote, type RunningStep } from '../record.ts';
-import type { AttemptEnd } from '../run-attempts.ts';
+import type { AttemptEnd } from '../ends.ts';
 import { stepFailure } from '../step-failure.ts';
 import { outputIds } from '../values.ts';
 

@@ -1,12 +1,12 @@
 // Programs: waits.
 
-import type { SleepDocument } from '../../format/document.ts';
+import type { SleepDocument } from '../../../domain/program/document.ts';
 import { errorMessage } from '../../../domain/errors/error.ts';
 import { type Duration, milliseconds } from '../../../domain/run/duration.ts';
 import { resolveValue } from '../../references/interpolate.ts';
 import type { ProgramRun } from '../program-run.ts';
 import type { RunningStep } from '../record.ts';
-import type { AttemptEnd } from '../run-attempts.ts';
+import type { AttemptEnd } from '../ends.ts';
 import { stepFailure } from '../step-failure.ts';
 import { lookupAt } from '../values.ts';
 

@@ -9,14 +9,14 @@ import type { ToolInvocation, ToolOutcome } from '../../../loop/ports.ts';
 import { countToolCall, noteError } from '../../../loop/state/run-state.ts';
 import { applyChanges } from '../../../loop/tool-phase/apply-changes.ts';
 import { startTool } from '../../../loop/tool-phase/start-tool.ts';
-import type { StepDocument, ToolStepDocument } from '../../format/document.ts';
+import type { StepDocument, ToolStepDocument } from '../../../domain/program/document.ts';
 import { resolveValue } from '../../references/interpolate.ts';
 import type { RecordedCall } from '../../../domain/program/program-state.ts';
 import { decide } from '../decide.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordCall, recordResult } from '../record-call.ts';
 import type { RunningStep } from '../record.ts';
-import type { AttemptEnd } from '../run-attempts.ts';
+import type { AttemptEnd } from '../ends.ts';
 import { stepFailure } from '../step-failure.ts';
 import { lookupAt } from '../values.ts';
 

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
-import type { LimitOptions } from '../../domain/agent/limit-options.ts';
-import type { Duration } from '../../domain/run/duration.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
+import type { LimitOptions } from '../agent/limit-options.ts';
+import type { Duration } from '../run/duration.ts';
 
 /**
  * A program as plain JSON: units of steps that one run executes. Texts and values in it may contain references such as

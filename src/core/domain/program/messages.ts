@@ -1,10 +1,10 @@
-import type { LimitChanges } from '../domain/agent/limits.ts';
-import type { JsonObject, JsonValue } from '../domain/json/json.ts';
-import type { RecordedResponse } from '../domain/model/recorded-response.ts';
-import type { AnswerVerdict } from '../domain/program/verdict.ts';
-import type { OfRun } from '../domain/run/activity-messages.ts';
-import type { RunOverrides } from '../domain/run/overrides.ts';
-import type { ProgramDocument } from './format/document.ts';
+import type { LimitChanges } from '../agent/limits.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
+import type { RecordedResponse } from '../model/recorded-response.ts';
+import type { AnswerVerdict } from './verdict.ts';
+import type { OfRun } from '../run/activity-messages.ts';
+import type { RunOverrides } from '../run/overrides.ts';
+import type { ProgramDocument } from './document.ts';
 
 /** The contract between the run of a program, its activities and clients. Plain JSON; see `src/core/protocol.ts`. */
 

@@ -1,9 +1,9 @@
 import type { StepError } from '../../domain/program/step-error.ts';
 import type { AnswerVerdict } from '../../domain/program/verdict.ts';
-import { anchorFailure } from '../validation/anchor-failure.ts';
-import { validationFailure } from '../validation/validation-failure.ts';
-import { newStepError } from './step-error.ts';
-import type { StepPlace } from './step-failures.ts';
+import { anchorFailure } from './anchor-failure.ts';
+import { validationFailure } from './validation-failure.ts';
+import { newStepError } from '../errors/step-error.ts';
+import type { StepPlace } from '../errors/step-failures.ts';
 
 /** Returns the failure of an attempt by the checks of its answer: the anchors first, then the form, then the validator. */
 export function verdictError({ anchors, misfit, violations = [], confidence }: AnswerVerdict, place: StepPlace): StepError | undefined {

@@ -1,0 +1,27 @@
+import type { JsonObject } from '../core/domain/json/json.ts';
+import type { ProgramResult } from '../core/domain/run/program-result.ts';
+import type { Anchor } from '../anchors/anchor.ts';
+import type { AnyProgram, GivenInputOf } from '../define/program/program-definition.ts';
+import type { Resources } from '../define/run-context.ts';
+import type { MemoryBackend } from '../memory/memory-backend.ts';
+import type { EffectsLedger } from './effects-ledger.ts';
+import type { TestCircumstances, TestedRecord } from './tested-run.ts';
+
+/** The options of a test of a program. */
+export interface ProgramTestOptions<Program = AnyProgram> extends Omit<TestCircumstances, 'input' | 'settings'> {
+  input?: GivenInputOf<Program>;
+  /** Data of the run for its tools. */
+  deps?: JsonObject;
+  /** Anchors of one's own that the program names. */
+  anchors?: readonly Anchor[];
+  /** The memory of the program. Default: a new one in the process. */
+  memory?: MemoryBackend;
+  /** The live objects that its tools use. */
+  resources?: Resources;
+}
+
+/** The outcome of a test of a program. */
+export interface TestedProgram<Output> extends Omit<TestedRecord, 'steps'> {
+  readonly result: ProgramResult<Output>;
+  readonly ledger: EffectsLedger;
+}
