@@ -101,7 +101,7 @@ function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
 }
 
 function toolSnapshot(tool: AnyTool): ToolSnapshot {
-  const { label, approval, answer } = tool;
+  const { label, approval, answer, notExecutable } = tool;
   return {
     name: tool.name,
     description: tool.description,
@@ -114,6 +114,7 @@ function toolSnapshot(tool: AnyTool): ToolSnapshot {
     maxResultBytes: tool.maxResultBytes,
     ...(approval === undefined ? {} : { approval: { ...approval, when: approval.when === 'always' ? 'always' : 'predicate' } }),
     ...(answer === undefined ? {} : { answer }),
+    ...(notExecutable === undefined ? {} : { notExecutable }),
   };
 }
 

@@ -80,6 +80,7 @@ describe('a carry', () => {
     ['snapshot.tools.1.backoff.maxMs', 1],
     ['snapshot.tools.1.name', 'pay'],
     ['snapshot.tools.0.label', 7],
+    ['snapshot.tools.2.notExecutable', 'yes'],
     ['snapshot.tools.0.taskQueue', ''],
     ['snapshot.tools.0.taskQueue', 'q'.repeat(1_001)],
     ['snapshot.limits.maxIterations', 1e300],

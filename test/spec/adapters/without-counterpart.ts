@@ -10,15 +10,13 @@ const SKILLS = 'agents have no skills';
 
 /**
  * The operations of the case files that have no counterpart in the product, by suite, each with the reason. Their cases
- * are skipped. An operation of which only a part has none is named with that part.
+ * are skipped.
  */
 export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   execution_context: {
     'workflow.run': 'the product does not compose agents into sequential, parallel or loop workflows',
   },
   'react.run_result': {
-    'react.run with the tool raw':
-      'the product has no tool that is a schema alone: `defineTool` refuses one, and a run ends whose workers have all lost a tool',
     'react.stream': STREAMS,
     'agent.save_state': NO_MEMORY,
     'agent.load_state': NO_MEMORY,
