@@ -53,6 +53,7 @@ describe('a carry', () => {
     ['startedAt', NOW + 10 ** 9],
     ['usage.totalTokens', -1],
     ['usage.costUsd', JSON.parse('1e999') as number],
+    ['usage.cacheWriteTokens', 0.5],
     ['measured.tokens', 'many'],
     ['toolCallsTotal', 4],
     ['seenEvents', 4],

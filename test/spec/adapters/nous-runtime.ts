@@ -6,6 +6,7 @@ import { newSnapshot } from '../../fakes/snapshot.ts';
 import type { Operation } from './adapter.ts';
 import { number, object } from './fields.ts';
 import { runLoop } from './nous-run.ts';
+import { addUsages } from './nous-usage.ts';
 import { executeTool } from './nous-tool.ts';
 import { validateArguments } from './nous-validation.ts';
 
@@ -13,6 +14,7 @@ import { validateArguments } from './nous-validation.ts';
 export const nousRuntimeOperations: Readonly<Record<string, Operation>> = {
   'context.merge_deps': { input: ['deps', 'patch'], expect: ['deps', 'error'], perform: mergeDeps },
   'context.max_iterations_reached': { input: ['iteration', 'max_iterations'], expect: [], perform: isMaxIterationsReached },
+  'usage.add': addUsages,
   'tool.validate': validateArguments,
   'tool.execute': executeTool,
   'run.loop': runLoop,

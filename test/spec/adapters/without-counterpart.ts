@@ -25,8 +25,6 @@ export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string
   'nous.runtime': {
     'context.new': 'a run begins with its input: no context exists before it, and none with messages that a caller put there',
     'context.add_messages': 'no caller adds messages to a record, and the loop keeps no flag that says that a response is needed',
-    'usage.add':
-      'the product adds what model calls report, one by one; requests and tool calls are counted by the run, not added from reports',
     'hooks.run': HOOKS,
     'permissions.check': PERMISSIONS,
     'permissions.build': PERMISSIONS,
