@@ -10,6 +10,7 @@ export type { TestServer } from './durable-test.ts';
 export type { DurableTestOptions, ServerOptions } from './durable-test-options.ts';
 export { testAgent } from './test-agent.ts';
 export type { TestCircumstances, TestedRecord, TestedRun, TestedRunOf, TestOptions } from './tested-run.ts';
+export type { RunOpening } from '../core/domain/run/opening.ts';
 export { isUndecidedRun, UndecidedRun } from './undecided-run.ts';
 export { approve, reject, respond } from './decisions.ts';
 export type { Decide, TestDecision, Waiting } from './decisions.ts';

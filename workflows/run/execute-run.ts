@@ -72,7 +72,7 @@ async function begin(run: LiveRun, input: RunInput, observer: RunObserver): Prom
   const ready = Object.assign(run, { snapshot });
   observer.resolved(ready);
   const clock = temporalPorts(ready, observer);
-  run.state = newRunState({ runId: run.runId, snapshot, input: input.input, deps: run.deps, startedAt: run.startedAt }, clock);
+  run.state = newRunState({ ...input, runId: run.runId, snapshot, deps: run.deps, startedAt: run.startedAt }, clock);
   return loop(ready, run.state, BEGINNING, observer);
 }
 

@@ -4,13 +4,12 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@te
 import { randomUUID } from 'node:crypto';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import type { AnyAgent, DepsOption } from '../../define/agent-definition.ts';
-import type { ContentPart } from '../../core/domain/content/content.ts';
 import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
 import { errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
 import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
-import { outputText } from '../../core/domain/content/output-text.ts';
+import { openingText, type RunOpening } from '../../core/domain/run/opening.ts';
 import { memberOf } from '../../core/domain/errors/thrown.ts';
 import { summaryText } from '../../core/domain/content/summary-text.ts';
 import { AGENT_RUN, DEFAULT_TASK_QUEUE, type RunInput } from '../../core/protocol.ts';
@@ -26,9 +25,10 @@ import { serverOptionsOf, type StartCircumstances } from './start-circumstances.
 export type StartOptions<GivenDeps = unknown> = RunOptions & DepsOption<GivenDeps>;
 
 /** The options of a start without the deps. */
-export interface RunOptions extends StartCircumstances {
-  /** Text, or parts if it has media. */
-  input: string | ContentPart[];
+export type RunOptions = StartSettings & RunOpening;
+
+/** The options of a start without the deps and without the conversation that the run begins with. */
+export interface StartSettings extends StartCircumstances {
   /** Identifies the run. Choose it yourself and the same start twice is one run. Default: the agent's name and a UUID. */
   runId?: string;
   /**
@@ -53,6 +53,7 @@ export interface RunOptions extends StartCircumstances {
 /** All options by name: the compiler reports one that is added to the type and missing here. */
 const START_OPTIONS: Record<keyof RunOptions | 'deps', true> = {
   input: true,
+  messages: true,
   deps: true,
   runId: true,
   ifExists: true,
@@ -74,7 +75,7 @@ const WAITING = ['steps', 'timeout', 'signal'];
 /** The type of the workflow, for the Temporal Client. */
 type RunWorkflow = (input: RunInput) => Promise<unknown>;
 
-/** Starts the workflow of a run and returns its id. Throws, before anything is sent, for a run that cannot start, and a UsageError for unknown options. */
+/** Starts the workflow of a run and returns its id. Throws, before anything is sent, for a run that cannot start, and a UsageError for unknown options and for messages that end with an answer. */
 export async function startRun(
   client: Client,
   agent: AnyAgent | string,
@@ -94,7 +95,7 @@ export async function startRun(
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     workflowIdConflictPolicy: 'FAIL',
     ...serverOptions,
-    staticSummary: summaryText(`${name}: ${outputText(input.input)}`),
+    staticSummary: summaryText(`${name}: ${openingText(input)}`),
   };
   const isStarted = await begin(client, workflow, options);
   if (!isStarted && ifExists === 'fail') {

@@ -97,7 +97,7 @@ export class MemoryRun {
     const run = Object.assign(this, { snapshot });
     const ports = run.#ports(snapshot);
     const { runId, deps, startedAt } = run;
-    run.state = newRunState({ runId, snapshot, input: run.#input.input, deps, startedAt }, ports);
+    run.state = newRunState({ ...run.#input, runId, snapshot, deps, startedAt }, ports);
     const end = await runLoop(run.state, ports);
     if (end.type === 'finished') return end.result;
     throw new Error('A run in memory has no next execution to go on in');
