@@ -23,8 +23,7 @@ export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string
     'agent.reset': NO_MEMORY,
   },
   'nous.runtime': {
-    'context.new': 'a run begins with its input: no context exists before it, and none with messages that a caller put there',
-    'context.add_messages': 'no caller adds messages to a record, and the loop keeps no flag that says that a response is needed',
+    'context.new': 'a run begins with its input or its messages: no context exists before it',
     'hooks.run': HOOKS,
     'permissions.check': PERMISSIONS,
     'permissions.build': PERMISSIONS,
