@@ -92,7 +92,10 @@ function beginningOf(
   }
   tasks.reach(resolved.task);
   if (input === undefined) return undefined;
-  tasks.state = newRunState({ runId, snapshot: resolved.snapshot, input: input.input, deps: input.deps, startedAt }, ports);
+  // The ports take the offset from the state, which does not exist before all events of the opening are recorded.
+  let offset = 0;
+  const clock = { now: () => ports.now(), uuid: () => ports.eventId(offset++) };
+  tasks.state = newRunState({ ...input, runId, snapshot: resolved.snapshot, startedAt }, clock);
   return { state: tasks.state, position: BEGINNING };
 }
 

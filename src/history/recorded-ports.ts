@@ -68,7 +68,11 @@ export class RecordedPorts implements RunPorts {
   }
 
   uuid(): string {
-    const offset = this.#state?.window.through ?? 0;
+    return this.eventId(this.#state?.window.through ?? 0);
+  }
+
+  /** Returns the id of an event that the workflow created itself. */
+  eventId(offset: number): string {
     return this.#ids.get(offset) ?? derivedEventId(this.#recorded.executionId, offset);
   }
 
