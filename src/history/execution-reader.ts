@@ -5,15 +5,31 @@ import { markingConverter } from '../codec/marking-converter.ts';
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
 import { isJsonObject } from '../core/domain/json/json.ts';
-import { ACTIVITIES, type NotifyEndedInput, type RunInput, type RunToolOutput } from '../core/protocol.ts';
+import {
+  ACTIVITIES,
+  type AskStepInput,
+  type NotifyEndedInput,
+  type ProgramInput,
+  type RunInput,
+  type RunToolOutput,
+} from '../core/protocol.ts';
 import { checkContinueAsNewState } from '../core/wire-schemas/continue-as-new-state-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
-import { type RecordedInboundMessage, callAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import {
+  attemptAddress,
+  type RecordedInboundMessage,
+  callAddress,
+  type RecordedActivity,
+  type RecordedExecution,
+} from './recorded-execution.ts';
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
 import { rescheduledActivity, type NamedActivity } from './rescheduled-activity.ts';
 import { type HistoryEvent, runHistory } from './history-events.ts';
 
 type Payloads = { payloads?: object[] | null } | null | undefined;
+
+/** The activities that pin what a run needs of its worker. */
+const RESOLVING: readonly string[] = [ACTIVITIES.resolveAgent, ACTIVITIES.resolveProgram];
 
 /** An event that the next workflow task sees. */
 interface Unseen {
@@ -52,6 +68,7 @@ export class ExecutionReader {
       modelCalls: [],
       summaries: [],
       toolCalls: new Map(),
+      stepAttempts: new Map(),
       localCalls: [],
       authorizations: [],
       verifications: new Map(),
@@ -87,7 +104,8 @@ export class ExecutionReader {
     if (before !== undefined) execution.continuedFrom = before;
     const [input] = await this.#decode(event.workflowExecutionStartedEventAttributes?.input);
     if (!isJsonObject(input) || !('carry' in input)) {
-      execution.input = input as RunInput;
+      if (isJsonObject(input) && 'program' in input) execution.program = input as unknown as ProgramInput;
+      else execution.input = input as RunInput;
       return;
     }
     // The workflow refuses the same states: forged ones, and those that do not fit. It accepts a state of another
@@ -161,11 +179,18 @@ export class ExecutionReader {
     if (before !== undefined) return;
     switch (activity.name) {
       case ACTIVITIES.resolveAgent:
+      case ACTIVITIES.resolveProgram:
       case ACTIVITIES.requestCancel:
         return;
       case ACTIVITIES.callModel:
         execution.modelCalls.push(activity as RecordedExecution['modelCalls'][number]);
         return;
+      case ACTIVITIES.askStep:
+      case ACTIVITIES.useMemory: {
+        const attempt = activity as RecordedActivity<AskStepInput, unknown>;
+        execution.stepAttempts.set(attemptAddress(attempt.input), attempt);
+        return;
+      }
       case ACTIVITIES.summarise:
         execution.summaries.push(activity as RecordedExecution['summaries'][number]);
         return;
@@ -198,14 +223,20 @@ export class ExecutionReader {
     const activity = this.#scheduled.get(String(scheduledEventId));
     if (activity === undefined) return;
     Object.assign(activity, ending);
-    const resolves = activity.name === ACTIVITIES.resolveAgent && ending.output !== undefined;
+    const resolves = RESOLVING.includes(activity.name) && ending.output !== undefined;
     this.#unseen.push({
       see: (task) => {
         activity.task = task;
         this.execution.ended.push(activity);
-        if (resolves) this.execution.resolved = { snapshot: ending.output as AgentSnapshot, task };
+        if (resolves) this.execution.resolved = { snapshot: this.#withDocument(ending.output as AgentSnapshot), task };
       },
     });
+  }
+
+  /** Adds the document that came with the input of the run. */
+  #withDocument(snapshot: AgentSnapshot): AgentSnapshot {
+    const { program } = this.execution.program ?? {};
+    return program === undefined || typeof program === 'string' ? snapshot : { ...snapshot, program };
   }
 
   async #readInboundMessage(event: HistoryEvent): Promise<boolean> {
