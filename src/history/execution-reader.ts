@@ -4,25 +4,13 @@ import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@
 import { markingConverter } from '../codec/marking-converter.ts';
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
-import { isJsonObject } from '../core/domain/json/json.ts';
-import {
-  ACTIVITIES,
-  type AskStepInput,
-  type NotifyEndedInput,
-  type ProgramInput,
-  type RunInput,
-  type RunToolOutput,
-} from '../core/protocol.ts';
+import { isJsonObject, type JsonObject } from '../core/domain/json/json.ts';
+import { ACTIVITIES, type ProgramInput, type RunInput, type RunToolOutput } from '../core/protocol.ts';
 import { checkContinueAsNewState } from '../core/wire-schemas/continue-as-new-state-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
-import {
-  attemptAddress,
-  type RecordedInboundMessage,
-  callAddress,
-  type RecordedActivity,
-  type RecordedExecution,
-} from './recorded-execution.ts';
+import type { RecordedInboundMessage, RecordedExecution } from './recorded-execution.ts';
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
+import { addActivity } from './add-activity.ts';
 import { rescheduledActivity, type NamedActivity } from './rescheduled-activity.ts';
 import { type HistoryEvent, runHistory } from './history-events.ts';
 
@@ -104,7 +92,7 @@ export class ExecutionReader {
     if (before !== undefined) execution.continuedFrom = before;
     const [input] = await this.#decode(event.workflowExecutionStartedEventAttributes?.input);
     if (!isJsonObject(input) || !('carry' in input)) {
-      if (isJsonObject(input) && 'program' in input) execution.program = input as unknown as ProgramInput;
+      if (isJsonObject(input) && 'program' in input) execution.program = input as JsonObject & ProgramInput;
       else execution.input = input as RunInput;
       return;
     }
@@ -177,46 +165,7 @@ export class ExecutionReader {
     this.#scheduled.set(String(event.eventId), before ?? activity);
     // To the run the two are one activity, which ended as the last scheduling did.
     if (before !== undefined) return;
-    switch (activity.name) {
-      case ACTIVITIES.resolveAgent:
-      case ACTIVITIES.resolveProgram:
-      case ACTIVITIES.requestCancel:
-        return;
-      case ACTIVITIES.callModel:
-        execution.modelCalls.push(activity as RecordedExecution['modelCalls'][number]);
-        return;
-      case ACTIVITIES.askStep:
-      case ACTIVITIES.useMemory: {
-        const attempt = activity as RecordedActivity<AskStepInput, unknown>;
-        execution.stepAttempts.set(attemptAddress(attempt.input), attempt);
-        return;
-      }
-      case ACTIVITIES.summarise:
-        execution.summaries.push(activity as RecordedExecution['summaries'][number]);
-        return;
-      case ACTIVITIES.authorizeDecision:
-        execution.authorizations.push(activity as RecordedExecution['authorizations'][number]);
-        return;
-      case ACTIVITIES.notifyWaiting:
-        execution.notifications.push(activity as RecordedExecution['notifications'][number]);
-        return;
-      case ACTIVITIES.verifyCall:
-        setByAddress(execution.verifications, activity);
-        return;
-      case ACTIVITIES.askTerms:
-        setByAddress(execution.termsRequests, activity);
-        return;
-      case ACTIVITIES.notifyEnded:
-        execution.endNotification = activity as RecordedActivity<NotifyEndedInput, unknown>;
-        execution.decidedIn ??= scheduledIn;
-        return;
-      case ACTIVITIES.archiveEvents:
-        execution.archivings.push(activity as RecordedExecution['archivings'][number]);
-        execution.decidedIn ??= scheduledIn;
-        return;
-      default:
-        setByAddress(execution.toolCalls, activity);
-    }
+    addActivity(execution, activity);
   }
 
   #end(scheduledEventId: unknown, ending: { output?: unknown; failure?: Error }): void {
@@ -310,13 +259,4 @@ function isClose(event: HistoryEvent): boolean {
     event.workflowExecutionTerminatedEventAttributes ??
     event.workflowExecutionTimedOutEventAttributes,
   );
-}
-
-/** Stores an activity that concerns a tool call under the address of that call. */
-function setByAddress<Input extends { at: [offset: number, index: number] }, Output>(
-  calls: Map<string, RecordedActivity<Input, Output>>,
-  activity: NamedActivity,
-): void {
-  const call = activity as RecordedActivity<Input, Output>;
-  calls.set(callAddress(...call.input.at), call);
 }

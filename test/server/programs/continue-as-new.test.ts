@@ -37,7 +37,7 @@ test.each([
     const [waiting] = (await handle.approvals()).pending;
     if (waiting !== undefined) await handle.respond(waiting, 'Ann');
     const result = await handle.result();
-    expect(result.status, result.error ?? '').toBe('completed');
+    expect(result).toMatchObject({ status: 'completed', error: null });
     expect(result.stepsUsed).toBe(2 * ITEMS.length + 4 + 1);
     expect(
       result.units.map(({ status, steps }) => [status, steps.map(({ name, status: ofStep, output }) => [name, ofStep, output])]),

@@ -58,7 +58,7 @@ test('a program runs steps of all kinds on a server, and waits for a person', as
   expect(waiting).toMatchObject({ kind: 'question', toolName: 'u.Who', arguments: { question: 'Who signs H?' } });
   if (waiting !== undefined) await handle.respond(waiting, 'Ann');
   const result = await handle.result();
-  expect(result.status, result.error ?? '').toBe('completed');
+  expect(result).toMatchObject({ status: 'completed', error: null });
   expect(result.output).toEqual({ doubled: [{ n: 2 }, { n: 4 }, { n: 6 }], who: 'Ann', found: 'H', again: 'ok' });
   expect(result.units.map(({ name, status }) => [name, status])).toEqual([['u', 'completed']]);
   const live = await collect(handle);
