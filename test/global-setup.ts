@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node';
 import { startDevServer } from '../src/dev-server/index.ts';
-import { bundleWorkflows } from './server/bundle-workflows.ts';
+import { bundleWorkflows } from './server/testbed/bundle-workflows.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

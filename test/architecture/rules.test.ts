@@ -143,13 +143,17 @@ describe('cycles', () => {
   });
 });
 
-test('a folder of more than 20 files and folders is refused', () => {
+test('a folder of more than 20 files and folders is refused, except the one that mirrors the product', () => {
   const names = Array.from({ length: 20 }, (_, index) => `src/full/a${index}.ts`);
   const texts = Object.fromEntries([...names, 'src/roomy/one.ts'].map((path) => [path, '']));
   expect(crowdedFolders(parseTree(texts))).toEqual([]);
   expect(crowdedFolders(parseTree({ ...texts, 'src/full/more/b.ts': '' }))).toEqual([
     'src/full has 21 entries, more than 20: group them by concept',
   ]);
+  const tests = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`test/a${index}/b${index}.test.ts`, '']));
+  expect(crowdedFolders(parseTree(tests))).toEqual([]);
+  const crowded = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`test/server/a${index}.test.ts`, '']));
+  expect(crowdedFolders(parseTree(crowded))).toEqual(['test/server has 21 entries, more than 20: group them by concept']);
 });
 
 describe('the shape of a file', () => {

@@ -10,7 +10,7 @@ import { callCli } from './call-cli.ts';
 vi.setConfig({ testTimeout: 60_000 });
 
 const HISTORIES = fileURLToPath(new URL('../replay/histories/', import.meta.url));
-const WORKFLOWS = fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url));
+const WORKFLOWS = fileURLToPath(new URL('../server/testbed/host-workflows.ts', import.meta.url));
 
 let folder: string;
 /** A run whose second tool call was to another tool than the code asks for. */

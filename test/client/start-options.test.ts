@@ -4,7 +4,7 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { describe, expect, test, vi } from 'vitest';
 import { startRun, type StartOptions } from '../../src/client/start/start-run.ts';
 import { defineAgent } from '../../src/index.ts';
-import { assistant } from '../server/agents.ts';
+import { assistant } from '../server/testbed/agents.ts';
 
 /** A client that sends nothing, and what it would have sent. */
 function quietClient(): { client: Client; start: ReturnType<typeof vi.fn<Client['workflow']['start']>> } {

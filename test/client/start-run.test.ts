@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startRun } from '../../src/client/start/start-run.ts';
 import { defineAgent, secret } from '../../src/index.ts';
-import { assistant } from '../server/agents.ts';
+import { assistant } from '../server/testbed/agents.ts';
 
 /** A client that sends nothing, and what it would have sent. */
 function quietClient(): { client: Client; start: ReturnType<typeof vi.fn<Client['workflow']['start']>> } {

@@ -1,14 +1,14 @@
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { checkLines, closingLine } from '../storm/check.ts';
 import { secondsSince } from '../storm/timings.ts';
-import { onGround, onLanes } from './ground.ts';
-import type { Ground } from './lane.ts';
-import { playPass } from './matrix.ts';
+import { onGround, onLanes } from './processes/ground.ts';
+import type { Ground } from './processes/lane.ts';
+import { playPass } from './runs/matrix.ts';
 import { type CrashOptions, parseOptions, USAGE } from './options.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome } from './runs/outcome.ts';
 import type { Pass } from './pass.ts';
-import { playRandom } from './random-runs.ts';
-import { playUndisturbed } from './undisturbed.ts';
+import { playRandom } from './runs/random-runs.ts';
+import { playUndisturbed } from './runs/undisturbed.ts';
 
 /**
  * `npm run crash`: kills a worker, and then the server, at every point of a run, and checks that the run ends as if

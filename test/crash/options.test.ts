@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseOptions } from './options.ts';
-import { planKills, seeded } from './random-kills.ts';
+import { planKills, seeded } from './runs/random-kills.ts';
 
 test('without a word the whole matrix is asked for', () => {
   expect(parseOptions([])).toEqual({ passes: ['worker', 'server'], points: [], parallel: 4, json: false, list: false, queries: false });

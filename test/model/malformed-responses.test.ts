@@ -10,7 +10,7 @@ import type { ModelResponse } from '../../src/core/domain/model/model.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { isTerminal } from '../../src/core/domain/run/status.ts';
 import type { RunPorts } from '../../src/core/loop/ports.ts';
-import { quietPorts } from '../core/loop/quiet-ports.ts';
+import { quietPorts } from '../core/loop/fakes/quiet-ports.ts';
 import { runLoop } from '../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../src/core/loop/state/run-state.ts';
 import { wellFormed } from '../../src/model/clean-json.ts';

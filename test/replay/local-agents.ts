@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineAgent, defineTool, resource } from '../../src/index.ts';
-import { search } from '../server/agents.ts';
+import { search } from '../server/testbed/agents.ts';
 
 /** Keeps count in the run's state, and refuses what says nothing. */
 const noteDown = defineTool({

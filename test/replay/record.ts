@@ -20,7 +20,7 @@ import { scenarios } from './scenarios.ts';
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const workflowsPath = fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url));
+const workflowsPath = fileURLToPath(new URL('../server/testbed/host-workflows.ts', import.meta.url));
 
 function fileOf(name: string): URL {
   return new URL(`./histories/${name}.json`, import.meta.url);

@@ -8,7 +8,7 @@ import { recordedHistories } from './histories.ts';
 vi.setConfig({ testTimeout: 60_000 });
 
 await installSilentRuntime();
-const replayer = new Replayer({ workflowsPath: fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url)) });
+const replayer = new Replayer({ workflowsPath: fileURLToPath(new URL('../server/testbed/host-workflows.ts', import.meta.url)) });
 afterAll(async () => replayer.close());
 
 test.each(recordedHistories())(

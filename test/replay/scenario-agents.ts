@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
-import { assistant, broken, search } from '../server/agents.ts';
-import { clerk, refund } from '../server/decision-agents.ts';
-import { HeldArchive } from '../server/held-archive.ts';
+import { assistant, broken, search } from '../server/testbed/agents.ts';
+import { clerk, refund } from '../server/approvals/decision-agents.ts';
+import { HeldArchive } from '../server/archive/held-archive.ts';
 import { asker, teller } from './effect-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
 

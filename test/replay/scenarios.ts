@@ -1,6 +1,6 @@
 import type { RunHandle } from '../../src/client/index.ts';
 import { callTool, failWith, hang, say, structured, type ScriptedModel, type ScriptedReply, together } from '../../src/testing/index.ts';
-import { until } from '../server/until.ts';
+import { until } from '../server/testbed/until.ts';
 import type { Scenario } from './scenario.ts';
 import { archiveOfCancelled, archiveOfPaused, deployed } from './scenario-agents.ts';
 

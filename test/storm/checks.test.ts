@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import type { Decision } from '../../src/core/domain/approvals/approval.ts';
 import type { ContentItem } from '../../src/core/domain/content/content.ts';
 import type { Event } from '../../src/core/domain/record/event.ts';
-import type { Answer } from './answers.ts';
-import { approvalChecks, type ApprovalsRecord } from './approvals-checks.ts';
-import { busyChecks } from './busy-checks.ts';
+import type { Answer } from './approvals/answers.ts';
+import { approvalChecks, type ApprovalsRecord } from './approvals/approvals-checks.ts';
+import { busyChecks } from './messages/busy-checks.ts';
 import { type Check, checkLines, closingLine } from './check.ts';
-import { floodChecks, type FloodRecord } from './flood-checks.ts';
-import type { Effect } from './ledger.ts';
+import { floodChecks, type FloodRecord } from './messages/flood-checks.ts';
+import type { Effect } from './processes/ledger.ts';
 
 const AT = '2026-01-01T00:00:01.000Z';
 

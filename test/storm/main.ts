@@ -1,10 +1,10 @@
-import { approvalsStorm } from './approvals-storm.ts';
+import { approvalsStorm } from './approvals/approvals-storm.ts';
 import { type Check, checkLines, closingLine } from './check.ts';
-import { flood } from './flood.ts';
+import { flood } from './messages/flood.ts';
 import { parseOptions, type Part, type StormOptions, USAGE } from './options.ts';
 import type { Outcome } from './outcome.ts';
-import { queriesStorm } from './queries-storm.ts';
-import { type OnStage, withStages } from './stage.ts';
+import { queriesStorm } from './queries/queries-storm.ts';
+import { type OnStage, withStages } from './processes/stage.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 
 /**

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { newStep, newToolCallRecord } from '../../src/core/domain/record/step.ts';
 import { newRunState } from '../../src/core/loop/state/run-state.ts';
 import { currentDetails } from '../../workflows/visibility/current-details.ts';
-import { testSnapshot } from '../core/loop/snapshot.ts';
+import { testSnapshot } from '../core/loop/fakes/snapshot.ts';
 
 const AT = '2023-11-14T22:13:20.000Z';
 

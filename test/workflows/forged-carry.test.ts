@@ -7,11 +7,11 @@ import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { isTerminal } from '../../src/core/domain/run/status.ts';
 import { closeRun } from '../../src/core/loop/close-run.ts';
 import type { RunPorts } from '../../src/core/loop/ports.ts';
-import { quietPorts } from '../core/loop/quiet-ports.ts';
+import { quietPorts } from '../core/loop/fakes/quiet-ports.ts';
 import { runLoop } from '../../src/core/loop/run-loop.ts';
 import { type CheckedStart, checkStart } from '../../workflows/run/start.ts';
 import { currentDetails } from '../../workflows/visibility/current-details.ts';
-import { call, called, returned, said } from '../core/loop/fake-ports.ts';
+import { call, called, returned, said } from '../core/loop/fakes/fake-ports.ts';
 import { changedAt, HOSTILE, idleCarry, NOW, type Path, placesIn, waitingCarry } from '../core/wire-schemas/forged-carry.ts';
 
 function started(carry: JsonValue, isContinued = true): CheckedStart {

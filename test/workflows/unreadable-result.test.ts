@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { modelFailure, toolFailure } from '../../src/core/activity-requests/activity-outcome.ts';
 import { unreadable } from '../../src/core/domain/json/unreadable.ts';
 import { readOutcome } from '../../workflows/run/schedule-activity.ts';
-import { testTool } from '../core/loop/snapshot.ts';
+import { testTool } from '../core/loop/fakes/snapshot.ts';
 
 const returned = (output: unknown): never => expect.fail(`it was taken for ${JSON.stringify(output)}`);
 const result = unreadable('the data of the payload is not JSON');

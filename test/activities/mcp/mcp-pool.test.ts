@@ -4,7 +4,7 @@ import { McpConnection, type McpRequest } from '../../../activities/mcp/mcp-conn
 import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import type { McpServerDefinition } from '../../../src/define/mcp/mcp-definition.ts';
 import { mcpServer } from '../../../src/define/mcp/mcp-server.ts';
-import { until } from '../../server/until.ts';
+import { until } from '../../server/testbed/until.ts';
 import { MemoryServer } from './memory-server.ts';
 
 const never = new AbortController().signal;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { freePorts } from '../../../src/dev-server/free-port.ts';
-import { until } from '../../server/until.ts';
+import { until } from '../../server/testbed/until.ts';
 
 const resolve = createRequire(import.meta.url).resolve;
 

@@ -9,7 +9,7 @@ import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
 import type { McpServerDefinition } from '../../../src/define/mcp/mcp-definition.ts';
 import { mcpServer } from '../../../src/define/mcp/mcp-server.ts';
 import { secret } from '../../../src/define/secret.ts';
-import { until } from '../../server/until.ts';
+import { until } from '../../server/testbed/until.ts';
 import { EVERYTHING, FILESYSTEM } from './real-servers.ts';
 
 const never = new AbortController().signal;

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { RunLimits } from '../../../src/core/domain/agent/limits.ts';
 import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
-import { type ChainedRun, chainedRun } from './chained-run.ts';
-import { plannedLimit, plannedRun, type PlannedRun } from './planned-run.ts';
-import type { Begun } from './scripted-run.ts';
+import { type ChainedRun, chainedRun } from './generated-runs/chained-run.ts';
+import { plannedLimit, plannedRun, type PlannedRun } from './generated-runs/planned-run.ts';
+import type { Begun } from './generated-runs/scripted-run.ts';
 
 /** Many runs of many steps, on a machine that may have other things to do. */
 const MANY_RUNS_MS = 120_000;

@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isToolCall } from '../../../src/core/domain/content/content.ts';
 import { outputText } from '../../../src/core/domain/content/output-text.ts';
-import { type ChainedRun, chainedRun, type Switches } from './chained-run.ts';
-import { plannedRun } from './planned-run.ts';
+import { type ChainedRun, chainedRun, type Switches } from './generated-runs/chained-run.ts';
+import { plannedRun } from './generated-runs/planned-run.ts';
 
 const NEVER: Switches = () => false;
 

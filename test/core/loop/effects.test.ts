@@ -3,10 +3,10 @@ import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapsho
 import { INTERRUPTED_CALL, notHappened, RUNNING_CALL, unknownOutcome } from '../../../src/core/domain/content/tool-text.ts';
 import { approvalViews } from '../../../src/core/loop/approvals/approval-view.ts';
 import type { ToolOutcome } from '../../../src/core/loop/ports.ts';
-import { call, called, type FakeScript, type FakeTool, resultsOf, returned, runFake, said } from './fake-ports.ts';
-import { approves, rejects, refusal, about, responds, sends, together } from './people.ts';
-import { testSnapshot, testTool } from './snapshot.ts';
-import { story } from './story.ts';
+import { call, called, type FakeScript, type FakeTool, resultsOf, returned, runFake, said } from './fakes/fake-ports.ts';
+import { approves, rejects, refusal, about, responds, sends, together } from './fakes/people.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
+import { story } from './fakes/story.ts';
 
 const LOST: ToolOutcome = { type: 'lost', reason: 'its worker was lost' };
 const pay = testTool('pay', { effect: 'once' });

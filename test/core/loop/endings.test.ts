@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
 import { RunResult } from '../../../src/core/domain/run/result.ts';
 import { INTERRUPTED_CALL } from '../../../src/core/domain/content/tool-text.ts';
-import { call, called, type FakeScript, message, responded, resultsOf, runFake, said, tokens } from './fake-ports.ts';
-import { testSnapshot, testTool } from './snapshot.ts';
+import { call, called, type FakeScript, message, responded, resultsOf, runFake, said, tokens } from './fakes/fake-ports.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
 
 const tools = [testTool('t')];
 

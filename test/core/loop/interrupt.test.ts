@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
 import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
-import { call, called, type FakeRun, message, responded, runFake, said, tokens } from './fake-ports.ts';
-import { pauses, resumes, sends } from './people.ts';
-import { testSnapshot, testTool } from './snapshot.ts';
-import { story } from './story.ts';
-import { agent, letters, read, watched } from './watched-run.ts';
+import { call, called, type FakeRun, message, responded, runFake, said, tokens } from './fakes/fake-ports.ts';
+import { pauses, resumes, sends } from './fakes/people.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
+import { story } from './fakes/story.ts';
+import { agent, letters, read, watched } from './fakes/watched-run.ts';
 
 const snapshot = testSnapshot({ tools: [testTool('t')] });
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { isToolCall, type ContentItem } from '../../../src/core/domain/content/content.ts';
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { ModelCallOutcome, ToolOutcome } from '../../../src/core/loop/ports.ts';
-import { call, message, responded, returned, runFake, tokens, type FakeRun, type FakeTool } from './fake-ports.ts';
-import { testSnapshot, testTool } from './snapshot.ts';
+import { call, message, responded, returned, runFake, tokens, type FakeRun, type FakeTool } from './fakes/fake-ports.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
 
 /** One model call of a generated run: text, calls (to tools known and unknown), and what goes wrong. */
 interface Turn {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { OutputSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
-import { call, called, responded, resultsOf, runFake, said } from './fake-ports.ts';
-import { testSnapshot, testTool } from './snapshot.ts';
+import { call, called, responded, resultsOf, runFake, said } from './fakes/fake-ports.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
 
 function agent(mode: OutputSnapshot['mode'], maxRetries: number): ReturnType<typeof testSnapshot> {
   const schema = { type: 'object' };

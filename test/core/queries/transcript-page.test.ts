@@ -7,7 +7,7 @@ import { fromContinueAsNewState, toContinueAsNewState } from '../../../src/core/
 import { newRunState, recordEvent, type RunState } from '../../../src/core/loop/state/run-state.ts';
 import type { TranscriptAnswer } from '../../../src/core/protocol.ts';
 import { transcriptPage } from '../../../src/core/queries/transcript-page.ts';
-import { testSnapshot } from '../loop/snapshot.ts';
+import { testSnapshot } from '../loop/fakes/snapshot.ts';
 
 /** What an answer says beside its events. */
 const ENVELOPE_BYTES = 200;

@@ -8,8 +8,8 @@ import {
 } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { newRunState } from '../../../src/core/loop/state/run-state.ts';
 import { checkContinueAsNewState } from '../../../src/core/wire-schemas/continue-as-new-state-schema.ts';
-import { call } from '../loop/fake-ports.ts';
-import { testSnapshot, testTool } from '../loop/snapshot.ts';
+import { call } from '../loop/fakes/fake-ports.ts';
+import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 
 const CLOCK = { now: () => 1_700_000_000_000, uuid: () => 'event-1' };
 const SURROUNDINGS = { deps: { user: 7 }, executions: 3, inbox: { messages: [], seen: ['m1'], paused: true, cancelReason: 'too slow' } };

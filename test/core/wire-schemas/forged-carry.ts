@@ -2,8 +2,8 @@ import { unreadable } from '../../../src/core/domain/json/unreadable.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import { toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { newRunState } from '../../../src/core/loop/state/run-state.ts';
-import { call, message } from '../loop/fake-ports.ts';
-import { testSnapshot, testTool } from '../loop/snapshot.ts';
+import { call, message } from '../loop/fakes/fake-ports.ts';
+import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 
 /** The moment at which these carries are read. */
 export const NOW = 1_700_000_000_000;

@@ -8,12 +8,12 @@ import { continueBeforeModelCall, continueBeforeTool } from '../../../src/core/l
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
 import type { Position, ToolsPosition } from '../../../src/core/loop/next-step.ts';
 import type { ToolOutcome } from '../../../src/core/loop/ports.ts';
-import { quietPorts } from '../loop/quiet-ports.ts';
+import { quietPorts } from '../loop/fakes/quiet-ports.ts';
 import { beginArchiving, endArchiving } from '../../../src/core/loop/state/archiving.ts';
 import { toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { newRunState, noteError, recordEvent, recordStep, type RunState, countToolCall } from '../../../src/core/loop/state/run-state.ts';
 import { windowLimit } from '../../../src/core/loop/compaction/window-limit.ts';
-import { testSnapshot } from '../loop/snapshot.ts';
+import { testSnapshot } from '../loop/fakes/snapshot.ts';
 
 /** The characters whose JSON is longest. */
 const LONGEST = '\u0001';

@@ -7,7 +7,7 @@ import { toolOutput } from '../../../src/define/tool-output.ts';
 import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
-import { newRunResult } from '../../core/domain/new-run-result.ts';
+import { newRunResult } from '../../core/domain/run/new-run-result.ts';
 import type { Operation } from './adapter.ts';
 import { CaseProblem, list, number, object, text, WithoutCounterpart } from './fields.ts';
 import { endOf, type PlayedRun, runWithKit } from './kit-run.ts';

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { addUsage, noUsage } from '../../../../src/core/domain/model/usage.ts';
+
+describe('the usage of a run', () => {
+  it('is the sum over its calls, cached and reasoning tokens kept apart', () => {
+    const first = { promptTokens: 10, completionTokens: 5, totalTokens: 15, cachedTokens: 8 };
+    const second = { promptTokens: 1, completionTokens: 1, totalTokens: 2, reasoningTokens: 1 };
+    expect([first, second].reduce(addUsage, noUsage())).toEqual({
+      promptTokens: 11,
+      completionTokens: 6,
+      totalTokens: 17,
+      cachedTokens: 8,
+      reasoningTokens: 1,
+      llmCalls: 2,
+    });
+  });
+
+  it('counts a call for which the provider reported nothing', () => {
+    expect(addUsage(noUsage(), null)).toEqual({ ...noUsage(), llmCalls: 1 });
+  });
+
+  it('does not change what it was added to', () => {
+    const before = noUsage();
+    addUsage(before, { promptTokens: 1, completionTokens: 1, totalTokens: 2 });
+    expect(before).toEqual(noUsage());
+  });
+});

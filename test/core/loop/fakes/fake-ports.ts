@@ -1,0 +1,188 @@
+import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
+import type { ContentItem, ToolCall } from '../../../../src/core/domain/content/content.ts';
+import type { Event } from '../../../../src/core/domain/record/event.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { RecordedResponse } from '../../../../src/core/domain/model/recorded-response.ts';
+import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
+import type { StepResult } from '../../../../src/core/domain/record/step.ts';
+import type { UsageStats } from '../../../../src/core/domain/model/usage.ts';
+import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import type { Position } from '../../../../src/core/loop/next-step.ts';
+import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../../../../src/core/loop/ports.ts';
+import { quietPorts } from './quiet-ports.ts';
+import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
+import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { carriedOver } from '../generated-runs/carried-over.ts';
+import { FakeWorld } from './fake-world.ts';
+
+/** What a fake tool does with a call. `cancel` ends the run as cancelled. */
+export type FakeTool = (invocation: ToolInvocation, run: FakeRun) => ToolOutcome | Promise<ToolOutcome>;
+
+/** Somebody who says something to a run, once nothing else can happen to it. */
+export type Person = (run: FakeRun) => unknown;
+
+/** A run of the loop on fake ports. */
+export interface FakeRun {
+  runId: string;
+  /** In the execution at hand. */
+  state: RunState;
+  inbox: Inbox;
+  /** What the model port was asked, in order. */
+  modelCalls: ModelCall[];
+  /** What the tool port was asked, in order of start. */
+  invocations: ToolInvocation[];
+  /** The record once the run has ended, of whatever execution, as the steps. */
+  events: Event[];
+  steps: StepResult[];
+  /** Where the run went on in the next execution. */
+  positions: Position[];
+  world: FakeWorld;
+  cancel: () => void;
+}
+
+/** What a test says about its run. */
+export interface FakeScript {
+  snapshot: AgentSnapshot;
+  /** One outcome for each model call; a function may look at the run, or cancel it. */
+  model: (ModelCallOutcome | ((run: FakeRun) => ModelCallOutcome | Promise<ModelCallOutcome>))[];
+  tools?: Record<string, FakeTool>;
+  cancelled?: boolean;
+  /** What was said before the run began. */
+  inbox?: Inbox;
+  /** Those who say something while the run waits, one after the other. */
+  people?: Person[];
+  /** What else the run meets: summaries, refusals. */
+  ports?: Partial<Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'noted' | 'allows' | 'verify' | 'askTerms'>>;
+  /** Asked wherever the run could go on in its next execution. Never where it is left out. */
+  switches?: (run: FakeRun) => boolean;
+  /** Called after each change of the record. */
+  recorded?: (state: RunState) => void;
+}
+
+/** Runs the loop to its end, in however many executions. A model call beyond the script fails the test. */
+export async function runFake(script: FakeScript): Promise<FakeRun & { result: RunResultFields }> {
+  const world = new FakeWorld();
+  if (script.cancelled) world.cancel();
+  let ids = 0;
+  const clock = { now: () => world.now, uuid: () => `event-${++ids}` };
+  const beginning = { runId: 'run-1', snapshot: script.snapshot, input: 'Q', startedAt: 1_699_999_998_500 };
+  const run: FakeRun = {
+    runId: 'run-1',
+    state: newRunState(beginning, clock),
+    inbox: script.inbox ?? new Inbox(),
+    modelCalls: [],
+    invocations: [],
+    events: [],
+    steps: [],
+    positions: [],
+    world,
+    cancel: () => world.cancel(),
+  };
+  const people = [...(script.people ?? [])];
+  world.act = () => {
+    const person = people.shift();
+    person?.(run);
+    return person !== undefined;
+  };
+  let position = BEGINNING;
+  for (let executions = 1; ; executions += 1) {
+    const end = await runLoop(run.state, { ...clock, ...portsOf(run, script) }, position);
+    run.events.push(...run.state.context.events);
+    run.steps.push(...run.state.steps);
+    if (end.type === 'finished') {
+      if (people.length > 0) throw new Error(`The run ended, and ${people.length} people had something to say`);
+      return { ...run, result: end.result };
+    }
+    run.positions.push(end.position);
+    ({ position, state: run.state, inbox: run.inbox } = carriedOver({ ...run, position: end.position, executions }));
+  }
+}
+
+function portsOf(run: FakeRun, script: FakeScript): Omit<RunPorts, 'now' | 'uuid'> {
+  const { world, inbox } = run;
+  return {
+    ...quietPorts(),
+    ...script.ports,
+    inbox,
+    until: (isMet, deadline) => world.until(isMet, deadline),
+    callModel: (modelCall) => world.during(answered(run, script, modelCall)),
+    runTool: (invocation) => world.during(executed(run, script, invocation)),
+    cancelRequested: () => world.cancelled,
+    continueDue: () => script.switches?.(run) ?? false,
+    ...(script.recorded === undefined ? {} : { recorded: script.recorded }),
+  };
+}
+
+async function answered(run: FakeRun, script: FakeScript, modelCall: ModelCall): Promise<ModelCallOutcome> {
+  const outcome = script.model[run.modelCalls.push(modelCall) - 1];
+  if (outcome === undefined) throw new Error(`The script has no answer to model call ${run.modelCalls.length}`);
+  return typeof outcome === 'function' ? outcome(run) : outcome;
+}
+
+async function executed(run: FakeRun, script: FakeScript, invocation: ToolInvocation): Promise<ToolOutcome> {
+  run.invocations.push(invocation);
+  const tool = script.tools?.[invocation.call.name];
+  return tool === undefined ? returned(`${invocation.call.name} ran`) : tool(invocation, run);
+}
+
+let responses = 0;
+
+/** A recorded response of text and calls. */
+export function responded(content: ContentItem[], more: Partial<RecordedResponse> = {}): ModelCallOutcome {
+  const calls = content.some((item) => item.type === 'tool_call');
+  const response: RecordedResponse = {
+    id: `response-${++responses}`,
+    content,
+    finishReason: calls ? 'tool_calls' : 'stop',
+    usage: null,
+    ...more,
+  };
+  return { type: 'response', response };
+}
+
+/** The model says a text. */
+export function said(text: string, more: Partial<RecordedResponse> = {}): ModelCallOutcome {
+  return responded([message(text)], more);
+}
+
+/** The model calls tools. */
+export function called(...calls: ToolCall[]): ModelCallOutcome {
+  return responded(calls);
+}
+
+/** An assistant message. */
+export function message(content: string): ContentItem {
+  return { type: 'message', role: 'assistant', content };
+}
+
+/** A tool call. */
+export function call(toolCallId: string, name: string, args: JsonObject = {}): ToolCall {
+  return { type: 'tool_call', toolCallId, name, arguments: args };
+}
+
+/** What a tool gives that worked. */
+export function returned(...content: JsonValue[]): ToolOutcome {
+  return { type: 'result', status: 'success', content, durationMs: 1 };
+}
+
+/** Usage of one call. */
+export function tokens(promptTokens: number, completionTokens: number): UsageStats {
+  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
+}
+
+/** A tool outcome that a test delivers later, when it wants to. */
+export interface Delivery {
+  outcome: Promise<ToolOutcome>;
+  deliver: (outcome: ToolOutcome) => void;
+}
+
+/** A tool outcome to deliver later. */
+export function delivery(): Delivery {
+  const { promise, resolve } = Promise.withResolvers<ToolOutcome>();
+  return { outcome: promise, deliver: resolve };
+}
+
+/** The result texts of a step, in order. */
+export function resultsOf(run: { state: RunState }, step: number): string[] {
+  return run.state.steps[step - 1]?.toolCalls.map(({ result }) => result) ?? [];
+}

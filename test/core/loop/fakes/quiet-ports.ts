@@ -1,0 +1,21 @@
+import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import type { RunPorts } from '../../../../src/core/loop/ports.ts';
+
+/** The ports of a run that nobody talks to and whose history has no bounds: for runs without a workflow around them. */
+export function quietPorts(): Pick<
+  RunPorts,
+  'verify' | 'askTerms' | 'summarise' | 'authorize' | 'notify' | 'cancelRequested' | 'inbox' | 'until' | 'continueDue' | 'allows'
+> {
+  return {
+    verify: (_, reason) => Promise.resolve({ type: 'lost', reason }),
+    askTerms: () => Promise.resolve(undefined),
+    summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
+    authorize: () => Promise.resolve({ type: 'refused', reason: 'nobody here may decide' }),
+    notify: () => Promise.resolve({ type: 'notified' }),
+    cancelRequested: () => false,
+    inbox: new Inbox(),
+    until: () => Promise.reject(new Error('a run that waits for somebody needs ports of its own')),
+    continueDue: () => false,
+    allows: () => true,
+  };
+}

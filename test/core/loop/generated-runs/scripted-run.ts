@@ -1,0 +1,208 @@
+import type { PendingApproval } from '../../../../src/core/domain/approvals/approval.ts';
+import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
+import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { Event } from '../../../../src/core/domain/record/event.ts';
+import type { LimitChanges, RunLimits } from '../../../../src/core/domain/agent/limits.ts';
+import type { MessageMode } from '../../../../src/core/domain/record/queued-message.ts';
+import type { RecordedResponse } from '../../../../src/core/domain/model/recorded-response.ts';
+import type { Spent } from '../../../../src/core/domain/model/usage.ts';
+import type { Window } from '../../../../src/core/domain/record/window.ts';
+import type { ModelCallOutcome, SummaryOutcome, SummaryRequest, ToolInvocation, ToolOutcome } from '../../../../src/core/loop/ports.ts';
+import type { MessageReceiver } from '../../../../src/core/handlers/message-receiver.ts';
+import { call, message, tokens } from '../fakes/fake-ports.ts';
+import { FakeWorld } from '../fakes/fake-world.ts';
+import { update } from '../fakes/people.ts';
+import type { PlannedCall, PlannedRun, PlannedTurn } from './planned-run.ts';
+
+/** A run in its execution at hand, as those around it see it. */
+export interface Playing extends Required<MessageReceiver> {
+  /** The record so far, of all executions. */
+  record(): Event[];
+}
+
+/** Something that is paid for, as it begins: a model call, a summary, or a call of a tool. */
+export interface Begun {
+  what: 'model' | 'summary' | { tool: string };
+  final: boolean;
+  /** The record so far, and the limits as they were. */
+  record: Event[];
+  limits: RunLimits;
+  now: number;
+}
+
+/** The world around a generated run: model, tools and people. It outlives the executions of the run. */
+export class World extends FakeWorld {
+  readonly #plan: PlannedRun;
+  readonly #calls = new Map<string, PlannedCall>();
+  /** What the model was asked, as it would be sent. */
+  readonly requests: { window: Window }[] = [];
+  readonly invocations: { callId: string; arguments: JsonObject; state: string }[] = [];
+  readonly summaries: SummaryRequest[] = [];
+  readonly accepted: string[] = [];
+  readonly begun: Begun[] = [];
+  /** How often a paused run has waited. */
+  pauses = 0;
+  /** How often a paused run still has to wait. */
+  #waits = 0;
+  #modelCalls = 0;
+  #answers = 0;
+
+  constructor(plan: PlannedRun) {
+    super();
+    this.#plan = plan;
+  }
+
+  async model(request: { window: Window; final: boolean }, run: Playing): Promise<ModelCallOutcome> {
+    this.#begin(run, 'model', request.final);
+    this.requests.push(request);
+    const index = this.#modelCalls++;
+    if (this.#plan.cancelAt === index) this.cancel();
+    const turn = this.#plan.turns[index % this.#plan.turns.length];
+    if (turn === undefined || turn.type === 'cancelled') return { type: 'cancelled' };
+    this.#happen(turn, run);
+    const failed = spent(turn);
+    if (turn.type === 'too_long') return { type: 'failed', code: 'context_length_exceeded', message: 'too long', ...failed };
+    if (turn.type === 'failed') return { type: 'failed', code: 'model_error', message: 'down', ...failed };
+    // No step is used by it: every time would be for ever.
+    if (turn.type === 'interrupted' && index < this.#plan.turns.length) return this.#interrupted(turn, index, run);
+    return { type: 'response', response: this.#response(turn, index) };
+  }
+
+  async tool({ call: { toolCallId, name, arguments: args } }: ToolInvocation, run: Playing): Promise<ToolOutcome> {
+    this.#begin(run, { tool: name });
+    this.invocations.push({ callId: toolCallId, arguments: args, state: JSON.stringify(run.state.context.state) });
+    const planned = this.#calls.get(toolCallId);
+    if (planned === undefined) throw new Error(`Nobody asked for call "${toolCallId}"`);
+    this.#happen(planned, run);
+    if (planned.behaviour === 'later') await new Promise((resolve) => setImmediate(resolve));
+    if (planned.behaviour === 'cancelled') return { type: 'cancelled' };
+    return {
+      type: 'result',
+      status: planned.behaviour === 'error' ? 'error' : 'success',
+      content: ['r'.repeat(planned.gives)],
+      durationMs: 1,
+      resultId: `result of ${toolCallId}`,
+      ...(planned.setsState ? { state: { last: toolCallId, [toolCallId]: 1 } } : {}),
+    };
+  }
+
+  summary(request: SummaryRequest, run: Playing): SummaryOutcome {
+    this.#begin(run, 'summary');
+    const index = this.summaries.push(request) - 1;
+    const kind = this.#plan.summaries[index % this.#plan.summaries.length];
+    if (kind === 'failed') return { type: 'failed', code: 'model_error', message: 'no summary' };
+    const text = kind === 'long' ? 's'.repeat(request.maxBytes - 2) : `summary ${index}`;
+    return { type: 'summary', id: `summary-${index}`, text, usage: tokens(300, 30) };
+  }
+
+  #begin(run: Playing, what: Begun['what'], final = false): void {
+    this.begun.push({ what, final, record: run.record(), limits: run.state.limits, now: this.now });
+  }
+
+  /** Somebody says something, where somebody is to: the run waits. */
+  say(run: Playing): boolean {
+    if (run.inbox.paused) {
+      this.#waitOn(run);
+      return true;
+    }
+    const waiting = run.state.approvals.pending.find((one) => one.kind === 'limit' || this.#calls.get(one.callId)?.decision !== 'deadline');
+    if (waiting === undefined) return false;
+    if (waiting.kind === 'limit') this.#answer(waiting, run);
+    else this.#decide(waiting, run);
+    return true;
+  }
+
+  #waitOn(run: Playing): void {
+    this.pauses += 1;
+    this.#waits -= 1;
+    if (this.#waits <= 0) update(run, 'resume', {});
+    else this.#send(run);
+  }
+
+  #answer({ callId, digest, proposal }: PendingApproval, run: Playing): void {
+    const id = `answer ${this.#answers}`;
+    const answer = this.#plan.answers[this.#answers++] ?? 'reject';
+    if (answer === 'message') this.#send(run);
+    else if (answer === 'pause') this.#pause(run);
+    else if (answer === 'raise') update(run, 'raise', { id, limits: proposal as LimitChanges });
+    else update(run, answer, { callId, id, digest });
+  }
+
+  #decide({ callId, digest }: PendingApproval, run: Playing): unknown {
+    const about = { callId, digest, id: `decision on ${callId}`, by: 'ann' };
+    switch (this.#calls.get(callId)?.decision) {
+      case 'edit':
+        return update(run, 'approve', { ...about, arguments: { output: 'edited' } });
+      case 'reject':
+        return update(run, 'reject', { ...about, reason: 'no' });
+      case 'respond':
+        return update(run, 'respond', { ...about, content: { answer: callId } });
+      case 'remember_tool':
+        return update(run, 'approve', { ...about, remember: 'tool' });
+      case 'remember_arguments':
+        return update(run, 'approve', { ...about, remember: 'arguments' });
+      case 'remember_no':
+        return update(run, 'reject', { ...about, remember: 'arguments' });
+      default:
+        return update(run, 'approve', about);
+    }
+  }
+
+  #happen(planned: { messages: number; pauses: boolean }, run: Playing): void {
+    for (let sent = 0; sent < planned.messages; sent += 1) this.#send(run);
+    if (planned.pauses) this.#pause(run);
+  }
+
+  #pause(run: Playing): void {
+    update(run, 'pause', {});
+    this.#waits = 3;
+  }
+
+  #send(run: Playing, mode: MessageMode = this.#plan.steers ? 'steer' : 'queue'): void {
+    const id = `message-${this.accepted.length}`;
+    this.accepted.push(id);
+    update(run, 'send', { id, content: id, mode });
+  }
+
+  #interrupted(turn: PlannedTurn, index: number, run: Playing): ModelCallOutcome {
+    this.#send(run, 'interrupt');
+    if (turn.text === null) return { type: 'interrupted' };
+    const content = [message(turn.text)];
+    return { type: 'interrupted', partial: { id: `response-${index}`, content, usage: null, finishReason: 'interrupted' } };
+  }
+
+  #response(turn: PlannedTurn, place: number): RecordedResponse {
+    const calls = turn.calls.map((planned, index) => {
+      const id = `c${place}-${index}`;
+      this.#calls.set(id, planned);
+      return call(id, planned.name, { output: 'a'.repeat(planned.asks) });
+    });
+    const planned = calls.map((one, index) => [one.toolCallId, turn.calls[index]] as const);
+    const problems = Object.fromEntries(planned.flatMap(([id, one]) => (one?.problem ? [[id, 'does not fit']] : [])));
+    const approvals = Object.fromEntries(planned.flatMap(([id, one]) => (one?.name === 'asked' ? [[id, termsOf(one)]] : [])));
+    const content: ContentItem[] = [...(turn.text === null && calls.length > 0 ? [] : [message(turn.text ?? '')]), ...calls];
+    return {
+      id: `response-${place}`,
+      content,
+      finishReason: calls.length > 0 ? 'tool_calls' : 'stop',
+      usage: turn.usage === null ? null : tokens(...turn.usage),
+      problems,
+      approvals,
+      output: { type: 'parsed', value: place },
+      ...(turn.failedAttempts === null ? {} : { failedAttempts: attempts(turn.failedAttempts) }),
+      ...(turn.providerItems ? { providerItems: [{ reasoning: place }] } : {}),
+    };
+  }
+}
+
+function termsOf({ asks, decision }: PlannedCall): NonNullable<RecordedResponse['approvals']>[string] {
+  return { digest: `of ${asks}`, ...(decision === 'deadline' ? { deadlineMs: 60_000 } : {}) };
+}
+
+function spent({ failedAttempts }: PlannedTurn): { spent?: Spent } {
+  return failedAttempts === null ? {} : { spent: attempts(failedAttempts) };
+}
+
+function attempts([reported, estimated]: [number, number]): Spent {
+  return { reported: tokens(reported, 1), estimated: tokens(estimated, 1) };
+}

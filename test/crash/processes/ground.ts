@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundleInto } from '../points/bundle.ts';
+import { CrashServer, findCli } from './crash-server.ts';
+import { HistoryCheck } from '../checks/history-check.ts';
+import { type Ground, type Lane, openLane } from './lane.ts';
+import { Ledger } from './ledger.ts';
+import type { Outcome } from '../runs/outcome.ts';
+import type { Pass } from '../pass.ts';
+
+/** Opens one lane after the other of a pass. */
+export type OpenLane = () => Promise<Lane>;
+
+/** How the runs are played. */
+interface GroundOptions {
+  say: (line: string) => void;
+  /** Runs are asked all the time, and their histories are checked. */
+  queries: boolean;
+}
+
+/** Prepares what all lanes share, and takes it away afterwards, unless there is something in it to be looked at. */
+export async function onGround({ say, queries }: GroundOptions, play: (ground: Ground) => Promise<Outcome[]>): Promise<Outcome[]> {
+  const cliPath = await findCli(say);
+  const folder = await mkdtemp(join(tmpdir(), 'longhaul-crash-'));
+  // Every worker compiles the same files.
+  process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled');
+  const ledger = new Ledger(join(folder, 'ledger.db'));
+  const bundlePath = await bundleInto(folder);
+  const histories = queries ? new HistoryCheck(bundlePath) : undefined;
+  let isClean = false;
+  try {
+    const outcomes = await play({ folder, cliPath, bundlePath, ledger, ...(histories === undefined ? {} : { histories }) });
+    isClean = outcomes.every(({ problems }) => problems.length === 0);
+    return outcomes;
+  } finally {
+    await histories?.close();
+    ledger.close();
+    if (isClean) await rm(folder, { recursive: true, maxRetries: 5 });
+    else say(`everything is kept in ${folder}`);
+  }
+}
+
+/** Plays a pass: where workers die, all lanes share a server; where servers die, each has its own. */
+export async function onLanes<Result>(ground: Ground, pass: Pass, play: (open: OpenLane) => Promise<Result>): Promise<Result> {
+  if (pass === 'server') return play(() => openLane(ground, pass));
+  const shared = await CrashServer.start(ground.cliPath);
+  try {
+    return await play(() => openLane(ground, pass, shared));
+  } finally {
+    await shared.stop();
+  }
+}

@@ -1,0 +1,91 @@
+import { Client, Connection } from '@temporalio/client';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { LonghaulClient } from '../../../src/client/index.ts';
+import { UPDATE_RETRY } from '../../../src/temporal/update-retry.ts';
+import { CrashServer } from './crash-server.ts';
+import { CrashWorker } from './crash-worker.ts';
+import type { HistoryCheck } from '../checks/history-check.ts';
+import type { Ledger } from './ledger.ts';
+import type { Pass } from '../pass.ts';
+
+/** Where one run after the other takes place, each on its own task queue. */
+export interface Lane {
+  pass: Pass;
+  taskQueue: string;
+  client: LonghaulClient;
+  worker: CrashWorker;
+  server: CrashServer;
+  ledger: Ledger;
+  /** Where runs are asked all the time. */
+  histories?: HistoryCheck;
+  close(): Promise<void>;
+}
+
+/** What all lanes share. */
+export interface Ground {
+  /** Everything is written there. */
+  folder: string;
+  cliPath: string;
+  bundlePath: string;
+  ledger: Ledger;
+  /** Where runs are asked all the time: workers keep hardly any in memory then, and every history is checked. */
+  histories?: HistoryCheck;
+}
+
+/**
+ * Signs of life come often where the worker dies, so that it is noticed soon. Where the server dies, the worker lives,
+ * and a call that it has made is to be reported; so it is, if the server is back in time.
+ */
+const TIMING = { worker: { heartbeatMs: 400, onceTimeoutMs: 5_000 }, server: { heartbeatMs: 1_500, onceTimeoutMs: 20_000 } } as const;
+
+/** So many events an execution may have: the run goes on in a second one in its middle. */
+const EVENTS_OF_EXECUTION = 75;
+
+/** Waits less than usual before it looks again for a server that was gone. */
+const CHANNEL = { 'grpc.use_local_subchannel_pool': 1, 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 300 };
+
+/** Runs that a worker keeps in memory where they are asked all the time. */
+const HARDLY_ANY = 2;
+
+let opened = 0;
+
+/** Opens a lane, on the server that is given, or on one of its own. */
+export async function openLane(ground: Ground, pass: Pass, shared?: CrashServer): Promise<Lane> {
+  const taskQueue = `${pass}-${(opened += 1)}`;
+  const server = shared ?? (await CrashServer.start(ground.cliPath, join(ground.folder, `${taskQueue}.db`)));
+  const { address, namespace } = server;
+  const { bundlePath, ledger, histories } = ground;
+  const setting = {
+    address,
+    namespace,
+    taskQueue,
+    bundlePath,
+    ledger: ledger.path,
+    eventsOfExecution: EVENTS_OF_EXECUTION,
+    ...(histories === undefined ? {} : { cached: HARDLY_ANY }),
+    ...TIMING[pass],
+  };
+  const worker = new CrashWorker(setting);
+  let connection: Connection | undefined;
+  const close = async (): Promise<void> => {
+    await connection?.close();
+    await worker.stop();
+    if (shared === undefined) await server.stop();
+  };
+  try {
+    [connection] = await Promise.all([Connection.connect({ address, channelArgs: CHANNEL, interceptors: UPDATE_RETRY }), worker.start()]);
+    const client = new LonghaulClient(new Client({ connection, namespace }));
+    return { pass, taskQueue, client, worker, server, ledger, close, ...(histories === undefined ? {} : { histories }) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Kills a process of the lane, and resolves when it is dead. Another is on its way then. */
+export async function kill(lane: Lane, victim: Pass): Promise<void> {
+  const { kills } = lane[victim];
+  lane[victim].kill();
+  while (lane[victim].kills === kills) await pause(1);
+}

@@ -1,0 +1,122 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { setTimeout as pause } from 'node:timers/promises';
+import { runHistory } from '../../../src/history/history-events.ts';
+import { RunChain } from '../../../src/client/read/chain.ts';
+import { AGENT_RUN, type RunInput } from '../../../src/core/protocol.ts';
+import type { Waiting } from '../processes/crash-worker.ts';
+import { kill, type Lane } from '../processes/lane.ts';
+import { persist, within } from '../processes/persist.ts';
+import { IDLE } from '../points/points.ts';
+import { AGENT } from '../reference/reference-agent.ts';
+import { DEPS, REFUND } from '../reference/reference-script.ts';
+import type { RunRecord } from './run-record.ts';
+
+/** An attempt without heartbeats is given up after a minute; nothing else takes that long. */
+const PATIENCE_MS = 150_000;
+
+/** A task whose worker has died is given to another one after this time. */
+const TASK_TIMEOUT_MS = 2_000;
+
+const LOOK_EVERY_MS = 20;
+
+/** What befalls a run. */
+export type Disturbance =
+  | { type: 'none' }
+  /** The lane's victim is killed where the run comes to the point. */
+  | { type: 'at'; point: string }
+  /** Something goes on until the run has ended. */
+  | { type: 'meanwhile'; work: (ended: AbortSignal) => Promise<void> };
+
+/** Plays the reference run. Throws where it does not come to its end. */
+export async function playRun(lane: Lane, runId: string, disturbance: Disturbance): Promise<RunRecord> {
+  const deadline = Date.now() + PATIENCE_MS;
+  const { worker, client } = lane;
+  const kills = killsOf(lane);
+  const point = disturbance.type === 'at' ? disturbance.point : undefined;
+  await worker.arm(point === undefined || point === IDLE ? undefined : { runId, point, victim: victimOf(lane) });
+  const waiting = waitingOf(lane, runId);
+  await persist('The start', deadline, () => start(lane, runId));
+  const run = client.handle(runId);
+  const ending = persist('The end of the run', deadline, () => run.result({ steps: true }));
+  const meanwhile = whileOpen(disturbance, ending);
+  // One that ends before it has waited says why.
+  const digest = await within('The wait for the approval', deadline, Promise.race([waiting, ending.then(() => undefined)]));
+  await idle(lane, runId, deadline);
+  if (point === IDLE) await kill(lane, lane.pass);
+  const { status, waitingFor } = await persist('The status', deadline, () => run.status());
+  if (digest !== undefined)
+    await persist('The approval', deadline, () => run.approve({ callId: REFUND, digest }, { id: 'yes', by: 'boss' }));
+  const result = (await ending).toJSON();
+  await meanwhile;
+  const events = await persist('Reading the events', deadline, () => Array.fromAsync(run.events()));
+  const timedOut = await persist('Reading the history', deadline, () => timedOutOf(lane, runId));
+  const { executions } = await persist('The status', deadline, () => run.status());
+  await worker.whenReady();
+  const effects = lane.ledger.effects(runId);
+  return { runId, result, events, waiting: { status, waitingFor }, executions, effects, timedOut, kills: killsOf(lane) - kills };
+}
+
+/** As the client starts it, but for the timeout of a task, which no client needs to choose. */
+async function start({ client, taskQueue }: Lane, runId: string): Promise<void> {
+  const input: RunInput = { agent: AGENT, input: 'Please see to the order', deps: DEPS };
+  try {
+    await client.temporal.workflow.start<(input: RunInput) => Promise<unknown>>(AGENT_RUN, {
+      workflowId: runId,
+      taskQueue,
+      args: [input],
+      workflowTaskTimeout: TASK_TIMEOUT_MS,
+    });
+  } catch (error) {
+    // The answer to an attempt before was lost.
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+}
+
+/** The digest of the call that waits for a decision, once it does. */
+function waitingOf({ worker }: Lane, runId: string): Promise<string> {
+  return new Promise((resolve) => {
+    worker.onWaiting = (waiting: Waiting) => {
+      if (waiting.runId === runId) resolve(waiting.digest);
+    };
+  });
+}
+
+/** Resolves when the run has nothing more to do than to wait. */
+async function idle({ client }: Lane, runId: string, deadline: number): Promise<void> {
+  const handle = client.temporal.workflow.getHandle(runId);
+  for (;;) {
+    const { raw } = await persist('Looking at the run', deadline, () => handle.describe());
+    if ((raw.pendingActivities ?? []).length === 0 && !raw.pendingWorkflowTask) return;
+    if (Date.now() > deadline) throw new Error('The run did not come to rest');
+    await pause(LOOK_EVERY_MS);
+  }
+}
+
+async function whileOpen(disturbance: Disturbance, ending: Promise<unknown>): Promise<void> {
+  if (disturbance.type !== 'meanwhile') return;
+  const ended = new AbortController();
+  void ending.catch(() => undefined).finally(() => ended.abort());
+  await disturbance.work(ended.signal);
+}
+
+function victimOf({ pass, worker, server }: Lane): number {
+  return pass === 'worker' ? worker.pid : server.pid;
+}
+
+function killsOf({ worker, server }: Lane): number {
+  return worker.kills + server.kills;
+}
+
+/** The types of the activities whose time-out is in the history of the run. */
+async function timedOutOf({ client: { temporal } }: Lane, runId: string): Promise<string[]> {
+  const types: string[] = [];
+  for (const { executionId } of await new RunChain(temporal, runId).executions()) {
+    const scheduled = new Map<string, string>();
+    for await (const event of runHistory(temporal, runId, executionId)) {
+      const { activityTaskScheduledEventAttributes: started, activityTaskTimedOutEventAttributes: timedOut } = event;
+      if (started) scheduled.set(String(event.eventId), started.activityType?.name ?? '');
+      if (timedOut) types.push(scheduled.get(String(timedOut.scheduledEventId)) ?? '');
+    }
+  }
+  return types;
+}

@@ -1,0 +1,40 @@
+import type { OpenLane } from '../processes/ground.ts';
+import { judgedRun } from './judged-run.ts';
+import type { Ground } from '../processes/lane.ts';
+import type { Outcome } from './outcome.ts';
+import { type PlainRecord, plainRecord } from '../checks/plain-record.ts';
+import { END, IDLE, queryPoint } from '../points/points.ts';
+import { undisturbedProblems } from '../checks/run-problems.ts';
+
+/** What all other runs are measured by. */
+export interface Undisturbed {
+  record: PlainRecord;
+  /** The points that it came to, in their order. */
+  points: string[];
+}
+
+/** Plays a run that nobody disturbs. Its outcome counts as any other; undefined where there is nothing to measure by. */
+export async function playUndisturbed(open: OpenLane, ground: Ground): Promise<{ outcome: Outcome; undisturbed: Undisturbed | undefined }> {
+  let undisturbed: Undisturbed | undefined;
+  const lane = await open();
+  try {
+    const outcome = await judgedRun(lane, {
+      name: 'undisturbed',
+      folder: ground.folder,
+      disturbance: { type: 'none' },
+      judge: (record) => {
+        undisturbed = { record: plainRecord(record), points: pointsOf(ground.ledger.points(record.runId)) };
+        return undisturbedProblems(record);
+      },
+    });
+    return { outcome, undisturbed: outcome.problems.length === 0 ? undisturbed : undefined };
+  } finally {
+    await lane.close();
+  }
+}
+
+/** What comes after the end is nobody's crash; and where the run is asked how it stands, it waits. */
+function pointsOf(reached: readonly string[]): string[] {
+  const untilEnd = reached.slice(0, reached.indexOf(END) + 1);
+  return untilEnd.toSpliced(untilEnd.indexOf(queryPoint('status')), 0, IDLE);
+}

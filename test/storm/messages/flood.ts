@@ -1,0 +1,158 @@
+import type { LonghaulClient, RunHandle } from '../../../src/client/index.ts';
+import type { Event } from '../../../src/core/domain/record/event.ts';
+import { errorMessage } from '../../../src/core/domain/errors/error.ts';
+import type { Outcome } from '../outcome.ts';
+import { busyChecks } from './busy-checks.ts';
+import { fillExecution, type FilledExecution } from './fill-execution.ts';
+import { floodChecks, type FloodRecord } from './flood-checks.ts';
+import { readEffects } from '../processes/ledger.ts';
+import { decidePayments, type DecidedPayments } from './payments.ts';
+import type { Stage } from '../processes/stage.ts';
+import { STOP, type TalkerInput } from '../processes/storm-model.ts';
+import { secondsSince, timings } from '../timings.ts';
+
+/** Clients that send messages, each on a connection of its own: more than the server lets be in flight. */
+const CLIENTS = 20;
+/** Of so many messages of a client, one is sent twice at the same time. */
+const TWICE = 10;
+/** Of so many messages and decisions, one is a decision. */
+const DECISIONS = 10;
+/** Calls of one response that wait for a decision. */
+const TOGETHER = 4;
+const TOGETHER_WHILE_BUSY = 50;
+/** Milliseconds that a client goes on with one message. */
+const PATIENCE_MS = 400_000;
+/** What the server lets one execution accept. */
+const UPDATES_OF_AN_EXECUTION = 2_000;
+
+/** How a run is flooded. */
+export interface FloodOptions {
+  /** Messages and decisions together. */
+  messages: number;
+  /** Milliseconds that a tool call takes meanwhile; 0: there is none. */
+  workMs: number;
+}
+
+/** One run receives messages and decisions of many clients, more than the server lets one execution accept. */
+export async function flood(stage: Stage, { messages, workMs }: FloodOptions): Promise<Outcome> {
+  const clients = await Promise.all(Array.from({ length: CLIENTS }, () => stage.connect()));
+  const deciders = await Promise.all([stage.connect(), stage.connect()]);
+  const payments = Math.floor(messages / DECISIONS);
+  const sent = textsOf(messages - payments);
+  const input: TalkerInput = { payments, together: workMs > 0 ? TOGETHER_WHILE_BUSY : TOGETHER, workMs };
+  const start = performance.now();
+  const run = await deciders[0].start('talker', {
+    runId: `${stage.taskQueue}-run`,
+    input: JSON.stringify(input),
+    taskQueue: stage.taskQueue,
+  });
+
+  const filled = workMs > 0 ? await fillWhileBusy(stage, deciders, run, workMs) : undefined;
+  const talking = Promise.all(sent.map((texts, index) => talk(clients.at(index), clients.at(index - 1), { runId: run.runId, texts })));
+  const deciding = decidePayments(deciders, run.runId, payments, PATIENCE_MS);
+  const told = (await talking).flat();
+  const secondsToSend = secondsSince(start);
+  stage.say(`${told.length} receipts of messages within ${secondsToSend} s`);
+  const decided = await deciding;
+  stage.say(`${decided.verdicts.size} payments decided within ${secondsSince(start)} s`);
+  const record = await readRecord(stage, run, { sent, decided, errors: errorsOf(told), filled });
+  const seconds = secondsSince(start);
+  const checks = [...floodChecks(record), ...(filled === undefined ? [] : busyChecks(record, filled))];
+  const figures = {
+    messages: sent.flat().length,
+    decisions: payments,
+    clients: CLIENTS,
+    ...(filled === undefined ? {} : { workSeconds: workMs / 1_000, updatesBeforeBusy: filled.accepted }),
+    secondsToSend,
+    seconds,
+    perSecond: Math.round(messages / secondsToSend),
+    executions: record.executions,
+    events: record.events.length,
+    msMessage: timings(told.map(({ ms }) => ms)),
+    msDecision: timings(decided.ms),
+  };
+  return { checks, figures };
+}
+
+/** The messages of every client. */
+function textsOf(messages: number): string[][] {
+  return Array.from({ length: CLIENTS }, (_, client) =>
+    Array.from({ length: Math.ceil((messages - client) / CLIENTS) }, (__, index) => `c${client}-${index}`),
+  );
+}
+
+/** What became of a message. */
+interface Told {
+  ms: number;
+  error?: string;
+}
+
+/** Sends one message after the other, some of them from another connection at the same time. */
+async function talk(
+  own: LonghaulClient | undefined,
+  other: LonghaulClient | undefined,
+  { runId, texts }: { runId: string; texts: readonly string[] },
+): Promise<Told[]> {
+  const told: Told[] = [];
+  for (const [index, text] of texts.entries()) {
+    const senders = index % TWICE === 0 ? [own, other] : [own];
+    told.push(...(await Promise.all(senders.map((client) => sendOne(client?.handle(runId), text)))));
+  }
+  return told;
+}
+
+async function sendOne(run: RunHandle | undefined, text: string): Promise<Told> {
+  const start = performance.now();
+  try {
+    await run?.send(text, { id: text, timeout: PATIENCE_MS });
+    return { ms: performance.now() - start };
+  } catch (error) {
+    return { ms: performance.now() - start, error: `message "${text}": ${errorMessage(error)}` };
+  }
+}
+
+function errorsOf(told: readonly Told[]): string[] {
+  return told.flatMap(({ error }) => (error === undefined ? [] : [error]));
+}
+
+/** Uses up the execution while its tool call goes on: it cannot continue in the next one. */
+async function fillWhileBusy(stage: Stage, clients: readonly LonghaulClient[], run: RunHandle, workMs: number): Promise<FilledExecution> {
+  const untilMs = Date.now() + workMs;
+  while ((await run.status()).waitingFor.length === 0 && Date.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 50));
+  const filled = await fillExecution(clients, run.runId, untilMs);
+  stage.say(`the execution takes no more after ${filled.accepted} Updates that change nothing: ${filled.refusal ?? 'it never said so'}`);
+  return filled;
+}
+
+/** What was said, and what came of it. */
+interface Flooded {
+  sent: string[][];
+  decided: DecidedPayments;
+  errors: string[];
+  filled: FilledExecution | undefined;
+}
+
+/** Ends the run and reads its record, with a worker and without. */
+async function readRecord(stage: Stage, run: RunHandle, { sent, decided, errors, filled }: Flooded): Promise<FloodRecord> {
+  const { runId } = run;
+  const stopped = await sendOne(run, STOP);
+  let status = 'unknown';
+  let executions = 0;
+  let events: Event[] = [];
+  let recorded: Event[] = [];
+  const updates = sent.flat().length + decided.verdicts.size + (filled?.accepted ?? 0);
+  const leastExecutions = Math.ceil(updates / UPDATES_OF_AN_EXECUTION);
+  try {
+    const result = await run.result({ timeout: PATIENCE_MS });
+    status = result.error === null ? result.status : `${result.status}: ${result.error}`;
+    executions = (await run.status()).executions;
+    events = await Array.fromAsync(run.events());
+    await stage.worker.stop();
+    recorded = await Array.fromAsync(run.events());
+  } catch (error) {
+    status = `${status}, ${errorMessage(error)}`;
+  }
+  const effects = readEffects(stage.ledger);
+  const allErrors = [...errors, ...decided.errors, ...errorsOf([stopped])];
+  return { runId, sent, verdicts: decided.verdicts, errors: allErrors, status, executions, leastExecutions, events, recorded, effects };
+}

@@ -1,0 +1,85 @@
+import type { Client } from '@temporalio/client';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isRetryableQueryError } from '../../../src/temporal/query-retry.ts';
+import { type ApprovalsPage, type ApproveInput, QUERIES, scopedName, type SendInput, UPDATES } from '../../../src/core/protocol.ts';
+
+/** A run, or one inside a workflow of the user, under its key. */
+export interface AskedRun {
+  runId: string;
+  key?: string;
+}
+
+/** What was asked and said. */
+export interface Talk {
+  queries: number;
+  /** Queries that were to be asked again. */
+  refused: number;
+  msQuery: number[];
+  /** Messages that the run has taken, by their text. */
+  messages: string[];
+  /** Calls that were approved, by their id. */
+  approvals: string[];
+}
+
+/** What people ask from the Temporal UI. */
+const UI_QUERIES = ['__temporal_workflow_metadata', '__stack_trace'];
+const LONGEST_PAUSE_MS = 150;
+const DEADLINE_MS = 5_000;
+
+/** Asks the run and tells it things until it has ended: whatever fails is tried again, or left. Never rejects. */
+export async function askAndTell(client: Client, { runId, key }: AskedRun, random: () => number, ended: AbortSignal): Promise<Talk> {
+  const talk: Talk = { queries: 0, refused: 0, msQuery: [], messages: [], approvals: [] };
+  const handle = client.workflow.getHandle(runId);
+  const within = <Answer>(call: () => Promise<Answer>): Promise<Answer> => client.withDeadline(Date.now() + DEADLINE_MS, call);
+
+  const ask = async <Answer>(name: string, ...args: unknown[]): Promise<Answer | undefined> => {
+    const start = performance.now();
+    talk.queries += 1;
+    try {
+      return await within(() => handle.query<Answer, unknown[]>(name, ...args));
+    } catch (error) {
+      if (isRetryableQueryError(error)) talk.refused += 1;
+      return undefined;
+    } finally {
+      talk.msQuery.push(performance.now() - start);
+    }
+  };
+  const update = async (name: string, input: SendInput | ApproveInput | { id?: never }): Promise<boolean> => {
+    const args: [unknown] = [input];
+    return within(() =>
+      handle.executeUpdate<unknown, [unknown]>(scopedName(name, key), { args, ...(input.id === undefined ? {} : { updateId: input.id }) }),
+    ).then(
+      () => true,
+      () => false,
+    );
+  };
+  const approveAll = async (): Promise<void> => {
+    const page = await ask<ApprovalsPage>(scopedName(QUERIES.approvals, key), { from: 0 });
+    for (const { callId, digest } of page?.pending ?? []) {
+      const approve: ApproveInput = { callId, digest, id: `${callId}-yes` };
+      if (await update(UPDATES.approve, approve)) talk.approvals.push(callId);
+    }
+  };
+  const send = async (): Promise<void> => {
+    const content = `message ${talk.messages.length}`;
+    if (await update(UPDATES.send, { id: `m${talk.messages.length}`, content })) talk.messages.push(content);
+  };
+
+  // What was paused goes on again, whatever it takes.
+  const pauseAwhile = async (): Promise<void> => {
+    if (!(await update(UPDATES.pause, {}))) return;
+    do await rest();
+    while (!(await update(UPDATES.resume, {})) && !ended.aborted);
+  };
+  const rest = (): Promise<unknown> => pause(random() * LONGEST_PAUSE_MS, undefined, { signal: ended }).catch(() => undefined);
+
+  while (!ended.aborted) {
+    const chance = random();
+    if (chance < 0.05) await pauseAwhile();
+    else if (chance < 0.4) await approveAll();
+    else if (chance < 0.7) await send();
+    else await ask(UI_QUERIES[Math.floor(random() * UI_QUERIES.length)] ?? '');
+    await rest();
+  }
+  return talk;
+}
