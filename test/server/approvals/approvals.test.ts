@@ -6,12 +6,12 @@ import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 const pay = callTool('refund', { amount: 5 }, 'c1');
 
-/** Until something of the run waits for a decision. */
+/** Waits until a call of the run waits for a decision. */
 async function waiting(run: { status(): Promise<{ status: string }> }): Promise<void> {
   await until(async () => (await run.status()).status === 'pending_confirmation', 'the run waits for a decision');
 }
 
-/** The code and message of an error, of a promise that must reject. */
+/** Returns the code and the message with which a promise rejects. */
 async function refusal(promise: Promise<unknown>): Promise<{ code: string; message: string }> {
   const { code, message } = (await promise.then(
     () => expect.fail('it was not refused'),
@@ -20,7 +20,7 @@ async function refusal(promise: Promise<unknown>): Promise<{ code: string; messa
   return { code, message };
 }
 
-test('a call waits for a decision while the others of its response go ahead, and runs once it is approved', async () => {
+test('a call waits for a decision while the other calls of its response run, and starts once it is approved', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([together(say('paying'), pay, callTool('search', { query: 'x' }, 'c2')), say('done')]);
   await testbed.work({ agents: [clerk], providers: { scripted } });
@@ -38,7 +38,7 @@ test('a call waits for a decision while the others of its response go ahead, and
   ]);
 });
 
-test('edited arguments are checked before they are taken, and are what the tool gets', async () => {
+test('edited arguments are validated before they are accepted, and the tool gets them', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [clerk], providers: { scripted: scriptedModel([pay, say('done')]) } });
   const run = await testbed.client.start(clerk, { input: 'pay', taskQueue: testbed.taskQueue });
@@ -50,7 +50,7 @@ test('edited arguments are checked before they are taken, and are what the tool 
   expect(steps?.[0]?.toolCalls[0]).toMatchObject({ arguments: { amount: 3 }, result: 'paid 3' });
 });
 
-test('a rejected call gives the model the reason, and the run continues', async () => {
+test('for a rejected call the model reads the reason, and the run continues', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([pay, say('a pity')]);
   await testbed.work({ agents: [clerk], providers: { scripted } });
@@ -62,7 +62,7 @@ test('a rejected call gives the model the reason, and the run continues', async 
   expect(result.steps?.[0]?.toolCalls[0]).toMatchObject({ isError: true, result: 'User denied the tool execution. Reason: too much' });
 });
 
-test('what a decision is refused for leaves no event, and the same decision sent again returns what happened', async () => {
+test('a refused decision leaves no event, and the same decision sent again returns the recorded one', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({
     agents: [clerk],
@@ -89,7 +89,7 @@ test('what a decision is refused for leaves no event, and the same decision sent
   expect(await refusal(run.reject(about, { id: 'd3' }))).toMatchObject({ code: 'already_decided' });
 });
 
-test('a predicate decides which calls wait, and says why', async () => {
+test('a predicate decides which calls wait for approval, and gives the reason', async () => {
   await using testbed = await Testbed.open();
   const mails = together(callTool('mail', { to: 'a@example.org' }, 'c1'), callTool('mail', { to: 'b@example.net' }, 'c2'));
   await testbed.work({ agents: [clerk], providers: { scripted: scriptedModel([mails, say('done')]) } });
@@ -100,7 +100,7 @@ test('a predicate decides which calls wait, and says why', async () => {
   expect((await run.result()).status).toBe('completed');
 });
 
-test('a question is answered by a person, and the answer has to fit', async () => {
+test('a person answers a question, and the answer has to fit its schema', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('ask_colour', { question: 'Which?' }, 'c1'), say('done')]);
   await testbed.work({ agents: [clerk], providers: { scripted } });
@@ -114,7 +114,7 @@ test('a question is answered by a person, and the answer has to fit', async () =
   expect(steps?.[0]?.toolCalls[0]).toMatchObject({ isError: false, result: '{"colour":"green"}' });
 });
 
-test('a waiting run outlives its worker and continues as new, and the decision is carried out once', async () => {
+test('a waiting run survives the end of its worker and continues as new, and the decision is carried out once', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([pay, say('done')]);
   await testbed.work({ agents: [clerk], providers: { scripted }, continueAsNew: { updates: 3 } });
@@ -132,7 +132,7 @@ test('a waiting run outlives its worker and continues as new, and the decision i
   expect(await run.approve('c1', { id: 'd1' })).toMatchObject({ decision: { id: 'd1', type: 'approve' } });
 }, 90_000);
 
-test('whoever is to be told that something waits is told at least once, with the same id each time', async () => {
+test('the notify hook is called at least once for a call that waits, with the same id each time', async () => {
   await using testbed = await Testbed.open();
   const told: string[] = [];
   await testbed.work({

@@ -6,7 +6,7 @@ import { assistant } from '../testbed/agents.ts';
 import { release, told, waitsFor } from '../deploys/releases.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
-test('calls that are approved on a worker without their tool run once, on the new worker: idempotent, once and local', async () => {
+test('a call approved while the only worker lacks its tool runs once, on the new worker, if it is idempotent, once or local', async () => {
   await using testbed = await Testbed.open();
   const releases = [release('clerk'), release('payer', { effect: 'once' }), release('quick', { tier: 'local' })];
   const providers = Object.assign({}, ...releases.map((one) => one.providers)) as Record<string, ScriptedModel>;
@@ -40,11 +40,11 @@ test('calls that are approved on a worker without their tool run once, on the ne
   }
   expect((await run.status()).missing).toBeUndefined();
   await testbed.stopWorkers();
-  // Read back from their histories they are the same runs.
+  // The histories give the same steps as the workers did.
   for (const [index, one] of runs.entries()) expect(await testbed.client.handle(one.runId).steps()).toEqual(results[index]?.steps);
 });
 
-/** What the Temporal UI shows of the run as it goes on. */
+/** Asks for the current details, as the Temporal UI does while the run goes on. */
 async function currentDetails(testbed: Testbed, run: RunHandle<unknown>): Promise<string> {
   const handle = testbed.client.temporal.workflow.getHandle(run.runId);
   const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { askHuman, defineAgent, defineTool } from '../../../src/index.ts';
 import { search } from '../testbed/agents.ts';
 
-/** What tools of this file did, by the worker's process. */
+/** Effects of the tools in this file, in order of time. */
 export const refunds: { amount: number; key: string }[] = [];
 
-/** Pays money back: each call waits for a person. */
+/** Pays money back: each call waits for approval. */
 export const refund = defineTool({
   name: 'refund',
   description: 'Pays money back',
@@ -17,7 +17,7 @@ export const refund = defineTool({
   },
 });
 
-/** Sends a mail: calls to strangers wait for a person. */
+/** Sends a mail: calls with an address outside the company wait for approval. */
 export const mail = defineTool({
   name: 'mail',
   description: 'Sends a mail',
@@ -26,14 +26,14 @@ export const mail = defineTool({
   execute: ({ to }) => `sent to ${to}`,
 });
 
-/** Asks a person. */
+/** Asks a person a question. */
 export const askColour = askHuman({
   name: 'ask_colour',
   description: 'Asks a person for a colour',
   answer: z.object({ colour: z.enum(['red', 'green']) }),
 });
 
-/** An agent with tools that wait and one that does not. */
+/** An agent with tools that wait for approval and one that does not. */
 export const clerk = defineAgent({
   name: 'clerk',
   model: 'scripted/model-1',

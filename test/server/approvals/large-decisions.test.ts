@@ -18,12 +18,12 @@ const agent = defineAgent({ name: 'writer', model: 'scripted/m', tools: [write] 
 /** Too large for the input of an activity. */
 const long = (letter: string): { text: string } => ({ text: letter.repeat(5_000) });
 
-/** Until the call of the run waits for a decision. */
+/** Waits until the call of the run waits for a decision. */
 async function waiting(run: { status(): Promise<{ status: string }> }): Promise<void> {
   await until(async () => (await run.status()).status === 'pending_confirmation', 'the run waits for a decision');
 }
 
-test('an approved call of a run that another worker has taken over in the meantime gets its large arguments', async () => {
+test('a call that is approved after another worker has taken the run over gets its large arguments', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([callTool('write', long('a'), 'c1')]) } });
   const run = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
@@ -35,7 +35,7 @@ test('an approved call of a run that another worker has taken over in the meanti
   expect(steps?.[0]?.toolCalls).toMatchObject([{ isError: false, result: '5000 characters that begin with a' }]);
 });
 
-test('large edited arguments reach who checks the decision, and the tool', async () => {
+test('large edited arguments reach the authorize hook and the tool', async () => {
   await using testbed = await Testbed.open();
   const asked: DecisionToAuthorize[] = [];
   await testbed.work({
@@ -55,7 +55,7 @@ test('large edited arguments reach who checks the decision, and the tool', async
   expect(steps?.[0]?.toolCalls).toMatchObject([{ arguments: long('b'), result: '5000 characters that begin with b' }]);
 });
 
-test('a hook that refuses leaves the call waiting, and says why to who decided', async () => {
+test('if the authorize hook refuses a decision, the call keeps waiting and the approver gets the reason', async () => {
   await using testbed = await Testbed.open();
   const told: string[] = [];
   await testbed.work({

@@ -10,7 +10,7 @@ import { Replayer } from '../../../worker/index.ts';
 import { refund } from './decision-agents.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
-test('an execution that begins with waiting refuses the first Update to a worker that has to load it, takes the second, and replays', async () => {
+test('an execution that begins by waiting refuses the first Update to a worker that has to load it, accepts the second, and replays', async () => {
   await using testbed = await Testbed.open();
   const desk = defineAgent({ name: 'desk', model: 'scripted/model-1', tools: [refund] });
   const providers = { scripted: scriptedModel([callTool('refund', { amount: 5 }, 'c0'), say('done')]) };
@@ -44,7 +44,7 @@ test('an execution that begins with waiting refuses the first Update to a worker
   await expectReplay(host.workflowId, await historyOf(testbed, host.workflowId));
 }, 60_000);
 
-test('a run whose calls have ended one by one takes a decision on a worker that has to load it, and replays as it was', async () => {
+test('a run whose calls have ended one by one accepts a decision on a worker that has to load it, and still replays', async () => {
   await using testbed = await Testbed.open();
   const release: (() => void)[] = [];
   const work = defineTool({
@@ -61,7 +61,7 @@ test('a run whose calls have ended one by one takes a decision on a worker that 
   await until(() => release.length === 2, 'both calls go on');
   for (const [index, end] of release.entries()) {
     end();
-    // Each end has a workflow task of its own, which leads to no command.
+    // The end of each call has a workflow task of its own, which creates no command.
     await until(async () => endedCalls(await historyOf(testbed, run)) === index + 1, 'the call has ended, and its task with it');
   }
   await testbed.stopWorkers();
@@ -87,7 +87,7 @@ function typesOf(history: readonly HistoryEvent[]): string[] {
   );
 }
 
-/** Calls of the tool "work" that have ended, if a workflow task has ended after the newest of them. */
+/** Counts the calls of the tool "work" that have ended, if a workflow task was completed after the newest of them. */
 function endedCalls(history: readonly HistoryEvent[]): number | undefined {
   const types = typesOf(history);
   const begun = types.indexOf('upsertWorkflowSearchAttributes', types.lastIndexOf('activityTaskScheduled'));

@@ -14,7 +14,7 @@ let directory: string;
 beforeEach(async () => (directory = await mkdtemp(path.join(tmpdir(), 'longhaul-archive-'))));
 afterEach(() => rm(directory, { recursive: true }));
 
-test('an archive that fails is asked again, and what it has then is there once', async () => {
+test('if the archive fails, the batch is sent again, and the archive holds it once', async () => {
   await using testbed = await Testbed.open();
   const files = fileArchive({ directory });
   const batches: ArchiveBatch[] = [];
@@ -22,7 +22,7 @@ test('an archive that fails is asked again, and what it has then is there once',
     ...files,
     append: async (batch) => {
       await files.append(batch);
-      // It has written the batch, and nobody hears of it.
+      // The batch is written, but the worker is told that it failed.
       if (batches.push(batch) === 1) throw new Error('the disk went away');
     },
   };
@@ -51,7 +51,7 @@ test('an archive that fails is asked again, and what it has then is there once',
   ]);
 }, 60_000);
 
-test('a step that is too large for any answer is archived from history', async () => {
+test('a step that is too large for any query answer is archived from history', async () => {
   await using testbed = await Testbed.open();
   const archive = fileArchive({ directory });
   const big = defineTool({
@@ -71,7 +71,7 @@ test('a step that is too large for any answer is archived from history', async (
   expect(records).toEqual(lines.filter(({ type }) => type === 'event' || type === 'step'));
 }, 60_000);
 
-test('without an archive nothing of one is in history', async () => {
+test('without an archive, the history has no activity for one', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [traveller], providers: { scripted: scriptedModel(JOURNEY) } });
   const { runId } = await testbed.client.run(traveller, { input: 'Q', taskQueue: testbed.taskQueue });

@@ -26,7 +26,7 @@ async function filesIn(directory: string): Promise<number> {
   return (await readdir(directory, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).length;
 }
 
-test('a deleted run is gone with all its executions, its spilled results and its archive', async () => {
+test('deleting a run removes all its executions, its spilled results and its archive', async () => {
   await using testbed = await Testbed.open();
   const directory = await mkdtemp(path.join(tmpdir(), 'longhaul-delete-'));
   const [spilled, archived] = [path.join(directory, 'spilled'), path.join(directory, 'archived')];
@@ -60,7 +60,7 @@ test('a deleted run is gone with all its executions, its spilled results and its
   await rm(directory, { recursive: true });
 }, 120_000);
 
-test('a run that goes on is not deleted, and the error says to cancel it first', async () => {
+test('an open run is not deleted, and the error says to cancel it first', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang()]);
   await testbed.work({ agents: [traveller], providers: { scripted }, heartbeatEvery: 200 });

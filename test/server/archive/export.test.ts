@@ -10,7 +10,7 @@ import { callCli } from '../../cli/call-cli.ts';
 import { EVERY_STEP, exported, JOURNEY, partsOf, traveller } from './exported.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-test('an export holds each event and each step of the chain once, in order, with where the run continued and how it ended', async () => {
+test('an export holds each event and each step of the chain once, in order, with the continuations and the ending of the run', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [traveller], providers: { scripted: scriptedModel(JOURNEY) }, continueAsNew: EVERY_STEP });
   const run = await testbed.client.start(traveller, { input: 'Q', taskQueue: testbed.taskQueue });
@@ -30,7 +30,7 @@ test('an export holds each event and each step of the chain once, in order, with
     null,
     ...executions.slice(0, -1).map(({ executionId }) => executionId),
   ]);
-  // A step stands right after the event that completed it.
+  // A step comes right after the event that completed it.
   expect(types.filter((type) => type !== 'execution').slice(0, 5)).toEqual(['run', 'event', 'event', 'event', 'step']);
   expect(types.slice(-3)).toEqual(['usage', 'result', 'summary']);
   expect(lines.at(-3)).toMatchObject({ ...result.usage, toolCallsTotal: 4, toolCallsByName: { search: 3, broken: 1 } });
@@ -48,7 +48,7 @@ test('an export holds each event and each step of the chain once, in order, with
   });
 }, 60_000);
 
-test('a run that goes on is exported as far as it has come', async () => {
+test('an open run is exported up to its newest event', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([...JOURNEY.slice(0, 2), hang()]);
   await testbed.work({ agents: [traveller], providers: { scripted }, continueAsNew: EVERY_STEP });
@@ -91,7 +91,7 @@ test('a step of 10 MB is read and exported: 200 calls with results of 50 kB', as
   await rm(directory, { recursive: true });
 }, 120_000);
 
-test('a run that was terminated is exported with why there is no result, and one that does not exist is not found', async () => {
+test('a terminated run is exported with the reason why it has no result, and a run that does not exist is not found', async () => {
   await using testbed = await Testbed.open();
   const run = await testbed.client.start('traveller', { input: 'Q', taskQueue: testbed.taskQueue });
   await testbed.client.temporal.workflow.getHandle(run.runId).terminate('an operator said so');

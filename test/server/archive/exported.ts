@@ -12,7 +12,7 @@ export const EVERY_STEP = { events: 8 };
 /** An agent for runs of many executions. */
 export const traveller = defineAgent({ name: 'traveller', model: 'scripted/m', tools: [search, broken] });
 
-/** Four steps, eight events, and as many executions as steps or more where a run continues after every step. */
+/** The script gives four steps, eight events, and at least as many executions as steps if the run continues after every step. */
 export const JOURNEY: ScriptEntry[] = [
   together(say('first'), callTool('search', { query: 'one' }, 'c1'), callTool('broken', {}, 'c2')),
   callTool('search', { query: 'two' }, 'c3'),
@@ -20,7 +20,7 @@ export const JOURNEY: ScriptEntry[] = [
   say('done'),
 ];
 
-/** What an export consists of. */
+/** The parts of an export. */
 export interface Exported {
   lines: ExportLine[];
   types: string[];
@@ -34,7 +34,7 @@ export async function exported(lines: AsyncIterable<ExportLine>): Promise<Export
   return partsOf(await Array.fromAsync(lines));
 }
 
-/** The parts of an export. */
+/** Sorts the lines of an export into its parts. */
 export function partsOf(lines: ExportLine[]): Exported {
   return {
     lines,
@@ -45,7 +45,7 @@ export function partsOf(lines: ExportLine[]): Exported {
   };
 }
 
-/** Does what retention does: the server forgets the first executions of a run. Gives the offset of the first event that is left. */
+/** Deletes the first executions of a run, as retention does. Returns the offset of the first event that is left. */
 export async function forgetFirst(testbed: Testbed, runId: string, count: number): Promise<number> {
   const { temporal } = testbed.client;
   const { namespace } = temporal.options;

@@ -17,7 +17,7 @@ let directory: string;
 beforeEach(async () => (directory = await mkdtemp(path.join(tmpdir(), 'longhaul-sinks-'))));
 afterEach(() => rm(directory, { recursive: true }));
 
-/** A file archive that takes a batch only where `takes` lets it. */
+/** A file archive that accepts a batch only if `takes` does. */
 function archiveThat(takes: (from: number) => Promise<void> | void): ArchiveSink {
   const files = fileArchive({ directory });
   return {
@@ -33,7 +33,7 @@ const gone = (): never => {
   throw new Error('the bucket is gone');
 };
 
-/** Says that it is useless to ask again within the time of these tests. */
+/** Throws an error whose retry delay is longer than these tests take. */
 const goneForLong = (): never => {
   throw Object.assign(new Error('the bucket is gone'), { retryAfterMs: 600_000 });
 };
@@ -48,7 +48,7 @@ async function calling(run: RunHandle<unknown>, name: string): Promise<RunningCa
 }
 
 describe('an archive that always fails', () => {
-  test('holds back neither the next execution nor the end of a run, once it is given up, and the run says what is not there', async () => {
+  test('delays neither the next execution nor the end of a run for long, and the run names the events that are not archived', async () => {
     await using testbed = await Testbed.open();
     const archive = archiveThat(goneForLong);
     await testbed.work({
@@ -89,7 +89,7 @@ describe('an archive that always fails', () => {
   }, 60_000);
 });
 
-test('an archive that never answers is given up like one that fails, and keeps no worker from draining', async () => {
+test('the worker gives up an archive that never answers like one that fails, and still drains', async () => {
   await using testbed = await Testbed.open();
   let asked = 0;
   const hangs = (): Promise<void> => {
@@ -109,7 +109,7 @@ test('an archive that never answers is given up like one that fails, and keeps n
   await testbed.stopWorkers();
 }, 60_000);
 
-test('an archive that lacks the middle of a run: the export names it once the server has removed those events', async () => {
+test('if the archive lacks the middle of a run, the export names the gap once the server has removed those events', async () => {
   await using testbed = await Testbed.open();
   const begun: number[] = [];
   const archive = archiveThat((from) => {
@@ -132,7 +132,7 @@ test('an archive that lacks the middle of a run: the export names it once the se
   expect((await exported(run.export({ archive }))).summary).toMatchObject({ gaps: [gap], notArchived: [gap] });
 }, 180_000);
 
-test('an archive that fails for a while shows why meanwhile, is asked again, and has the whole run then', async () => {
+test('if the archive fails for a while, the run shows the reason, the batches are sent again, and the archive ends complete', async () => {
   await using testbed = await Testbed.open();
   let isDown = true;
   const archive = archiveThat(() => {

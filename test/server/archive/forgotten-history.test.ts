@@ -20,7 +20,7 @@ async function journeyOn(testbed: Testbed, more: Pick<CreateWorkerOptions, 'arch
   return run;
 }
 
-test('what the server has removed is named by its offsets, and what is left can be read', async () => {
+test('events that the server has removed are named by their offsets, and the others can still be read', async () => {
   await using testbed = await Testbed.open();
   const run = await journeyOn(testbed);
   const from = await forgetFirst(testbed, run.runId, 1);
@@ -32,7 +32,7 @@ test('what the server has removed is named by its offsets, and what is left can 
   expect((await run.steps()).map(({ step }) => step)).toEqual([1, 2, 3, 4].slice(firstStep));
 }, 120_000);
 
-test('where retention has removed the beginning, the export says which offsets are missing, and the command fails', async () => {
+test('if retention has removed the beginning of a run, the export names the missing offsets, and the command fails', async () => {
   await using testbed = await Testbed.open();
   const run = await journeyOn(testbed);
   const first = await forgetFirst(testbed, run.runId, 2);
@@ -53,7 +53,7 @@ test('where retention has removed the beginning, the export says which offsets a
   ).toEqual(summary);
 }, 60_000);
 
-test('an archived run is exported whole after the server has forgotten its beginning, and after it has forgotten all of it', async () => {
+test('an archived run is exported whole after the server has removed its beginning, and after it has removed all of it', async () => {
   await using testbed = await Testbed.open();
   const directory = await mkdtemp(path.join(tmpdir(), 'longhaul-archive-'));
   const archive = fileArchive({ directory });
@@ -72,7 +72,7 @@ test('an archived run is exported whole after the server has forgotten its begin
   await forgetFirst(testbed, run.runId, Infinity);
   const archived = await exported(run.export({ archive }));
   expect(archived.summary).toMatchObject({ events: 8, steps: 4, executions: 0, gaps: [] });
-  // The id of the last event is known to the workflow alone, and the archive has it from there.
+  // Only the workflow knows the id of the last event, and the archive got it from there.
   expect(archived.offsets).toEqual(whole.offsets);
   await rm(directory, { recursive: true });
 }, 180_000);

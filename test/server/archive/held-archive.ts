@@ -1,14 +1,14 @@
 import type { ArchiveBatch, ArchiveSink } from '../../../src/archive/archive-sink.ts';
 import { until } from '../testbed/until.ts';
 
-/** An archive in memory that holds back a batch until it is told to go on. */
+/** An archive in memory that holds back one batch until a test releases it. */
 export class HeldArchive implements ArchiveSink {
   readonly batches: ArchiveBatch[] = [];
   readonly #holds: (batch: ArchiveBatch) => boolean;
   readonly #goOn = Promise.withResolvers<void>();
   #held = 0;
 
-  /** The first batch is held for which `holds` is true. */
+  /** `holds` chooses the batch: the first for which it returns true is held back. */
   constructor(holds: (batch: ArchiveBatch) => boolean = () => true) {
     this.#holds = holds;
   }
@@ -21,7 +21,7 @@ export class HeldArchive implements ArchiveSink {
     this.batches.push(batch);
   }
 
-  /** Does something while a batch is held, and lets it go on then. */
+  /** Does something while a batch is held back, and then releases the batch. */
   async meanwhile(happens: () => Promise<unknown>): Promise<void> {
     await until(() => this.#held > 0, 'the archive is given a batch');
     await happens();
@@ -29,7 +29,7 @@ export class HeldArchive implements ArchiveSink {
   }
 
   async *read(): AsyncGenerator<never> {
-    // Nothing is read of it.
+    // No test reads from it.
   }
 
   async deleteRun(): Promise<void> {

@@ -8,7 +8,7 @@ import { Testbed, until } from '../testbed/testbed.ts';
 
 const parameters = z.object({ text: z.string() });
 
-test('a paused run that is resumed while it goes on in its next execution is shown as running', async () => {
+test('a paused run that is resumed while it continues as new is shown as running', async () => {
   await using testbed = await Testbed.open();
   const gate = Promise.withResolvers<string>();
   let hasBegun = false;
@@ -43,7 +43,7 @@ test('a paused run that is resumed while it goes on in its next execution is sho
   await run.result();
 }, 60_000);
 
-test('a run that is cancelled while the archive is written loses no finished outcome and no message that it has accepted', async () => {
+test('a run that is cancelled while the archive is written keeps every finished result and every message that it has accepted', async () => {
   await using testbed = await Testbed.open();
   let noted = 0;
   const note = defineTool({ name: 'note', description: 'Notes', parameters, execute: ({ text }) => `${text}${(noted += 1)}` });

@@ -9,10 +9,10 @@ import { Testbed, until } from '../testbed/testbed.ts';
 
 const agent = defineAgent({ name: 'asker', model: 'fake/model-1' });
 
-/** Without its sinks the abort registry hears nothing, as in a process that does not run the workflow. */
+/** Without its sinks the abort registry receives nothing, as in a process that does not run the workflow. */
 const deaf = { fn: () => undefined, callDuringReplay: false };
 
-test('a provider that never answers sees its connection closed within a second of the cancel', async () => {
+test('if a provider never answers, its connection is closed within a second of the cancellation', async () => {
   await using testbed = await Testbed.open();
   const silent = await startFakeOpenAI(() => undefined);
   const fake = openai({ baseURL: silent.url, apiKey: 'test' });
@@ -28,7 +28,7 @@ test('a provider that never answers sees its connection closed within a second o
   await silent.close();
 });
 
-test('a message that interrupts closes the connection at once, and the next request has the message', async () => {
+test('a message that interrupts closes the connection at once, and the next request contains the message', async () => {
   await using testbed = await Testbed.open();
   const fake = await startFakeOpenAI(() => undefined);
   await testbed.work({ agents: [agent], providers: { fake: openai({ baseURL: fake.url, apiKey: 'test' }) }, heartbeatEvery: 60_000 });
@@ -39,14 +39,14 @@ test('a message that interrupts closes the connection at once, and the next requ
   await fake.requests[0]?.closed;
   expect(await handle.result({ timeout: 10_000 })).toMatchObject({ status: 'completed', output: 'as you like', stepsUsed: 1 });
   expect(fake.requests[1]?.text).toContain('rather this');
-  // Nothing had arrived, and the request had been sent: it counts.
+  // No output had arrived, but the request had been sent: it counts.
   const { events } = await handle.context();
   expect(events[1]).toMatchObject({ interrupted: true, content: [], usage: null });
   expect(events[1]?.estimated?.promptTokens).toBeGreaterThan(0);
   await fake.close();
 });
 
-test('where workflow and model call are in different processes, a heartbeat carries an interruption and the cancel within one interval', async () => {
+test('if workflow and model call are in different processes, an interruption and a cancellation arrive with a heartbeat, within one interval', async () => {
   await using testbed = await Testbed.open();
   const heartbeatMs = 700;
   const silent = await startFakeOpenAI(() => undefined);
@@ -68,7 +68,7 @@ test('where workflow and model call are in different processes, a heartbeat carr
     const asked = Date.now();
     await handle.cancel('from afar');
     await silent.requests[1]?.closed;
-    // The interval, and what the way there and back takes on a busy machine.
+    // The interval, and the time of the round trip on a busy machine.
     expect(Date.now() - asked).toBeLessThan(heartbeatMs + 1_000);
     expect(await handle.result()).toMatchObject({ status: 'cancelled', cancelReason: 'from afar' });
   });
@@ -76,7 +76,7 @@ test('where workflow and model call are in different processes, a heartbeat carr
   await silent.close();
 });
 
-test('an aborted call of a worker that shuts down is handed to another worker, not taken for a cancellation', async () => {
+test('a call aborted by the shutdown of its worker is handed to another worker, and is not taken for a cancellation', async () => {
   await using testbed = await Testbed.open();
   const fake = await startFakeOpenAI(() => undefined);
   const providers = { fake: openai({ baseURL: fake.url, apiKey: 'test' }) };

@@ -9,27 +9,27 @@ import { callTool, hang, say, type ScriptedModel, scriptedModel, together } from
 import { search } from '../testbed/agents.ts';
 import { executionStatus, historyOf, Testbed, until } from '../testbed/testbed.ts';
 
-/** A run that is to be cancelled, with the world around it. */
+/** A run that is about to be cancelled, with its environment. */
 interface Subject {
   testbed: Testbed;
   run: RunHandle;
   scripted: ScriptedModel;
-  /** What the tool `wait` was told. */
+  /** Reasons that the abort signal gave to the tools. */
   told: string[];
-  /** What the tool `gate` waits for. */
+  /** The tool `gate` waits for this promise. */
   gate: PromiseWithResolvers<string>;
 }
 
-/** Where a run stands when it is cancelled. */
+/** A point of a run at which it is cancelled. */
 interface Point {
   script: () => ScriptedModel;
-  /** Updates after which the run continues as new. */
+  /** Number of Updates after which the run continues as new. */
   updates?: number;
   /** Brings the run to the point. */
   reach: (subject: Subject) => Promise<unknown>;
   /** Texts of the results in the record, in order. */
   results: string[];
-  /** What the signal of a tool in flight must have said. */
+  /** Reasons that the abort signal must have given to tools in flight. */
   told?: string[];
 }
 
@@ -117,19 +117,20 @@ const POINTS: Record<string, Point> = {
     updates: 2,
     reach: async (subject) => {
       await isPending(subject);
-      // The third makes the run continue as new; the server waits up to a second before the first task of the next execution.
+      // The third message makes the run continue as new; the server waits up to a second before the first task of the next
+      // execution.
       await Promise.all(['m1', 'm2', 'm3'].map((id) => subject.run.send(id, { id })));
     },
     results: [INTERRUPTED_CALL],
   },
 };
 
-/** The ways in which somebody cancels. */
+/** The ways to cancel a run. */
 const WAYS: Record<string, (subject: Subject) => Promise<unknown>> = {
   'by the client': ({ run }) => run.cancel('enough'),
   'by a signal': ({ testbed, run }) =>
     testbed.client.temporal.workflow.getHandle(run.runId).signal(SIGNALS.cancel, { reason: 'enough', by: 'ann' }),
-  // What the button of the Temporal UI sends: no reason, no identity.
+  // The button of the Temporal UI sends neither reason nor identity.
   'from the Temporal UI': ({ testbed, run }) =>
     testbed.client.temporal.workflowService.requestCancelWorkflowExecution({
       namespace: testbed.client.temporal.options.namespace,
@@ -171,7 +172,7 @@ describe.each(Object.entries(POINTS))('a run that is cancelled %s', (_, point) =
     expect(answered.toSorted()).toEqual(called.toSorted());
     if (point.told !== undefined) await until(() => told.length === point.told?.length, 'the tool is told');
     expect(told).toEqual(point.told ?? []);
-    // Nothing was scheduled after the server was asked, but for what asks it.
+    // After the server was asked to cancel, no activity was scheduled.
     const history = await historyOf(testbed, run);
     const request = history.findIndex((event) => event.workflowExecutionCancelRequestedEventAttributes);
     const scheduled = history.slice(request).map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);

@@ -6,7 +6,7 @@ import { callTool, hang, say, scriptedModel, together } from '../../../src/testi
 import { assistant } from '../testbed/agents.ts';
 import { executionStatus, Testbed, until } from '../testbed/testbed.ts';
 
-test('cancelling aborts the model call at once, keeps what had arrived and closes as Canceled with the reason', async () => {
+test('cancelling aborts the model call at once, keeps the output so far, and closes as Canceled with the reason', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('search', { query: 'a' }), hang('half an ans')]);
   await testbed.work({ agents: [assistant], providers: { scripted }, heartbeatEvery: 60_000 });
@@ -31,7 +31,7 @@ test('cancelling aborts the model call at once, keeps what had arrived and close
   expect(result.usage.llmCalls).toBe(2);
 });
 
-test('cancelling during tools tells them by their signal, answers every call and records the step', async () => {
+test('cancelling while tools run aborts their signals, gives every call a result and records the step', async () => {
   await using testbed = await Testbed.open();
   const aborted: string[] = [];
   let begun = 0;
@@ -59,7 +59,7 @@ test('cancelling during tools tells them by their signal, answers every call and
   ]);
 });
 
-test('a tool that ignores its signal does not hold up the end of the run', async () => {
+test('a tool that ignores its signal does not delay the end of the run', async () => {
   await using testbed = await Testbed.open();
   let release = (): void => undefined;
   let begun = false;
@@ -81,7 +81,7 @@ test('a tool that ignores its signal does not hold up the end of the run', async
   release();
 });
 
-test('a run that is cancelled before any worker takes it ends as cancelled too', async () => {
+test('a run that is cancelled before a worker takes it ends as cancelled too', async () => {
   await using testbed = await Testbed.open();
   const handle = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
   await handle.cancel('too late for this');

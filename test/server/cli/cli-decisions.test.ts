@@ -9,7 +9,7 @@ import { search } from '../testbed/agents.ts';
 import { askColour, mail, refund } from '../approvals/decision-agents.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-/** An agent of its own: what waits is found by its name among the runs of other tests. */
+/** An agent that only this file uses: its name finds its runs among those of other tests. */
 const teller = defineAgent({
   name: 'cli_teller',
   model: 'scripted/model-1',
@@ -41,7 +41,7 @@ async function waits(run: RunHandle<unknown>, calls = 1): Promise<void> {
   await until(async () => (await run.approvals()).pending.length === calls, 'the run waits for a decision');
 }
 
-test('a call that waits is found, shown with the command that approves it, approved with other arguments, and told', async () => {
+test('the command line lists a call that waits, shows the command that approves it, approves it with other arguments, and shows the decision', async () => {
   await using testbed = await Testbed.open();
   const run = await started(testbed, [together(say('I pay.'), pay), say('Paid.')]);
   await waits(run);
@@ -71,7 +71,7 @@ test('a call that waits is found, shown with the command that approves it, appro
   expect(late.stderr).toMatch(/^longhaul: Call "c1" of "refund" in run .* was approved by "ann" at .* \(decision "d1"\)\n$/);
 });
 
-test('of several calls that wait, one has to be named; a question is answered, and a decision is remembered and revoked', async () => {
+test('if several calls wait, a decision has to name one; a question is answered, and a remembered decision is revoked', async () => {
   await using testbed = await Testbed.open();
   const script = [
     together(pay, callTool('ask_colour', { question: 'Which?' }, 'c2')),
@@ -108,7 +108,7 @@ test('of several calls that wait, one has to be named; a question is answered, a
   expect(gone).toMatchObject({ exitCode: 11, stderr: `longhaul: No call of run "${run.runId}" waits for a decision\n` });
 });
 
-test('approvals --follow prints what begins to wait in any run, until it is interrupted', async () => {
+test('approvals --follow prints each approval as it becomes pending, in any run, until it is interrupted', async () => {
   await using testbed = await Testbed.open();
   const controller = new AbortController();
   let soFar = '';
@@ -123,7 +123,7 @@ test('approvals --follow prints what begins to wait in any run, until it is inte
   await run.cancel('seen enough');
 });
 
-test('a run is started with limits, asks at none, and has them raised; raising below what there is, is refused', async () => {
+test('limits of a start are shown and raised, and a limit is never lowered', async () => {
   await using testbed = await Testbed.open();
   const limits = ['--steps', '5', '--tool-calls', '3', '--tool-calls-of', 'refund=1', '--tokens', '1000', '--deadline', '2h'];
   const run = await started(testbed, [pay, say('Done.')], limits);
@@ -143,7 +143,7 @@ test('a run is started with limits, asks at none, and has them raised; raising b
   expect(shown).toContain('ann · raised limits: steps 8, calls of refund 2\n');
 });
 
-test('a run is paused, sent a message, resumed, and cancelled by somebody', async () => {
+test('a run is paused, sent a message, resumed and cancelled', async () => {
   await using testbed = await Testbed.open();
   const run = await started(testbed, [pay, hang('Well, I')]);
   await waits(run);
@@ -161,7 +161,7 @@ test('a run is paused, sent a message, resumed, and cancelled by somebody', asyn
   expect(await cli(testbed, ['pause', run.runId])).toMatchObject({ exitCode: 11, stdout: '' });
 });
 
-test('of a run that does not exist, every command says so', async () => {
+test('every command reports a run that does not exist', async () => {
   await using testbed = await Testbed.open();
   const commands = ['approvals', 'approve', 'reject', 'respond --text x', 'revoke', 'send', 'pause', 'resume', 'raise --steps 3'];
   for (const command of commands) {

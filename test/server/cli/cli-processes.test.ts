@@ -13,13 +13,13 @@ function fixture(name: string): string {
   return fileURLToPath(new URL(`../../cli/fixtures/${name}.ts`, import.meta.url));
 }
 
-/** What `dev` and `worker` print with `--json` when they are ready. */
+/** The line that `dev` and `worker` print with `--json` when they are ready. */
 async function ready(cli: CliProcess): Promise<{ address: string; uiUrl?: string; taskQueue: string; agents: string[] }> {
   await untilSaid(cli, () => cli.stdout().includes('\n'), 'the line that says that all is ready');
   return JSON.parse(cli.stdout()) as { address: string; uiUrl?: string; taskQueue: string; agents: string[] };
 }
 
-test('dev brings a server with its UI and a worker; Ctrl-C ends all of it', async () => {
+test('dev starts a server with its UI and a worker; Ctrl-C ends all of them', async () => {
   const cliPath = inject('temporalCliPath') ?? '';
   const [port, uiPort] = await freePorts([undefined, undefined]);
   const args = ['dev', '--agents', fixture('scripted-agents'), '--port', String(port), '--ui-port', String(uiPort), '--json'];
@@ -49,7 +49,7 @@ test('dev brings a server with its UI and a worker; Ctrl-C ends all of it', asyn
   }
 });
 
-test('dev without agents runs the server alone', async () => {
+test('dev without agents starts the server alone', async () => {
   const [port, uiPort] = await freePorts([undefined, undefined]);
   const where = { TEMPORAL_CLI_PATH: inject('temporalCliPath') ?? '', TEMPORAL_ADDRESS: '' };
   const dev = startCli(['dev', '--port', String(port), '--ui-port', String(uiPort)], where);

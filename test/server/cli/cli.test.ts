@@ -31,7 +31,7 @@ test('start --wait prints the answer on stdout and everything about the run on s
   expect(stderr).toContain('[completed] assistant | 2/10 steps | 1 tool call (search ×1) | 30 tokens');
 });
 
-test('start prints the id of the run; result, show and events read it by that', async () => {
+test('start prints the id of the run, and result, show and events accept it', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel(SCRIPT) } });
   const started = await cli(testbed, ['start', 'assistant', '-'], { stdin: 'How long?\n' });
@@ -59,7 +59,7 @@ test('start prints the id of the run; result, show and events read it by that', 
   expect(later.stdout).not.toContain('I look.');
 });
 
-test('the same run id twice is refused, or is the run that exists', async () => {
+test('starting a run under an existing id is refused, or returns the existing run', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('once')]) } });
   const runId = `cli-${randomUUID()}`;
@@ -84,7 +84,7 @@ test('the exit code says how the run ended', async () => {
   expect(unknown.stderr).toContain('error (unknown_agent): No agent "asistant"');
 });
 
-test('events --follow prints what happens while it happens, and ends with the run', async () => {
+test('events --follow prints events as they happen, and ends with the run', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([SCRIPT[0] ?? say(''), hang('so far')]) } });
   const handle = await testbed.client.start('assistant', { input: 'Q', taskQueue: testbed.taskQueue });
@@ -98,7 +98,7 @@ test('events --follow prints what happens while it happens, and ends with the ru
   expect(lines(stdout).at(-1)).toMatchObject({ offset: 3, interrupted: true, content: [{ content: 'so far' }] });
 });
 
-test('cancel keeps the reason in the result, and a second one finds nothing to cancel', async () => {
+test('cancel records its reason in the result, and a second cancel has no effect', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([hang()]) } });
   const { runId } = await testbed.client.start('assistant', { input: 'Q', taskQueue: testbed.taskQueue });
@@ -140,7 +140,7 @@ test('list finds runs by agent and status, as a table and as JSON Lines', async 
   expect(await cli(testbed, ['list', '--query', 'nonsense = ('])).toMatchObject({ exitCode: 2 });
 });
 
-test('with no worker, start --wait says so, and Ctrl-C or a time limit leave the run alone', async () => {
+test('if no worker polls, start --wait says so, and Ctrl-C or a time limit leave the run alone', async () => {
   await using testbed = await Testbed.open();
   const controller = new AbortController();
   const runId = `cli-${randomUUID()}`;
@@ -160,7 +160,7 @@ test('with no worker, start --wait says so, and Ctrl-C or a time limit leave the
   expect(await cli(testbed, ['result', runId])).toMatchObject({ exitCode: 0, stdout: 'at last\n' });
 });
 
-test('a run that does not exist is exit code 6, and so is a namespace', async () => {
+test('a run that does not exist gives exit code 6, and so does a namespace', async () => {
   await using testbed = await Testbed.open();
   for (const command of ['show', 'events', 'result', 'cancel']) {
     const { exitCode, stdout, stderr } = await cli(testbed, [command, 'no-such-run']);
@@ -175,7 +175,7 @@ test('a run that does not exist is exit code 6, and so is a namespace', async ()
   }
 });
 
-test('a run that an operator terminated shows what was recorded and what ended it', async () => {
+test('a terminated run shows what was recorded and that an operator terminated it', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([SCRIPT[0] ?? say(''), hang()]) } });
   const handle = await testbed.client.start('assistant', { input: 'Q', taskQueue: testbed.taskQueue });
@@ -187,7 +187,7 @@ test('a run that an operator terminated shows what was recorded and what ended i
   expect(view).toHaveProperty('error', expect.stringContaining('out of budget'));
 });
 
-/** Starts a run with the real Temporal CLI, as a user of it does. Returns its id. */
+/** Starts a run with the real Temporal CLI. Returns its id. */
 async function startWithTemporal(testbed: Testbed, input: string | undefined): Promise<string> {
   const runId = `temporal-cli-${randomUUID()}`;
   const args = ['workflow', 'start', '--type', 'agentRun', '--task-queue', testbed.taskQueue, '--workflow-id', runId];
@@ -197,7 +197,7 @@ async function startWithTemporal(testbed: Testbed, input: string | undefined): P
   return runId;
 }
 
-test('a run that the Temporal CLI starts gives the same result as one from the client', async () => {
+test('a run that the Temporal CLI starts gives the same result as one that the client starts', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([...SCRIPT, ...SCRIPT]) } });
   const ours = await testbed.client.run('assistant', { input: 'How long?', limits: { steps: 4 }, taskQueue: testbed.taskQueue });

@@ -27,7 +27,7 @@ async function searchAttributes(address: string): Promise<Record<string, number>
 }
 
 test.skipIf(cliPath === undefined)(
-  'a started server answers, has the UI and the attributes asked for, and is gone after stop',
+  'a started server answers, has the UI and the requested search attributes, and is gone after stop',
   async () => {
     const server = await start({ ui: true, searchAttributes: { LonghaulAgent: 'Keyword' } });
     expect(server).toMatchObject({ namespace: 'default', source: 'TEMPORAL_CLI_PATH', cliPath, provisionMs: 0 });
@@ -41,13 +41,13 @@ test.skipIf(cliPath === undefined)(
   },
 );
 
-test.skipIf(cliPath === undefined)('a server in memory starts without UI and without attributes', async () => {
+test.skipIf(cliPath === undefined)('a server in memory starts without UI and without search attributes', async () => {
   const server = await start();
   expect(server).not.toHaveProperty('uiUrl');
   expect(await searchAttributes(server.address)).not.toHaveProperty('LonghaulAgent');
 });
 
-test.skipIf(cliPath === undefined)('a database file is written where it is asked for', async () => {
+test.skipIf(cliPath === undefined)('a database file is written to the requested path', async () => {
   const { directory } = await sandbox();
   const dbFile = join(directory, 'runs.sqlite');
   const server = await start({ dbFile });
@@ -60,7 +60,7 @@ const DEATHS = [
   { how: 'SIGKILL', code: `process.kill(process.pid, 'SIGKILL')` },
 ];
 
-test.skipIf(cliPath === undefined).each(DEATHS)('a process that ends by $how takes its server with it', async ({ code }) => {
+test.skipIf(cliPath === undefined).each(DEATHS)('a process that ends by $how ends its server too', async ({ code }) => {
   const script = `import { startDevServer } from ${JSON.stringify(INDEX)};
     const server = await startDevServer();
     process.stdout.write(server.address, () => { ${code} });`;

@@ -7,7 +7,7 @@ import { Testbed, until } from '../testbed/testbed.ts';
 
 const source = (path: string): string => new URL(`../../../${path}`, import.meta.url).href;
 
-/** A module of agents whose tool says which version of the file it is of. */
+/** A module of agents with a tool that returns the version of the file. */
 function agentsOf(version: number): string {
   return `
 import { defineAgent, defineTool } from '${source('src/index.ts')}';
@@ -24,7 +24,7 @@ import { runAgent } from '${source('workflows/index.ts')}';
 export async function report(topic) { return (await runAgent('clerk', topic)).outputText; }
 `;
 
-test('dev --watch starts the worker anew when a file changes, and a run of a workflow of the user goes on', async () => {
+test("dev --watch restarts the worker when a file changes, and a run of a user's workflow goes on", async () => {
   await using testbed = await Testbed.open();
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-watch-'));
   const agents = join(folder, 'agents.mts');

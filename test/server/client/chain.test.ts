@@ -13,7 +13,7 @@ import { Testbed, until } from '../testbed/testbed.ts';
 
 const EVERY_STEP = { events: 8 };
 
-/** What a run answers itself, execution by execution. */
+/** Reads the record from the run itself by query, execution by execution. */
 async function asked(testbed: Testbed, runId: string, executionIds: string[]): Promise<{ events: Event[]; steps: StepResult[] }> {
   const events: Event[] = [];
   const steps: StepResult[] = [];
@@ -25,7 +25,7 @@ async function asked(testbed: Testbed, runId: string, executionIds: string[]): P
   return { events, steps };
 }
 
-/** The same from history alone. */
+/** Reads the record from history alone. */
 async function read(testbed: Testbed, runId: string): Promise<{ events: Event[]; steps: StepResult[]; executionIds: string[] }> {
   const { temporal } = testbed.client;
   const all = { events: [] as Event[], steps: [] as StepResult[], executionIds: [] as string[] };
@@ -37,7 +37,7 @@ async function read(testbed: Testbed, runId: string): Promise<{ events: Event[];
   return all;
 }
 
-/** What the workflow recorded after the last response has ids that nothing in history names. */
+/** Blanks the ids of events after the last response: nothing in history names them. */
 function exceptLastIds(events: readonly Event[]): unknown[] {
   const last = events.findLastIndex(({ usage }) => usage !== undefined);
   return events.map((event, offset) => (offset > last ? { ...event, id: '' } : event));
@@ -52,13 +52,13 @@ async function expectSame(testbed: Testbed, { runId }: RunHandle): Promise<void>
 
 const SCRIPT: ScriptEntry[] = [
   together(say('first'), callTool('search', { query: 'one' }, 'c1'), callTool('broken', {}, 'c2')),
-  // Ids repeat in a run without end.
+  // Call ids may repeat in a run without end.
   together(say('second'), callTool('search', { query: 'two' }, 'c1'), callTool('nope', {}, 'c4')),
   callTool('search', { query: 'three' }, 'c5'),
   say('done'),
 ];
 
-test('a run of many executions reads as one, with a worker and without', async () => {
+test('a run of many executions reads as one run, with a worker and without', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel(SCRIPT) }, continueAsNew: EVERY_STEP });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue, deps: { user: 1 } });
@@ -85,7 +85,7 @@ test('a run of many executions reads as one, with a worker and without', async (
   expect(await run.context({ from: 7 })).toMatchObject({ firstOffset: 7, from: 7, total: 8, currentStep: 4 });
 }, 60_000);
 
-test('a run that is asked in the middle of its switches answers, and what it says only grows', async () => {
+test('a run answers queries while it continues as new, and its record only grows', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel(SCRIPT) }, continueAsNew: EVERY_STEP });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
@@ -103,7 +103,7 @@ test('a run that is asked in the middle of its switches answers, and what it say
   expect(numbers.at(-1)?.slice(1)).toEqual([8, 8, 4]);
 }, 60_000);
 
-test('messages by Update and by signal across switches are read back where the run took them in', async () => {
+test('messages by Update and by Signal are read back at the offsets at which the run took them in, across executions', async () => {
   await using testbed = await Testbed.open();
   const listener = defineAgent({ name: 'listener', model: 'scripted/m', tools: [search, broken], limits: { steps: 60 } });
   const script = [
@@ -146,7 +146,7 @@ test('a compacted run is read back with its markers and summaries', async () => 
   await expectSame(testbed, run);
 }, 60_000);
 
-test('a run that is cancelled among its calls is read back as it ended', async () => {
+test('a run that is cancelled during its calls is read back as it ended', async () => {
   await using testbed = await Testbed.open();
   const script = [callTool('search', { query: 'a' }, 'c1'), callTool('search', { query: 'b' }, 'c2'), hang('half')];
   const scripted = scriptedModel(script);
@@ -159,7 +159,7 @@ test('a run that is cancelled among its calls is read back as it ended', async (
   expect(await run.cancel('again')).toBe('already_ended');
 }, 60_000);
 
-test('calls that were cancelled are read back as such, the finished ones beside them as finished', async () => {
+test('cancelled calls are read back as cancelled, and the finished calls beside them as finished', async () => {
   await using testbed = await Testbed.open();
   let waiting = 0;
   const wait = defineTool({
@@ -169,7 +169,7 @@ test('calls that were cancelled are read back as such, the finished ones beside 
     execute: async (_, { signal }) => {
       waiting += 1;
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-      // The run does not wait for it.
+      // The run does not wait for this tool.
       await new Promise((resolve) => setTimeout(resolve, 3_000));
       return 'too late';
     },

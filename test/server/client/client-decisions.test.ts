@@ -15,7 +15,7 @@ async function started(testbed: Testbed, script: ScriptEntry[]): Promise<RunHand
   return run;
 }
 
-test('a run that has ended is decided about from its record, with a worker and without', async () => {
+test('a decision on a run that has ended is answered from its record, with a worker and without', async () => {
   await using testbed = await Testbed.open();
   const run = await started(testbed, [together(pay('c1'), pay('c2'), callTool('search', { query: 'q' }, 'c3')), say('done')]);
   const { pending } = await run.approvals();
@@ -41,7 +41,7 @@ test('a run that has ended is decided about from its record, with a worker and w
   expect(await run.approvals()).toMatchObject({ status: 'completed', pending: [] });
 }, 60_000);
 
-test('a decision on what was listed asks the run nothing, and is refused once something else holds', async () => {
+test('a decision about a listed approval makes no query, and is refused if the approval has changed', async () => {
   await using testbed = await Testbed.open();
   const run = await started(testbed, [together(pay('c1'), pay('c2')), say('done')]);
   const [one = { callId: '', digest: '' }, two = { callId: '', digest: '' }] = (await run.approvals()).pending;
@@ -56,7 +56,7 @@ test('a decision on what was listed asks the run nothing, and is refused once so
   await run.result();
 });
 
-test('a call that nobody had decided when the run ended is not decided any more', async () => {
+test('a call that was still undecided when the run ended can no longer be decided', async () => {
   await using testbed = await Testbed.open();
   const run = await started(testbed, [pay('c1')]);
   await run.cancel('enough', { by: 'ann' });
@@ -67,7 +67,7 @@ test('a call that nobody had decided when the run ended is not decided any more'
   });
 });
 
-test('a decision that the run remembers no more is found in its record', async () => {
+test('a decision that the run no longer remembers is found in its record', async () => {
   await using testbed = await Testbed.open();
   const many = Array.from({ length: 110 }, (_, index) => pay(`c${index}`));
   const run = await started(testbed, [together(say('all of them'), ...many), pay('last'), say('done')]);
@@ -82,7 +82,7 @@ test('a decision that the run remembers no more is found in its record', async (
   await expect(run.approve('c999')).rejects.toMatchObject(unknown);
 }, 60_000);
 
-test('a run that an operator terminated says so, waits for nothing, and keeps what it recorded', async () => {
+test('a run that an operator terminated says so, waits for nothing, and keeps its record', async () => {
   await using testbed = await Testbed.open();
   const run = await started(testbed, [callTool('search', { query: 'q' }), pay('c1')]);
   const listed = async (filter: object): Promise<string[]> => {
@@ -109,7 +109,7 @@ test('a run that an operator terminated says so, waits for nothing, and keeps wh
   expect(await listed({ status: 'error' })).toEqual(['error: ']);
 }, 60_000);
 
-test('what waits in all runs is listed, and followed each once', async () => {
+test('the pending approvals of all runs are listed, and each is followed once', async () => {
   await using testbed = await Testbed.open();
   const teller = defineAgent({
     name: `teller-${testbed.taskQueue}`,

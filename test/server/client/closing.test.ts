@@ -3,7 +3,7 @@ import { callTool, failWith, hang, say, scriptedModel } from '../../../src/testi
 import { assistant } from '../testbed/agents.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-test('every way a run can end is readable with no worker running, steps included', async () => {
+test('a run that ends in any way is readable with no worker running, steps included', async () => {
   await using testbed = await Testbed.open();
   const endings = {
     completed: [callTool('search', { query: 'a' }), say('done')],
@@ -35,7 +35,7 @@ test('every way a run can end is readable with no worker running, steps included
   }
 });
 
-test('status, context and events of a closed run are read from history where no worker answers', async () => {
+test('status, context and events of a closed run are read from history if no worker answers', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([callTool('search', { query: 'a' }), say('done')]) } });
   const handle = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
@@ -44,7 +44,7 @@ test('status, context and events of a closed run are read from history where no 
   await testbed.stopWorkers();
   expect(await handle.status()).toEqual(live.status);
   const context = await handle.context();
-  // The id of an event that no model call named is known to the workflow alone.
+  // Only the workflow knows the id of an event that no model call named.
   const lastEvent = live.context.events.at(-1);
   expect(context).toEqual({
     ...live.context,
@@ -52,7 +52,7 @@ test('status, context and events of a closed run are read from history where no 
   });
 }, 30_000);
 
-test('the status of a run that no worker has taken yet names its agent and when it was started', async () => {
+test('the status of a run that no worker has taken yet gives its agent and its start time', async () => {
   await using testbed = await Testbed.open();
   const before = Date.now();
   const handle = await testbed.client.start('assistant', { input: 'Q', taskQueue: testbed.taskQueue });
@@ -95,7 +95,7 @@ test('a run that the server timed out has no result, and the error says so', asy
   await expect(testbed.client.handle(workflowId).result()).rejects.toMatchObject({ code: 'run_timed_out' });
 });
 
-test('a run that does not exist is not found, by name', async () => {
+test('a run that does not exist is not found, and the error names it', async () => {
   await using testbed = await Testbed.open();
   const handle = testbed.client.handle('no-such-run');
   const expected = { code: 'run_not_found', message: expect.stringContaining('"no-such-run"') };
@@ -104,7 +104,7 @@ test('a run that does not exist is not found, by name', async () => {
   await expect(handle.cancel('x')).rejects.toMatchObject(expected);
 });
 
-test('a wait ends at its time limit or with its signal, and the run goes on', async () => {
+test('waiting for a result ends at its time limit or with its signal, and the run goes on', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([hang()]) } });
   const handle = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });

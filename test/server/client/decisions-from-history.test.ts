@@ -9,7 +9,7 @@ import { askColour, mail, refund } from '../approvals/decision-agents.ts';
 import { expectSameFromHistory } from '../testbed/live-and-read.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-/** Waits until it is cancelled. */
+/** A tool that takes `ms` milliseconds, or ends when it is cancelled. */
 const slow = defineTool({
   name: 'slow',
   description: 'Takes its time',
@@ -36,7 +36,7 @@ async function pending(run: RunHandle<unknown>, ...callIds: string[]): Promise<v
   );
 }
 
-test('decisions, checked and told about, are read back at every point and at the end', async () => {
+test('authorized and notified decisions are read back at every point and at the end', async () => {
   await using testbed = await Testbed.open();
   const calls = together(
     pay(1, 'c1'),
@@ -54,7 +54,7 @@ test('decisions, checked and told about, are read back at every point and at the
   });
   const run = await testbed.client.start(careful, { input: 'pay', taskQueue: testbed.taskQueue });
   await pending(run, 'c1', 'c3', 'c4', 'c5');
-  // Who is told at that moment would be told in one reading and not in the other.
+  // A notification that arrives between the two readings would be in only one of them.
   await until(async () => (await run.approvals()).pending.every(({ notified }) => notified), 'whoever is told');
   await expectSameFromHistory(testbed, run);
   await run.approve('c3', { by: 'ann', arguments: { amount: 4 } });
@@ -72,7 +72,7 @@ test('decisions, checked and told about, are read back at every point and at the
   await expectSameFromHistory(testbed, run);
 });
 
-test('deadlines are read back: of a call, and of the run while it waits', async () => {
+test('deadlines of a call and of a waiting run are read back', async () => {
   await using testbed = await Testbed.open();
   const hasty = defineAgent({
     name: 'hasty',
@@ -96,7 +96,7 @@ test('deadlines are read back: of a call, and of the run while it waits', async 
   await expectSameFromHistory(testbed, second);
 });
 
-test('a run that goes on waiting in other executions, decided by signals there, is read back', async () => {
+test('a run that continues as new while it waits, and gets its decisions there by Signal, is read back', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([
     together(pay(1, 'c1'), callTool('search', { query: 'q' }, 'c2'), pay(3, 'c3')),
@@ -124,7 +124,7 @@ test('a run that goes on waiting in other executions, decided by signals there, 
   await expectSameFromHistory(testbed, run);
 }, 90_000);
 
-test('messages that steer and interrupt, pauses, and a cancellation beside a running call are read back', async () => {
+test('messages that steer and interrupt, pauses, and a cancellation during a call are read back', async () => {
   await using testbed = await Testbed.open();
   const script = [
     hang('half'),
@@ -149,7 +149,7 @@ test('messages that steer and interrupt, pauses, and a cancellation beside a run
   await expectSameFromHistory(testbed, run);
 });
 
-test('limits that ask, raised and approved, are read back', async () => {
+test('limits that ask for approval, and raised and approved limits, are read back', async () => {
   await using testbed = await Testbed.open();
   const frugal = defineAgent({
     name: 'frugal',

@@ -26,7 +26,7 @@ function forbiddenAtThirdStep(...after: ScriptEntry[]): ScriptedModel {
   return scriptedModel([callTool('look', { query: 'a' }), callTool('look', { query: 'b' }), failWith('model_forbidden'), ...after]);
 }
 
-test('a run whose model failed for good goes on from that step, with what was paid for kept', async () => {
+test('a run whose model failed for good is retried from that step, and keeps the results of earlier calls', async () => {
   await using testbed = await Testbed.open();
   looked.length = 0;
   const scripted = forbiddenAtThirdStep(say('done'), say('done otherwise'));
@@ -67,14 +67,14 @@ test('a run whose model failed for good goes on from that step, with what was pa
   ]);
   await expectSameFromHistory(testbed, run);
 
-  // Asked for at once, the run is reset once.
+  // Two requests at the same time reset the run once.
   const twice = await Promise.all([run.retry({ fromStep: 3 }), run.retry({ fromStep: 3 })]);
   expect(twice[0]).toEqual(twice[1]);
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'done otherwise' });
   expect([scripted.requests.length, looked]).toEqual([5, ['a', 'b']]);
 });
 
-test('an answer that brought the failed step about is kept, and what came later is named', async () => {
+test('the decision that started the failed step is kept, and later messages are listed as dropped', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('ask_colour', { question: 'Which?' }, 'c1'), hang(), say('green it is')]);
   await testbed.work({ agents: [clerk], providers: { scripted } });
@@ -93,7 +93,7 @@ test('an answer that brought the failed step about is kept, and what came later 
   await expectSameFromHistory(testbed, run);
 });
 
-test('a run that has continued as new goes on from a step of its newest execution, and says which those are', async () => {
+test('a run that has continued as new is retried from a step of its newest execution; an earlier step is refused with the possible steps', async () => {
   await using testbed = await Testbed.open();
   looked.length = 0;
   const scripted = forbiddenAtThirdStep(say('done'));
@@ -107,12 +107,12 @@ test('a run that has continued as new goes on from a step of its newest executio
   expect(await run.retry()).toMatchObject({ fromStep: 3 });
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'done', stepsUsed: 3 });
   expect([scripted.requests.length, looked]).toEqual([4, ['a', 'b']]);
-  // Each execution that has continued names the one that was reset; the record is that of the new one.
+  // Each execution that has continued names the execution that was reset; the record is that of the new one.
   expect((await run.steps()).map(({ step }) => step)).toEqual([1, 2, 3]);
   expect((await exported(run.export())).summary).toMatchObject({ events: 6, steps: 3, gaps: [], missingSteps: [] });
 });
 
-test('a run that ended at a limit goes on beyond it if the limit is raised while the retried step goes on', async () => {
+test('a run that ended at a limit is retried beyond it if the limit is raised during the retried step', async () => {
   await using testbed = await Testbed.open();
   const raised = Promise.withResolvers<void>();
   let calls = 0;

@@ -13,7 +13,7 @@ import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 const CUSTOM = defineSearchAttributeKey('CustomKeywordField', 'KEYWORD');
 
-test('a run has its model, settings, tags, attributes, memo and priority in every execution, and is found by its tags', async () => {
+test('model, settings, tags, attributes, memo and priority of a start hold in every execution, and the run is found by its tags', async () => {
   await using testbed = await Testbed.open();
   const { client, taskQueue, address } = testbed;
   const { operatorService } = client.temporal.connection as unknown as {
@@ -55,7 +55,7 @@ test('a run has its model, settings, tags, attributes, memo and priority in ever
   expect(await Array.fromAsync(client.list({ tag: tag.slice(0, -13) }))).toEqual([]);
 });
 
-test('the command line starts a run with tags, model and settings, and a provider chooses its key by them', async () => {
+test('the command line starts a run with tags, model and settings, and the provider chooses its key by the tags', async () => {
   await using testbed = await Testbed.open();
   const server = await startFakeOpenAI(says('hi'));
   const shared = openai({ baseURL: server.url, apiKey: ({ tags }) => secret(tags.includes('acme') ? 'key/acme' : 'key/default') });

@@ -5,7 +5,7 @@ import { failWith, hang, say, scriptedModel } from '../../../src/testing/index.t
 import { assistant } from '../testbed/agents.ts';
 import { executionStatus, Testbed, until } from '../testbed/testbed.ts';
 
-test('a namespace that the server does not have is named, whatever is asked of it', async () => {
+test('every request to a namespace that the server does not have is refused with its name', async () => {
   await using testbed = await Testbed.open();
   const client = new LonghaulClient(new Client({ connection: testbed.client.temporal.connection, namespace: 'nowhere' }));
   const refused = { code: 'namespace_not_found', message: expect.stringContaining('has no namespace "nowhere"') as string };
@@ -20,7 +20,7 @@ test('a namespace that the server does not have is named, whatever is asked of i
   for (const ask of asked) await expect(ask()).rejects.toMatchObject(refused);
 });
 
-test('the same run id started twice is refused, or is the run that exists, as the caller chooses', async () => {
+test('starting an existing run id is refused, or returns the existing run, as the caller chooses', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('once')]) } });
   const runId = `${testbed.taskQueue}-same`;
@@ -34,7 +34,7 @@ test('the same run id started twice is refused, or is the run that exists, as th
   expect(again).toEqual(first);
 });
 
-test('a run that has failed is started anew under its id, once, and no other is', async () => {
+test('with `restartFailed`, a failed run is started again under its id, once, and other runs are not', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([failWith('model_forbidden'), say('this time'), hang()]);
   await testbed.work({ agents: [assistant], providers: { scripted } });
@@ -55,7 +55,7 @@ test('a run that has failed is started anew under its id, once, and no other is'
   expect(scripted.requests).toHaveLength(3);
 });
 
-test('who saw a run fail and comes late does not start it again, even where the new start has failed meanwhile', async () => {
+test('a caller that saw a run fail does not start it again if it has been started meanwhile, even if that start has failed too', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([failWith('model_forbidden'), failWith('model_forbidden'), say('too often')]);
   await testbed.work({ agents: [assistant], providers: { scripted } });
@@ -80,7 +80,7 @@ test('who saw a run fail and comes late does not start it again, even where the 
   expect(scripted.requests).toHaveLength(2);
 });
 
-test('with no worker polling, whoever waits is told within five seconds, and the run begins when one does', async () => {
+test('if no worker polls, a caller that waits is told within five seconds, and the run begins when one does', async () => {
   await using testbed = await Testbed.open();
   const begun = Date.now();
   const waiting = testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
@@ -91,7 +91,7 @@ test('with no worker polling, whoever waits is told within five seconds, and the
   expect((await waiting).output).toBe('here I am');
 });
 
-test('input that does not fit is refused by the client before anything is sent', async () => {
+test('the client refuses input that does not fit before it sends anything', async () => {
   await using testbed = await Testbed.open();
   const start = (input: unknown) =>
     testbed.client.start('assistant', { input: input as string, taskQueue: testbed.taskQueue, runId: `${testbed.taskQueue}-bad` });
@@ -100,7 +100,7 @@ test('input that does not fit is refused by the client before anything is sent',
   await expect(testbed.client.handle(`${testbed.taskQueue}-bad`).status()).rejects.toMatchObject({ code: 'run_not_found' });
 });
 
-test('input that does not fit and comes another way ends as a failed run, not a stuck one', async () => {
+test('input that does not fit and bypasses the client ends as a failed run, and does not block a workflow task', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
   const { workflow } = testbed.client.temporal;

@@ -3,7 +3,7 @@ import type { CodecOptions } from '../../../src/codec/codec-options.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, failWith, say, type ScriptEntry, together } from '../../../src/testing/index.ts';
 
-/** A text for each place where a user's data goes: none may be read without the key. */
+/** A text for each field that holds user data: without the key none must be readable. */
 export const SECRETS = {
   prompt: 'secret-of-the-prompt-5b1e',
   deps: 'secret-of-the-deps-81cc',
@@ -41,7 +41,7 @@ const fail = defineTool({
   },
 });
 
-/** An agent that has something to hide. */
+/** An agent whose data must be encrypted. */
 export const keeper = defineAgent({
   name: 'keeper',
   model: 'scripted/model-1',
@@ -50,19 +50,19 @@ export const keeper = defineAgent({
   tools: [lookUp, fail],
 });
 
-/** A run of two tools, a failed attempt and an answer. */
+/** A run with two tool calls, a failed attempt and an answer. */
 export const DISCREET_SCRIPT: readonly ScriptEntry[] = [
   together(say(SECRETS.thought), callTool('look_up', { query: SECRETS.toolArguments }), callTool('fail', {})),
   failWith('model_server_error', SECRETS.modelFailure, { retryAfter: 1 }),
   say(SECRETS.answer),
 ];
 
-/** A codec with one key. The id and the byte make others of the same kind. */
+/** A codec with one key, made from the id and the byte. */
 export function codecWith(activeKeyId: string, byte: number): CodecOptions & { encryption: { activeKeyId: string } } {
   return { compression: true, encryption: { activeKeyId, keys: { [activeKeyId]: new Uint8Array(32).fill(byte) } } };
 }
 
-/** The keys of `codecWith` as the environment holds them. */
+/** The keys of `codecWith` in the form of the environment variable. */
 export function keysVariable(keyId: string, byte: number): string {
   return `${keyId}:${Buffer.alloc(32, byte).toString('base64')}`;
 }

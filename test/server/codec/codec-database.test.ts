@@ -13,7 +13,7 @@ import { sharedBundle, until } from '../testbed/testbed.ts';
 
 const cliPath = inject('temporalCliPath');
 
-/** Ids that a user chooses, and everything else that stays in clear text with encryption on. */
+/** Ids that a user chooses, and all other texts that stay in clear text with encryption on. */
 const RUN_IDS = { completed: 'clear-run-id-1', failed: 'clear-run-id-2', cancelled: 'clear-run-id-3' };
 const CLEAR = {
   ...RUN_IDS,
@@ -28,7 +28,7 @@ const CLEAR = {
   keyId: 'k1',
 };
 
-/** What the files of a server's database hold, as text in which clear text can be found. */
+/** Returns the contents of a server's database files as text that can be searched for clear text. */
 async function databaseOf(work: (server: { address: string }) => Promise<void>): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'longhaul-codec-'));
   try {
@@ -52,7 +52,7 @@ async function databaseOf(work: (server: { address: string }) => Promise<void>):
   }
 }
 
-/** Three runs that use all of what a user's data goes into. */
+/** Three runs whose data fills every field that holds user data. */
 async function threeRuns(address: string, codec: CodecOptions | undefined): Promise<void> {
   const scripted = scriptedModel([...DISCREET_SCRIPT, failWith('model_bad_request', SECRETS.runFailure), hang(SECRETS.partialAnswer)]);
   const options = { address, taskQueue: CLEAR.taskQueue, ...(codec === undefined ? {} : { codec }) };
@@ -90,11 +90,11 @@ function found(database: string, texts: Record<string, string>): string[] {
     .map(([name]) => name);
 }
 
-test.skipIf(cliPath === undefined)('with encryption on, the database of the server has no text of a user in it', async () => {
+test.skipIf(cliPath === undefined)('with encryption on, the database of the server contains no user data in clear text', async () => {
   const codec = codecWith('k1', 1);
   const database = await databaseOf(async ({ address }) => {
     await threeRuns(address, codec);
-    // What is not encrypted can be read, and searched for, without any key.
+    // Data that is not encrypted can be read and searched without a key.
     const client = await connect({ address });
     const execution = await client.temporal.workflow.getHandle(RUN_IDS.completed).describe();
     expect(execution).toMatchObject({ type: 'agentRun', taskQueue: CLEAR.taskQueue });

@@ -13,7 +13,7 @@ const cliPath = inject('temporalCliPath') ?? '';
 const codec = codecWith('k1', 1);
 const TOKEN = 'open-sesame';
 
-/** A run that has completed and one that has failed, on the server that all tests share. */
+/** A completed run and a failed run on the server that all tests share. */
 let completed: string;
 let failed: string;
 let endpoint: string;
@@ -37,7 +37,7 @@ interface Outcome {
   text: string;
 }
 
-/** Calls the Temporal CLI as a user of it does. */
+/** Calls the Temporal CLI. */
 async function temporal(args: readonly string[], address = inject('temporalAddress')): Promise<Outcome> {
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
   return new Promise((resolve) => {
@@ -67,13 +67,13 @@ describe.skipIf(cliPath === '')('the Temporal CLI', () => {
     expect(shown(decodedBase64(text))).toEqual(expect.arrayContaining(all));
   });
 
-  test('describes a run with its result in clear text through the codec server, and without it none', async () => {
+  test('describes a run with its result in clear text through the codec server, and not without it', async () => {
     const describeRun = ['workflow', 'describe', '--workflow-id', completed];
     expect(shown((await temporal(describeRun)).text)).toEqual([]);
     expect(shown((await temporal([...describeRun, ...withCodecServer()])).text)).toContain(SECRETS.answer);
   });
 
-  test('shows why a run failed through the codec server, and only the type of the failure without', async () => {
+  test('shows the failure of a run through the codec server, and only its type without', async () => {
     const show = ['workflow', 'show', '--workflow-id', failed, '--output', 'json'];
     const without = decodedBase64((await temporal(show)).text);
     expect(without).toContain('model_bad_request');
@@ -82,7 +82,7 @@ describe.skipIf(cliPath === '')('the Temporal CLI', () => {
     expect(shown(decodedBase64((await temporal([...show, ...withCodecServer()])).text))).toContain(SECRETS.runFailure);
   });
 
-  test('starts a run whose input the codec server has encrypted', async () => {
+  test('starts a run with input that the codec server encrypts', async () => {
     await using testbed = await Testbed.open();
     const workflowId = `codec-${testbed.taskQueue}`;
     const input = JSON.stringify({ agent: 'keeper', input: SECRETS.prompt });
@@ -106,7 +106,7 @@ describe.skipIf(cliPath === '')('the Temporal CLI', () => {
     expect(shown(decodedBase64((await temporal([...show, ...withCodecServer()])).text))).toContain(SECRETS.prompt);
   });
 
-  test('waits in vain where the token is wrong or the key is missing, and the codec server says why', async () => {
+  test('fails if the token is wrong or the key is missing, and the codec server says why', async () => {
     const show = ['workflow', 'show', '--workflow-id', completed, '--command-timeout', '2s'];
     const said: string[] = [];
     const other = await startCodecServer({ codec: codecWith('k2', 2), token: TOKEN, onRefusal: (line) => said.push(line) });
@@ -120,7 +120,7 @@ describe.skipIf(cliPath === '')('the Temporal CLI', () => {
 });
 
 describe('longhaul codec-server', () => {
-  test('serves what its environment has the keys for, to who has the token, until it is ended', async () => {
+  test('decodes with the keys of its environment, only for callers with the token, until it is ended', async () => {
     const [port] = await freePorts([undefined]);
     const env = { LONGHAUL_ENCRYPTION_KEYS: keysVariable('k1', 1), LONGHAUL_CODEC_TOKEN: TOKEN };
     const args = [
@@ -148,14 +148,14 @@ describe('longhaul codec-server', () => {
     expect(server.stderr()).toBe('The codec server has refused a request (401: Send the header "Authorization: Bearer <token>")\n');
   });
 
-  test('refuses an address that others reach where it has no token', async () => {
+  test('refuses an address that other machines can reach if it has no token', async () => {
     const server = startCli(['codec-server', '--host', '0.0.0.0', '--port', '8234'], { LONGHAUL_CODEC_TOKEN: '' });
     expect(await server.ended).toBe(2);
     expect(server.stderr()).toContain('would show clear text');
   });
 });
 
-test.skipIf(cliPath === '')('longhaul dev with keys runs a codec server, and its Temporal UI is told where it is', async () => {
+test.skipIf(cliPath === '')('longhaul dev with keys starts a codec server, and its Temporal UI knows the address', async () => {
   const [port, uiPort] = await freePorts([undefined, undefined]);
   const agents = fileURLToPath(new URL('../../cli/fixtures/scripted-agents.ts', import.meta.url));
   const args = ['dev', '--agents', agents, '--port', String(port), '--ui-port', String(uiPort), '--json'];
@@ -183,7 +183,7 @@ test.skipIf(cliPath === '')('longhaul dev with keys runs a codec server, and its
   await expect(fetch(`${codecEndpoint}/decode`)).rejects.toThrow('fetch failed');
 });
 
-/** The text, and after it what its base64 stands for: the CLI prints payloads that way. */
+/** Appends the decoded base64 of a text: the CLI prints payloads as base64. */
 function decodedBase64(text: string): string {
   const encoded = text.match(/"[A-Za-z0-9+/]{8,}={0,2}"/g) ?? [];
   return [text, ...encoded.map((one) => Buffer.from(one.slice(1, -1), 'base64').toString('latin1'))].join('\n');

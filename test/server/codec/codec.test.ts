@@ -17,7 +17,7 @@ interface EncryptedBed extends AsyncDisposable {
   scripted: ScriptedModel;
 }
 
-/** A testbed with a worker and a client that encrypt; its own client does not. */
+/** A testbed with a worker and a client that encrypt; the testbed's own client does not. */
 async function open(script: readonly ScriptEntry[], agents: readonly AnyAgent[] = [keeper]): Promise<EncryptedBed> {
   const testbed = await Testbed.open();
   const scripted = scriptedModel(script);
@@ -36,7 +36,7 @@ async function open(script: readonly ScriptEntry[], agents: readonly AnyAgent[] 
 
 const INPUT = { input: SECRETS.prompt, deps: { customer: SECRETS.deps } };
 
-/** The history as the server keeps it: bytes, as text in which clear text can be found. */
+/** Returns the bytes of the history that the server stores, as text that can be searched for clear text. */
 async function storedHistory(client: LonghaulClient, runId: string): Promise<string> {
   const { HistoryEvent } = proto.temporal.api.history.v1;
   const events: Uint8Array[] = [];
@@ -44,13 +44,13 @@ async function storedHistory(client: LonghaulClient, runId: string): Promise<str
   return Buffer.concat(events).toString('latin1');
 }
 
-/** Says which secrets can be read, and not the whole text. */
+/** A failure lists the readable secrets, and not the whole text. */
 function expectNoSecret(stored: string): void {
   expect(Object.values(SECRETS).filter((secret) => stored.includes(secret))).toEqual([]);
 }
 
 describe('with encryption on worker and client', () => {
-  test('a run works as ever, and everything can be read back with and without a worker', async () => {
+  test('a run works as it does without, and everything can be read back with and without a worker', async () => {
     await using bed = await open(DISCREET_SCRIPT);
     const handle = await bed.client.start(keeper, INPUT);
     const result = await handle.result();
@@ -67,7 +67,7 @@ describe('with encryption on worker and client', () => {
     expectNoSecret(await storedHistory(bed.client, handle.runId));
   });
 
-  test('what a workflow asks its agents is encrypted too, in its history and in the summaries of its children', async () => {
+  test('the inputs of agents inside a workflow are encrypted too, in its history and in the summaries of its children', async () => {
     const agents = [defineAgent({ name: 'researcher', model: 'scripted/m' }), defineAgent({ name: 'writer', model: 'scripted/m' })];
     await using bed = await open([say(SECRETS.toolResult), say(SECRETS.answer)], agents);
     const { client, testbed } = bed;
@@ -99,7 +99,7 @@ describe('with encryption on worker and client', () => {
     expect(stored.includes('.ts:')).toBe(false);
   });
 
-  test('the reason of a cancellation and what was said so far reach the caller, and not the server', async () => {
+  test('the reason of a cancellation and the output so far reach the caller, but not the server', async () => {
     await using bed = await open([hang(SECRETS.partialAnswer)]);
     const handle = await bed.client.start(keeper, INPUT);
     await until(() => bed.scripted.requests.length === 1, 'the model call');
@@ -109,7 +109,7 @@ describe('with encryption on worker and client', () => {
     expectNoSecret(await storedHistory(bed.client, handle.runId));
   });
 
-  test('the reason of a cancellation by signal is no more in clear text than any other', async () => {
+  test('the reason of a cancellation by Signal is encrypted too', async () => {
     await using bed = await open([hang(SECRETS.partialAnswer)]);
     const handle = await bed.client.start(keeper, INPUT);
     await until(() => bed.scripted.requests.length === 1, 'the model call');
@@ -118,7 +118,7 @@ describe('with encryption on worker and client', () => {
     expectNoSecret(await storedHistory(bed.client, handle.runId));
   });
 
-  test('a client with another key, with another of the same id, or with none is told which key it needs', async () => {
+  test('the error of a client with another key, with the wrong bytes for the id, or with no key names the key', async () => {
     await using bed = await open([say(SECRETS.answer)]);
     const handle = await bed.client.start(keeper, INPUT);
     await handle.result();
@@ -136,7 +136,7 @@ describe('with encryption on worker and client', () => {
     }
   });
 
-  test('a run from before, and what it has recorded in clear text, is read and goes on', async () => {
+  test('a run that began without encryption goes on with it, and its clear text is still read', async () => {
     const testbed = await Testbed.open();
     await using bed = testbed;
     const providers = { scripted: scriptedModel([hang(), say(SECRETS.answer)]) };
@@ -175,7 +175,7 @@ describe('the command line', () => {
     expect(without.stderr).toMatch(/^longhaul: The encryption key "k1" is missing .*LONGHAUL_ENCRYPTION_KEYS\n$/);
   });
 
-  test('compresses where it is told to, and reads what is compressed without being told', async () => {
+  test('compresses if an option says so, and reads compressed data without the option', async () => {
     await using testbed = await Testbed.open();
     await testbed.work({ agents: [keeper], providers: { scripted: scriptedModel([say('It is long.')]) }, codec: { compression: true } });
     const prompt = `${SECRETS.prompt} and `.repeat(3_000);
@@ -192,7 +192,7 @@ describe('the command line', () => {
   });
 });
 
-test('a bundle that was made without encryption is refused by a worker that encrypts', async () => {
+test('a worker that encrypts refuses a bundle made without encryption', async () => {
   await using testbed = await Testbed.open();
   const worker = testbed.work({
     agents: [keeper],

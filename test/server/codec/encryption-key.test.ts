@@ -7,7 +7,7 @@ import { say, scriptedModel } from '../../../src/testing/index.ts';
 import { createWorker } from '../../../worker/index.ts';
 import { sharedBundle, Testbed } from '../testbed/testbed.ts';
 
-test('a worker that cannot have its encryption key is not made and says so, and the run waits for one that can', async () => {
+test('a worker that cannot load its encryption key is not created and reports why, and the run waits for another worker', async () => {
   await using testbed = await Testbed.open();
   const key = randomBytes(32);
   const agent = defineAgent({ name: 'keeper', model: 'scripted/m' });

@@ -36,7 +36,7 @@ async function tell(continueAsNew?: Partial<Record<'events' | 'bytes' | 'updates
   return { requests: scripted.requests, result, executions: (await run.status()).executions };
 }
 
-test('a run that continues as new after every step asks the model the same, and has the same result', async () => {
+test('a run that continues as new after every step sends the same requests to the model, and has the same result', async () => {
   const whole = await tell();
   const split = await tell(EVERY_STEP);
   expect(whole.executions).toBe(1);
@@ -45,12 +45,12 @@ test('a run that continues as new after every step asks the model the same, and 
   expect(split.result).toEqual(whole.result);
 });
 
-test('a cold cache asks the next execution for the window, and sends the same requests', async () => {
+test('a worker with a cold cache queries the next execution for the window, and sends the same requests', async () => {
   const [whole, cold] = [await tell(), await tell(EVERY_STEP, 1)];
   expect(JSON.stringify(cold.requests)).toBe(JSON.stringify(whole.requests));
 });
 
-test('calls in sequence that no longer fit an execution are started in the next, each of them once', async () => {
+test('sequential calls that do not fit into one execution are started in the next, each of them once', async () => {
   await using testbed = await Testbed.open();
   const sequential = defineAgent({ name: 'sequential', model: 'scripted/m', tools: [search, broken], parallel: false });
   const calls = Array.from({ length: 6 }, (_, index) => callTool('search', { query: `q${index}` }, `c${index}`));
@@ -69,7 +69,7 @@ test('a paused run continues as new while it waits, and goes on when it is resum
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([say('done')], { repeatLast: true });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
-  // Sent before there is a worker: the run is paused before its first step.
+  // The message is sent before a worker starts: the run is paused before its first step.
   const paused = run.pause();
   await testbed.work({ agents: [assistant], providers: { scripted }, continueAsNew: { updates: 5 } });
   expect(await paused).toEqual({ version: 1, paused: true });
@@ -116,7 +116,7 @@ test('memo, search attributes, start time and a cancellation reach the newest ex
   });
 });
 
-test('a carry of an unknown version fails the task of the worker, and leaves the run to one that knows it', async () => {
+test('a carried state of an unknown version fails the workflow task, and a worker that knows the version takes the run', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
   const { workflow } = testbed.client.temporal;
@@ -131,7 +131,7 @@ test('a carry of an unknown version fails the task of the worker, and leaves the
   await workflow.getHandle(testbed.taskQueue).terminate('the test has ended');
 });
 
-test('a cancellation ends the run at whatever moment of its switches it comes', async () => {
+test('a cancellation ends the run at any moment of continuing as new', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('search', { query: 'again' })], { repeatLast: true });
   const restless = defineAgent({ name: 'restless', model: 'scripted/m', tools: [search], limits: { steps: 1_000 } });

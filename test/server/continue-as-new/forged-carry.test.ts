@@ -9,7 +9,7 @@ import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 const SCRIPT = [callTool('search', { query: 'one' }, 'c1'), callTool('search', { query: 'two' }, 'c2'), say('done')];
 
-/** A run that continues as new after every step, with the carry and the id of its newest execution. */
+/** A run that has continued as new after every step, with the id and the carried state of its newest execution. */
 async function continuedRun(testbed: Testbed): Promise<{ runId: string; executionId: string; carry: JsonObject }> {
   await testbed.work({
     agents: [assistant],
@@ -24,7 +24,7 @@ async function continuedRun(testbed: Testbed): Promise<{ runId: string; executio
   return { runId: run.runId, executionId, carry };
 }
 
-test('starts with a carry that a caller has made are refused at once, and nothing of them runs', async () => {
+test('a start with a carried state that the caller has forged is refused at once, and runs nothing', async () => {
   await using testbed = await Testbed.open();
   const { carry } = await continuedRun(testbed);
   const raw = new RawCaller(testbed, testbed.client);
@@ -45,12 +45,12 @@ test('starts with a carry that a caller has made are refused at once, and nothin
     });
     expect(await run.steps()).toMatchObject([]);
     const types = (await historyOf(testbed, runId)).map(({ eventType }) => eventType);
-    // Started, a task that is scheduled, started and completed, and the end.
+    // The start, one workflow task scheduled, started and completed, and the end.
     expect(types).toHaveLength(5);
   }
 });
 
-test('a workflow that hands a forged carry to a run inside it fails with the reason', async () => {
+test('if a workflow passes a forged carried state to a run inside it, the run fails with the reason', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
   const raw = new RawCaller(testbed, testbed.client);
@@ -65,7 +65,7 @@ test('a workflow that hands a forged carry to a run inside it fails with the rea
   }
 });
 
-test('an execution that a run has continued in can be reset, and goes on from what it was handed', async () => {
+test('an execution that a run has continued in can be reset, and goes on from its carried state', async () => {
   await using testbed = await Testbed.open();
   const { runId, executionId } = await continuedRun(testbed);
   const { workflowService, options } = testbed.client.temporal;
@@ -84,7 +84,7 @@ test('an execution that a run has continued in can be reset, and goes on from wh
   expect(await testbed.client.handle(runId).result()).toMatchObject({ status: 'completed', output: 'done again' });
 });
 
-test('a deadline of ten thousand years is waited for, and fails no workflow task', async () => {
+test('a deadline of ten thousand years is accepted, and fails no workflow task', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [clerk], providers: { scripted: scriptedModel([callTool('refund', { amount: 5 }, 'c1'), say('done')]) } });
   const run = await testbed.client.start(clerk, { input: 'pay', taskQueue: testbed.taskQueue, limits: { deadline: 315_576_000_000_000 } });

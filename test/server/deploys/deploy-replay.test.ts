@@ -9,7 +9,7 @@ import { startCli } from '../../cli/cli-process.ts';
 import { assistant } from '../testbed/agents.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-// Each call of the command line is a process that bundles.
+// Each call of the command line is a process that builds a bundle.
 vi.setConfig({ testTimeout: 180_000 });
 
 const CHAIN = fileURLToPath(new URL('./chain-workflows.ts', import.meta.url));
@@ -26,7 +26,7 @@ interface Report {
   reports: Record<string, unknown>[];
 }
 
-/** Calls `longhaul replay` as a user does. */
+/** Calls `longhaul replay`. */
 async function replay(testbed: Testbed, ...args: string[]): Promise<Report> {
   const cli = startCli(['replay', ...args, '--json', '--address', testbed.address]);
   const exitCode = await cli.ended;
@@ -43,12 +43,12 @@ async function found(testbed: Testbed, filter: ServerRuns): Promise<string[]> {
   return runs.map(({ runId }) => runId);
 }
 
-/** Visibility is a store of its own, written a moment later. */
+/** The visibility store is written a moment after the history. */
 async function untilListed(testbed: Testbed, query: string, runs: number): Promise<void> {
   await until(async () => (await testbed.client.temporal.workflow.count(query)).count === runs, `${runs} runs to be listed`);
 }
 
-test('the newest runs of a server are replayed by query and limit, and their files without a server', async () => {
+test('the newest runs of a server are replayed by query and limit, and saved files are replayed without a server', async () => {
   await using testbed = await Testbed.open();
   const script = [callTool('search', { query: 'a' }), say('done'), say('at once')];
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel(script) } });
@@ -64,7 +64,7 @@ test('the newest runs of a server are replayed by query and limit, and their fil
     exitCode: 0,
     reports: [second, first].map(({ runId }) => ({ runId, verdict: 'ok', executions: 1 })),
   });
-  // What a filter finds needs no process that bundles.
+  // Listing the runs of a filter needs no bundle.
   expect(await found(testbed, { query, limit: 1 })).toEqual([second.runId]);
   expect(await found(testbed, { query, limit: 10, agent: 'nobody' })).toEqual([]);
 
@@ -74,7 +74,7 @@ test('the newest runs of a server are replayed by query and limit, and their fil
   expect(new Set(fromFiles.reports.map(({ runId }) => runId))).toEqual(new Set([first.runId, second.runId]));
 });
 
-test('a run that continued as new is one run, and is replayed execution by execution', async () => {
+test('a run that continued as new counts as one run, and is replayed execution by execution', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [], providers: {}, workflowsPath: CHAIN });
   const { workflow } = testbed.client.temporal;

@@ -6,7 +6,7 @@ import type { RecordedRequest } from '../../fakes/openai-server.ts';
 import { killProcess, resultsIn, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-/** Runs that have a model call in flight when the deploy begins, and runs that begin during it. */
+/** Number of runs that have a model call in flight when the deploy begins, and of runs that begin during it. */
 const BEFORE = 6;
 const DURING = 2;
 
@@ -16,12 +16,12 @@ afterEach(async () => {
   processes.clear();
 });
 
-/** What the workers of a deploy share: a model that counts, a tool, and what a process has to know. */
+/** The parts that the workers of a deploy share: a model that counts its calls, a tool, and the environment of a process. */
 interface Surroundings extends AsyncDisposable {
   environment: Record<string, string>;
-  /** How often the model was asked, by run and by the tool results that the request held. */
+  /** Number of model calls, by run and by the number of tool results that the request held. */
   asked: Record<string, number[]>;
-  /** Lets the second call of every run be answered: until then it is in flight. */
+  /** Answers the second call of every run, which is in flight until then. */
   release(): void;
 }
 
@@ -69,26 +69,26 @@ async function startRuns({ client, taskQueue }: Testbed, from: number, count: nu
 }
 
 /**
- * Waits until so many runs have a model call in flight. A task that the server hands to a worker in the moment of its
- * shutdown is lost, and handed out again after ten seconds.
+ * Waits until so many runs have a model call in flight. If the server hands out a task at the moment in which the worker shuts
+ * down, the task is lost, and handed out again after ten seconds.
  */
 async function untilHeld({ asked }: Surroundings, runs: number): Promise<void> {
   const held = (): number => Object.values(asked).filter(([, second = 0]) => second > 0).length;
   await until(() => held() === runs, `${runs} model calls in flight`, 40);
 }
 
-/** Waits for all runs, and says how each ended. */
+/** Waits for all runs, and returns how each ended. */
 async function endings(runs: RunHandle<unknown>[]): Promise<string[]> {
   const results = await Promise.all(runs.map(async (run) => run.result({ timeout: 40_000 })));
   return results.map(({ status, stepsUsed }) => `${status} after ${stepsUsed} steps`);
 }
 
-/** The same for every run. */
+/** Gives every run the same value. */
 function each<Value>(count: number, value: Value): Record<string, Value> {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`run-${index}`, value]));
 }
 
-test('a deploy costs nothing: what is in flight ends on the old worker, the rest goes to the new one, and nothing is asked twice', async () => {
+test('during a deploy, calls in flight end on the old worker, later calls go to the new one, and no call is made twice', async () => {
   await using testbed = await Testbed.open();
   await using shared = await surroundings(testbed, 20_000);
   const old = await startWorker(shared);
@@ -108,7 +108,7 @@ test('a deploy costs nothing: what is in flight ends on the old worker, the rest
   expect(shared.asked).toEqual(each(BEFORE + DURING, [1, 1, 1, 1]));
 }, 90_000);
 
-test('a call that outlasts the grace time is asked again by the new worker, and nothing else is', async () => {
+test('a model call that outlasts the grace time is made again by the new worker, and no other call is', async () => {
   await using testbed = await Testbed.open();
   await using shared = await surroundings(testbed, 300);
   const old = await startWorker(shared);

@@ -10,7 +10,7 @@ async function scheduled(testbed: Testbed, run: RunHandle<unknown>, name: string
   return events.filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === name).length;
 }
 
-test('runs of a new agent all complete while the old worker takes half of their tasks', async () => {
+test('all runs of a new agent complete while the old worker takes half of their tasks', async () => {
   await using testbed = await Testbed.open();
   const model = scriptedModel([say('hello')], { repeatLast: true });
   await old(testbed, model);
@@ -22,11 +22,12 @@ test('runs of a new agent all complete while the old worker takes half of their 
   const results = await Promise.all(runs.map((run) => run.result()));
   expect(results.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 'completed'));
   const times = await Promise.all(runs.map((run) => scheduled(testbed, run, 'resolveAgent')));
-  // However often it was tried, it is scheduled once more at most; eight times the new worker alone is one in 256.
+  // Retries add no events, and the activity is scheduled once more at most. All eight runs reach the new worker first in only
+  // one of 256 cases.
   expect(Math.max(...times)).toBeLessThanOrEqual(2);
 });
 
-test('whoever starts a run with a misspelt name hears of it within seconds, and the run ends when its time is up', async () => {
+test('a caller that starts a run of a misspelt agent is told within seconds, and the run ends after the time limit', async () => {
   await using testbed = await Testbed.open();
   await old(testbed, scriptedModel([]), { missingTimeout: '6s' });
   let isOver = false;
@@ -39,7 +40,7 @@ test('whoever starts a run with a misspelt name hears of it within seconds, and 
   expect(result.error).toContain('No agent "asistant" is registered in this worker. It has: "assistant".');
 });
 
-test('a tool that no worker has in time ends the run, and no model reads why', async () => {
+test('if no worker has a tool in time, the run ends, and the model is not told why', async () => {
   await using testbed = await Testbed.open();
   const model = scriptedModel([callTool('tool_b', {}, 'c1'), say('Never said.')]);
   const providers = { scripted: model };

@@ -10,7 +10,10 @@ import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 type Bundle = NonNullable<CreateWorkerOptions['worker']>['workflowBundle'];
 
-/** The loop of a second build, which waits before step 2: behind a patch, or in a way that strands runs of the first. */
+/**
+ * The loop of a second build, which waits before step 2: behind a patch, or unguarded, so that runs of the first build cannot
+ * replay.
+ */
 let patchedBundle: Bundle;
 let strandingBundle: Bundle;
 
@@ -22,7 +25,7 @@ beforeAll(async () => {
   strandingBundle = await bundleMutated({ ...place, replace: waiting('call.step === 2'), needs });
 });
 
-/** A deployment on a testbed, and a tool that holds a run in its first step until the test lets it go on. */
+/** A deployment on a testbed, with a tool that holds a run in its first step until the test releases it. */
 class Deployment {
   readonly deploymentName = `deployment-${randomUUID()}`;
   readonly #testbed: Testbed;
@@ -75,14 +78,14 @@ class Deployment {
   }
 }
 
-/** Which build completed each workflow task of a run, and as what. */
+/** Returns the build that completed each workflow task of a run. */
 async function builds(testbed: Testbed, runId: string): Promise<string[]> {
   const events = await historyOf(testbed, runId);
   return events.flatMap(({ workflowTaskCompletedEventAttributes: task }) => task?.deploymentVersion?.buildId ?? []);
 }
 
 describe('a second build is deployed in the middle of a run', () => {
-  test('PINNED: the run ends on the build that it began with, and new runs take the second', async () => {
+  test('PINNED: the run ends on the build on which it began, and new runs start on the second build', async () => {
     await using testbed = await Testbed.open();
     const deployment = new Deployment(testbed, 'PINNED');
     await deployment.deploy('b1', [callTool('hold', {}), say('by the first build')]);
@@ -99,7 +102,7 @@ describe('a second build is deployed in the middle of a run', () => {
     expect(new Set(await builds(testbed, next.runId))).toEqual(new Set(['b2']));
   });
 
-  test('AUTO_UPGRADE: the run moves to the second build, with a change of the loop behind a patch', async () => {
+  test('AUTO_UPGRADE: the run moves to the second build, if the change of the loop is behind a patch', async () => {
     await using testbed = await Testbed.open();
     const deployment = new Deployment(testbed, 'AUTO_UPGRADE');
     await deployment.deploy('b1', [callTool('hold', {})]);
@@ -118,7 +121,7 @@ describe('a second build is deployed in the middle of a run', () => {
   });
 });
 
-test('moving where a run continues as new is refused with the version of a server that would ignore it', async () => {
+test('UPGRADE_ON_CONTINUE_AS_NEW is refused with the version of a server that would ignore it', async () => {
   await using testbed = await Testbed.open();
   const { serverVersion } = await testbed.client.temporal.workflowService.getSystemInfo({});
   const [major = 0, minor = 0] = (serverVersion ?? '').split('.').map(Number);

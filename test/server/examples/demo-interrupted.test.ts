@@ -6,7 +6,7 @@ test.each([
   ['while the worker starts', /starting a worker/, 130],
   ['during the run', /→ search_web/, 130],
   ['after a completed run', /Ctrl-C ends them/, 0],
-])('Ctrl-C %s ends all that was started', async (_moment, interruptAt, expected) => {
+])('Ctrl-C %s ends every process that the demo started', async (_moment, interruptAt, expected) => {
   const { text, exitCode } = await demo(ownServer(), { interruptAt });
 
   expect({ text, exitCode }).toMatchObject({ exitCode: expected });

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { createConnection } from 'node:net';
 import { inject } from 'vitest';
 
-/** What a demo has said, and how it ended. */
+/** The output of a demo, and its exit code. */
 export interface EndedDemo {
   text: string;
   exitCode: number | null;
 }
 
-/** Runs the demo as a process of its own, and sends it a SIGINT as soon as its output matches. */
+/** Runs the demo in a process of its own, and sends it a SIGINT as soon as its output matches. */
 export async function demo(
   env: Record<string, string>,
   { flags = [], interruptAt }: { flags?: string[]; interruptAt?: RegExp },
@@ -32,13 +32,13 @@ export async function demo(
   return { text, exitCode };
 }
 
-/** What makes the demo start a server of its own: the CLI of the tests. */
+/** With these variables the demo starts a server of its own, with the CLI of the tests. */
 export function ownServer(): Record<string, string> {
   const cliPath = inject('temporalCliPath');
   return cliPath === undefined ? {} : { TEMPORAL_CLI_PATH: cliPath };
 }
 
-/** True where somebody listens at `host:port`. */
+/** Returns true if a process listens at `host:port`. */
 export async function isOpen(address: string): Promise<boolean> {
   const [host, port] = address.split(':');
   return await new Promise((resolve) => {

@@ -9,7 +9,7 @@ function found(text: string, pattern: RegExp): string {
   return match;
 }
 
-test('the demo says which model answers, prints the events as they happen, the answer, the summary and a link, and leaves nothing running', async () => {
+test('the demo names its model, prints the events as they happen, the answer, the summary and a link, and ends its processes', async () => {
   const { text, exitCode } = await demo(ownServer(), { flags: ['--exit'] });
 
   expect({ text, exitCode }).toMatchObject({ exitCode: 0 });
@@ -38,7 +38,7 @@ test('the demo says which model answers, prints the events as they happen, the a
   expect(await isOpen(found(text, /scripted model on http:\/\/([\d.]+:\d+)/))).toBe(false);
 });
 
-test('with a key it asks that model, on a server that runs already, where Ctrl-C cancels the run and leaves the server', async () => {
+test('with a key, the demo calls the real model; on a server that is already running, Ctrl-C cancels the run and leaves the server', async () => {
   const model = await startScriptedModel({ pauseMs: 60_000 });
   const env = {
     TEMPORAL_ADDRESS: inject('temporalAddress'),

@@ -16,7 +16,7 @@ import { agents as team } from '../../../examples/workflow/agents.ts';
 import { callTool, hang, say, scriptedModel, structured, together } from '../../../src/testing/index.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-test('the service of the README starts a run once, tells how it stands, gives the answer, and cancels', async () => {
+test('the service of the README starts a run once, reports its status, gives the answer, and cancels it', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('look_up_order', { order: 42 }), say('It is shipped.'), hang()]);
   await testbed.work({ agents, providers: { openai: scripted } });
@@ -50,7 +50,7 @@ test('the service of the README starts a run once, tells how it stands, gives th
   service.close();
 });
 
-test('the refunds of the README wait for a clerk: one is paid, one is rejected with the reason, and a small one needs nobody', async () => {
+test('the refunds of the README wait for a clerk: one is paid, one is rejected with the reason, and a small one needs no approval', async () => {
   await using testbed = await Testbed.open();
   const refund = (amount: number): ReturnType<typeof callTool> => callTool('refund', { order: 42, amount }, 'c1');
   const amounts = [80, 150, 900];
@@ -61,7 +61,7 @@ test('the refunds of the README wait for a clerk: one is paid, one is rejected w
     const run = await testbed.client.start(desk, { input: 'I sent it back', taskQueue: testbed.taskQueue });
     if (amount > 100) {
       await until(async () => (await run.status()).status === 'pending_confirmation', 'the refund waits');
-      // What can be searched for follows what the run says of itself.
+      // The search attributes are written a moment after the status has changed.
       await until(async () => {
         await decideRefunds(new LonghaulClient(testbed.client.temporal), 'ann', 200);
         return (await run.approvals()).pending.length === 0;
@@ -125,7 +125,7 @@ test('the run of the README is steered, interrupted, paused and resumed, and rea
     expect(said.split(message)).toHaveLength(2);
 });
 
-test('the worker of the README encrypts what it stores, and archives what it records', async () => {
+test('the worker of the README encrypts its payloads and archives its events', async () => {
   await using testbed = await Testbed.open();
   const directory = await mkdtemp(join(tmpdir(), 'longhaul-example-'));
   vi.stubEnv('LONGHAUL_ENCRYPTION_KEYS', `k1:${Buffer.alloc(32, 1).toString('base64')}`);

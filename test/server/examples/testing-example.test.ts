@@ -11,7 +11,7 @@ test("the tests of the README's example pass under another test runner", async (
     TEMPORAL_ADDRESS: inject('temporalAddress'),
     TEMPORAL_NAMESPACE: inject('temporalNamespace'),
   };
-  // It would report to this test runner's parent instead.
+  // With this variable set, it would report to the parent of this test runner.
   delete env['NODE_TEST_CONTEXT'];
   const args = ['--test', '--test-reporter=tap', 'examples/testing/shop.test.ts'];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, env });

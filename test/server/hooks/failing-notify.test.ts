@@ -10,7 +10,7 @@ import { executionStatus, historyOf, Testbed, until } from '../testbed/testbed.t
 
 const pay = callTool('refund', { amount: 5 }, 'c1');
 
-/** What a chat throws that is down, and asks to be tried again soon. */
+/** The error of a chat that is down, with a short retry delay. */
 const down = (): Error => Object.assign(new Error('the chat is down'), { retryAfterMs: 10 });
 
 async function notifying(run: RunHandle<unknown>): Promise<RunningCall | undefined> {
@@ -21,7 +21,7 @@ async function failedTwice(run: RunHandle<unknown>): Promise<void> {
   await until(async () => ((await notifying(run))?.attempt ?? 0) > 2, 'two failed attempts to tell', 30);
 }
 
-test('a notify that always fails is shown, and keeps no decision from being taken and no run from ending', async () => {
+test('if the notify hook always fails, the run shows it, decisions are still accepted, and the run ends', async () => {
   await using testbed = await Testbed.open();
   const providers = { scripted: scriptedModel([pay, say('done')]) };
   await testbed.work({ agents: [clerk], providers, notify: () => Promise.reject(down()) });
@@ -36,7 +36,7 @@ test('a notify that always fails is shown, and keeps no decision from being take
   expect(await run.result()).toMatchObject({ status: 'completed', outputText: 'done' });
 }, 60_000);
 
-test('a notify that fails three times tells once afterwards', async () => {
+test('after three failed attempts, the notify hook is called once more and succeeds', async () => {
   await using testbed = await Testbed.open();
   const asked: string[] = [];
   const told: string[] = [];
@@ -56,7 +56,7 @@ test('a notify that fails three times tells once afterwards', async () => {
   expect(told).toHaveLength(1);
 }, 60_000);
 
-test('a notify that never answers keeps no cancelled run from ending, and no worker from draining', async () => {
+test('if the notify hook never answers, a cancelled run still ends, and the worker still drains', async () => {
   await using testbed = await Testbed.open();
   let asked = 0;
   const notify = (): Promise<void> => {
@@ -75,7 +75,7 @@ test('a notify that never answers keeps no cancelled run from ending, and no wor
   await left.cancel('enough');
 }, 60_000);
 
-test('a run goes on waiting in its next execution while a notify fails, which is begun again there', async () => {
+test('while the notify hook fails, a run keeps waiting in its next execution, where the notification starts again', async () => {
   await using testbed = await Testbed.open();
   const asked = new Set<string>();
   await testbed.work({
@@ -97,7 +97,7 @@ test('a run goes on waiting in its next execution while a notify fails, which is
   expect(await run.result()).toMatchObject({ status: 'completed' });
 }, 60_000);
 
-test('a notify that has failed for good is shown with what waits, and is not begun again in the next execution', async () => {
+test('a notification that has failed for good is shown with the pending approval, and does not start again in the next execution', async () => {
   await using testbed = await Testbed.open();
   let asked = 0;
   await testbed.work({

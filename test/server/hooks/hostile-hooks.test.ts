@@ -7,7 +7,7 @@ import { callTool, say, scriptedModel, together } from '../../../src/testing/ind
 import { Testbed, until } from '../testbed/testbed.ts';
 import { THROWN } from '../../activities/hostile/thrown-values.ts';
 
-/** Values whose encoding throws, or that the core of a worker does not take. */
+/** Values that cannot be encoded, or that the SDK's native core rejects. */
 const WORST = [
   'a proxy of an error that refuses everything',
   'an object whose members throw',
@@ -30,7 +30,7 @@ function thrower(what: string): () => never {
   };
 }
 
-test('a worker goes on whatever a model throws, and each run ends with an error that says so', async () => {
+test('a worker survives any value that a model throws, and each run ends with an error that says so', async () => {
   await using testbed = await Testbed.open();
   const agent = defineAgent({ name: 'bot', model: 'hostile/m', modelMaxAttempts: 1 });
   const well = defineAgent({ name: 'well', model: 'scripted/m' });
@@ -47,7 +47,7 @@ test('a worker goes on whatever a model throws, and each run ends with an error 
   const { client, taskQueue } = testbed;
   const results = await Promise.all(WORST.map((input) => client.run(agent, { input, taskQueue })));
   for (const result of results) {
-    // What looks like an abort has no code of its own on its way.
+    // An error that looks like an abort arrives without a code.
     expect(result).toMatchObject({ status: 'error', errorCode: expect.stringMatching(/^model_(client_failed|error)$/) as string });
     expect(result.error).not.toBe('');
   }
@@ -55,7 +55,7 @@ test('a worker goes on whatever a model throws, and each run ends with an error 
   expect(await client.run(well, { input: 'Q', taskQueue })).toMatchObject({ status: 'completed', output: 'fine' });
 });
 
-test('a wait that is none is not asked for: the next attempt comes as the policy says', async () => {
+test('an invalid retry delay is ignored: the next attempt comes as the policy says', async () => {
   await using testbed = await Testbed.open();
   const agent = defineAgent({ name: 'bot', model: 'scripted/m' });
   const model = scriptedModel([say('fine')]);
@@ -72,7 +72,7 @@ test('a wait that is none is not asked for: the next attempt comes as the policy
   expect(calls).toBe(2);
 });
 
-test('a worker goes on whatever instructions and tools throw: those are tried again, and the model reads of the tool', async () => {
+test('a worker survives any value that instructions and tools throw: they are tried again, and the model reads the error of the tool', async () => {
   await using testbed = await Testbed.open();
   const thrown = WORST.slice(0, 6);
   const failing = thrown.map((what, index) => defineAgent({ name: `failing-${index}`, model: 'scripted/m', instructions: thrower(what) }));
@@ -105,7 +105,7 @@ test('a worker goes on whatever instructions and tools throw: those are tried ag
   for (const { result } of calls) expect(result).toMatch(/\(2 attempts\)$/);
 });
 
-test('a worker goes on whatever the hooks of decisions throw: a decision is refused with the reason, and the next is taken', async () => {
+test('a worker survives any value that the hooks of decisions throw: a decision is refused with the reason, and the next is accepted', async () => {
   await using testbed = await Testbed.open();
   const pay = defineTool({ name: 'pay', description: 'Pays', parameters: z.object({}), approval: 'always', execute: () => 'paid' });
   const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [pay] });

@@ -8,14 +8,14 @@ import { assistant } from '../testbed/agents.ts';
 import { expectSameFromHistory } from '../testbed/live-and-read.ts';
 import { executionStatus, historyOf, Testbed, until } from '../testbed/testbed.ts';
 
-test('the end of a run is told once, after the last execution of it, and is the one that the client reads', async () => {
+test('notifyEnded is called once, after the last execution of a run, with the result that the client reads', async () => {
   await using testbed = await Testbed.open();
   const told: EndedNotice[] = [];
   const scripted = scriptedModel([callTool('search', { query: 'a' }), say('x'.repeat(60_000)), hang()]);
   const notifyEnded = (ended: EndedNotice): void => void told.push(ended);
   await testbed.work({ agents: [assistant], providers: { scripted }, continueAsNew: { events: 8 }, notifyEnded });
   const done = await testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
-  // The event that closes the run repeats only a part of such an output.
+  // The event that closes the run repeats only a part of an output of this size.
   expect(told).toMatchObject([{ runId: done.runId, agentName: 'assistant', status: 'completed', result: { output: 'x'.repeat(60_000) } }]);
   expect(told[0]?.result.toJSON()).toEqual(done.toJSON());
 
@@ -35,7 +35,7 @@ test('the end of a run is told once, after the last execution of it, and is the 
   );
 });
 
-test('a hook that fails is shown, is given up in its time, and leaves the run as it has ended', async () => {
+test('a notifyEnded hook that fails is shown, is given up after its time limit, and does not change how the run ended', async () => {
   await using testbed = await Testbed.open();
   let isUp = false;
   const notifyEnded = (): void => {

@@ -9,7 +9,7 @@ import type { HistoryEvent } from '../../../src/history/history-events.ts';
 import type { ContextPage } from '../../../src/core/protocol.ts';
 import { historyOf, Testbed } from '../testbed/testbed.ts';
 
-/** What is expected one byte below a limit, at it, and one byte above it. */
+/** The expectations one byte below a limit, at it, and one byte above it. */
 function around<Fits, Over>(fits: Fits, over: Over): [more: number, expected: Fits | Over][] {
   return [
     [-1, fits],
@@ -18,14 +18,17 @@ function around<Fits, Over>(fits: Fits, over: Over): [more: number, expected: Fi
   ];
 }
 
-/** Refused by Temporal, a payload fails the task or the attempt that brought it, which is then tried again: more often than what fails by itself is tried. */
+/**
+ * If Temporal refuses a payload, the task or the attempt that sent it fails and is tried again: more often than the test
+ * expects.
+ */
 function assertNothingRepeated(history: HistoryEvent[], tries = 1): void {
   const attempts = history.flatMap(({ activityTaskStartedEventAttributes: started }) => (started ? [started.attempt] : []));
   expect(attempts).toEqual(attempts.map(() => tries));
   expect(history.filter((event) => event.workflowTaskFailedEventAttributes ?? event.workflowTaskTimedOutEventAttributes)).toEqual([]);
 }
 
-/** A text of so many bytes of JSON. */
+/** A text that takes so many bytes as JSON. */
 const text = (bytes: number): string => 'x'.repeat(bytes - '""'.length);
 
 const store = defineTool({
@@ -79,7 +82,7 @@ interface Outcome {
   history: HistoryEvent[];
 }
 
-/** Runs the agent against a script of its own, and checks that nothing on the way was tried again. */
+/** Runs the agent against a script of its own, and checks that no task and no activity was tried again. */
 async function run(script: ScriptEntry[], options: { input?: string; deps?: Record<string, unknown> } = {}): Promise<Outcome> {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel(script);
@@ -100,24 +103,24 @@ function decoded(payloads: Payload[] | null | undefined): unknown {
   return JSON.parse(Buffer.from(payloads?.[0]?.data ?? []).toString());
 }
 
-/** What activities returned, in the order of completion. */
+/** The results of the activities, in the order of completion. */
 function activityResults(history: HistoryEvent[]): unknown[] {
   return history.flatMap(({ activityTaskCompletedEventAttributes: done }) => (done ? [decoded(done.result?.payloads)] : []));
 }
 
-/** The first response of a model as history has it. */
+/** The first response of the model, as the history holds it. */
 async function recordedResponse(script: ScriptEntry[]): Promise<unknown> {
   const [, called] = activityResults((await run(script)).history) as { response?: unknown }[];
   return called?.response;
 }
 
-/** The first result in the steps of a run. */
+/** The first tool call in the steps of a run. */
 function firstCall({ result }: Outcome): { result: string; isError: boolean } | undefined {
   return result.steps?.flatMap((step) => step.toolCalls)[0];
 }
 
-describe('around each limit nothing is tried again', () => {
-  test('a tool result: above its budget it is cut, and the run completes', async () => {
+describe('around each limit no activity and no task is tried again', () => {
+  test('a tool result above its budget is cut, and the run completes', async () => {
     const cut = /^x+\n\[Cut: \d+ of 399997 bytes of this result are missing\. Ask for less, or for a part\.\]$/;
     for (const [more, expected] of around(/^x+$/, cut)) {
       const characters = BYTE_BUDGETS.maxToolResult - '[""]'.length + more;
@@ -129,7 +132,7 @@ describe('around each limit nothing is tried again', () => {
     }
   }, 60_000);
 
-  test('the message of a tool that fails: above the budget of its results it is cut, and the run completes', async () => {
+  test('the message of a failing tool above the budget of its results is cut, and the run completes', async () => {
     for (const [more, expected] of around(/^y+$/, /^y+\n\[Cut: /)) {
       const characters = BYTE_BUDGETS.maxToolResult - '[""]'.length + more;
       const outcome = await run([callTool('fetch_page', { characters, fail: true }), say('done')]);
@@ -138,7 +141,7 @@ describe('around each limit nothing is tried again', () => {
     }
   }, 60_000);
 
-  test('tool arguments: above their budget the call is answered with an error, and the run completes', async () => {
+  test('a tool call with arguments above their budget gets an error result, and the run completes', async () => {
     const answers = { isError: false, result: expect.stringMatching(/^\d+ characters$/) };
     const refused = {
       isError: true,
@@ -153,7 +156,7 @@ describe('around each limit nothing is tried again', () => {
     }
   }, 60_000);
 
-  test('all arguments of a response: above its budget the last calls are answered with an error', async () => {
+  test('if all arguments of a response are above its budget, the last calls get an error result', async () => {
     const script = (last: number): ScriptEntry[] => [
       together(
         callTool('store', { body: text(390_000) }),
@@ -172,7 +175,7 @@ describe('around each limit nothing is tried again', () => {
     }
   }, 60_000);
 
-  test('model output: above its budget the run ends with an error that names the model', async () => {
+  test('model output above its budget ends the run with an error that names the model', async () => {
     const room = BYTE_BUDGETS.modelText - jsonBytes(await recordedResponse([say('')]));
     const whole = { status: 'completed', output: expect.stringMatching(/^x+$/) };
     const ended = {
@@ -185,7 +188,7 @@ describe('around each limit nothing is tried again', () => {
     }
   }, 60_000);
 
-  test('the agent: above its budget the run ends with an error that names what is large', async () => {
+  test('an agent above its budget ends the run with an error that names the large part', async () => {
     const { history } = await run([say('done')]);
     const room = BYTE_BUDGETS.snapshot - jsonBytes(activityResults(history)[0]);
     const runs = { script: [say('done')], status: 'completed', error: null };
@@ -195,7 +198,7 @@ describe('around each limit nothing is tried again', () => {
     }
   }, 60_000);
 
-  test('state: above its budget the call is answered with an error, and nothing is set', async () => {
+  test('a call that sets state above its budget gets an error result, and sets nothing', async () => {
     const room = BYTE_BUDGETS.state - '{"note":""}'.length;
     const kept = { isError: false, result: 'kept' };
     const refused = {
@@ -211,7 +214,7 @@ describe('around each limit nothing is tried again', () => {
     }
   }, 60_000);
 
-  test('the details of a heartbeat: above their budget they are left out, and the call goes on', async () => {
+  test('the details of a heartbeat above their budget are left out, and the call goes on', async () => {
     for (const more of [-1, 0, 1, 3_000_000]) {
       const outcome = await run([callTool('beat', { bytes: BYTE_BUDGETS.heartbeat + more }), say('done')]);
       expect(outcome.result.status).toBe('completed');
@@ -220,21 +223,21 @@ describe('around each limit nothing is tried again', () => {
   }, 60_000);
 });
 
-describe('what a run begins with', () => {
+describe('the input of a start', () => {
   const start = (field: string, more: number): { input: string; deps?: Record<string, unknown> } =>
     field === 'input'
       ? { input: text(BYTE_BUDGETS.startInput + more) }
       : { input: 'Q', deps: { note: 'x'.repeat(BYTE_BUDGETS.deps - '{"note":""}'.length + more) } };
 
   describe.each(['input', 'deps'])('%s', (field) => {
-    test('up to the budget the run begins', async () => {
+    test('up to its budget, the run begins', async () => {
       for (const more of [-1, 0]) {
         const { result } = await run([say('done')], start(field, more));
         expect(result).toMatchObject({ status: 'completed', output: 'done' });
       }
     });
 
-    test('above the budget the client refuses it before anything is sent', async () => {
+    test('above its budget, the client refuses it before it sends anything', async () => {
       await using testbed = await Testbed.open();
       const runId = `refused-${field}-${testbed.taskQueue}`;
       await expect(testbed.client.start('sizes', { ...start(field, 1), runId, taskQueue: testbed.taskQueue })).rejects.toMatchObject({
@@ -244,7 +247,7 @@ describe('what a run begins with', () => {
       await expect(testbed.client.handle(runId).status()).rejects.toMatchObject({ code: 'run_not_found' });
     });
 
-    test('a start that no client of ours has checked ends above the budget, and not below', async () => {
+    test('without the check of the client, a start above its budget ends the run, and a start below it does not', async () => {
       await using testbed = await Testbed.open();
       await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([say('done')], { repeatLast: true }) } });
       const ended = { status: 'error', errorCode: 'payload_too_large', error: expect.stringContaining(`${field}: `) };
@@ -261,7 +264,7 @@ describe('what a run begins with', () => {
   });
 });
 
-test('a run at its limits can be asked for all it knows: no page of an answer is over a payload', async () => {
+test('every query of a run at its limits is answered in pages that fit into a payload', async () => {
   await using testbed = await Testbed.open();
   const calls = [1, 2, 3].map(() => callTool('store', { body: text(390_000) }));
   const scripted = scriptedModel([
@@ -285,12 +288,12 @@ test('a run at its limits can be asked for all it knows: no page of an answer is
     from = page.from + page.events.length;
     total = page.total;
   }
-  // The page with the three calls has state and final result beside them.
+  // The page with the three calls also holds the state and the final result.
   expect(Math.max(...sizes)).toBeGreaterThan(1_700_000);
   expect(Math.max(...sizes)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
 });
 
-test('a workflow of the user that starts an agent with too much gets an error, and its task does not fail for ever', async () => {
+test('a workflow of the user that starts an agent with too much input gets an error, and its task does not fail for ever', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([]) } });
   const workflow = await testbed.client.temporal.workflow.start('report', {
@@ -306,7 +309,7 @@ test('a workflow of the user that starts an agent with too much gets an error, a
   expect(history.filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes)).toEqual([]);
 });
 
-test('failures with huge messages are cut: of a model, and of instructions', async () => {
+test('failures with huge messages are cut, those of a model and those of instructions', async () => {
   const huge = 'y'.repeat(3_000_000);
   await using testbed = await Testbed.open();
   const wordy = defineAgent({

@@ -9,10 +9,10 @@ import { historyOf, Testbed } from '../testbed/testbed.ts';
 const deps = z.object({ userId: z.string(), profile: z.string(), seen: z.number() });
 type Deps = z.output<typeof deps>;
 
-/** As large as may travel in an input. */
+/** The largest text that an activity input may hold. */
 const TEXT = 't'.repeat(900);
 
-/** A run whose calls have the ids of OpenAI, with a tool that changes the deps or does not. */
+/** A run whose calls have ids like OpenAI's, with a tool that changes the deps or does not. */
 async function historyWith(update: boolean): Promise<HistoryEvent[]> {
   await using testbed = await Testbed.open();
   const note = defineTool({
@@ -31,7 +31,7 @@ async function historyWith(update: boolean): Promise<HistoryEvent[]> {
   return historyOf(testbed, runId);
 }
 
-/** The bytes of the inputs of an activity, in order, with what they say. */
+/** The inputs of an activity with their sizes in bytes, in order. */
 function inputsOf<Input>(history: readonly HistoryEvent[], name: string): { bytes: number; input: Input }[] {
   return history.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
     const data = scheduled?.activityType?.name === name ? scheduled.input?.payloads?.[0]?.data : undefined;
@@ -41,7 +41,7 @@ function inputsOf<Input>(history: readonly HistoryEvent[], name: string): { byte
 
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-test('what a call is told beside its arguments and deps is at most 300 bytes of history, and a change of the deps is no event', async () => {
+test('a call stores at most 300 bytes beside its arguments and deps, and a change of the deps adds no event', async () => {
   const [plain, changing] = await Promise.all([historyWith(false), historyWith(true)]);
   const models = inputsOf<CallModelInput>(changing, ACTIVITIES.callModel);
   const calls = inputsOf<RunToolInput>(changing, 'note');
@@ -51,7 +51,7 @@ test('what a call is told beside its arguments and deps is at most 300 bytes of 
   ]);
   for (const [index, { bytes, input }] of calls.entries()) {
     const told = bytes - sizeOf(input.arguments) - sizeOf(input.deps);
-    // The next model call names its result.
+    // The next model request refers to the result of the call.
     const named = sizeOf(models[index + 1]?.input.results);
     expect(told + named).toBeLessThanOrEqual(300);
   }

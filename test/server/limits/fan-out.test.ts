@@ -21,7 +21,7 @@ const crawler = defineAgent({
   window: { maxTokens: 1_000_000, maxBytes: 1_200_000 },
 });
 
-test('200 calls in one response, with 5 kB of arguments and 50 kB of results each, complete; the model reads what its window holds', async () => {
+test('200 calls in one response, with arguments of 5 kB and results of 50 kB each, complete; the model reads as much as its window holds', async () => {
   await using testbed = await Testbed.open();
   const calls = Array.from({ length: CALLS }, (_, number) =>
     callTool('fetch_page', { number, note: 'n'.repeat(ARGUMENT_CHARS) }, `c${number}`),

@@ -16,20 +16,20 @@ const agent = defineAgent({ name: 'asker', model: 'scripted/m', tools: [choose] 
 
 async function asking(testbed: Testbed): Promise<RunHandle<unknown>> {
   const scripted = scriptedModel([callTool('choose', { question: 'Which?' }, 'c1'), say('done')]);
-  // In a thread of their own, workflows that take some seconds are ended.
+  // If workflows run in a thread of their own, the worker ends those that take some seconds.
   await testbed.work({ agents: [agent], providers: { scripted }, worker: { debugMode: false } });
   const run = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(async () => (await run.status()).status === 'pending_confirmation', 'the run waits for the answer');
   return run;
 }
 
-/** What went wrong with tasks of the workflow of a run. */
+/** Failure messages of the workflow tasks of a run. */
 async function failedTasks(testbed: Testbed, run: RunHandle<unknown>): Promise<unknown[]> {
   const history = await historyOf(testbed, run);
   return history.filter((event) => event.workflowTaskFailedEventAttributes ?? event.workflowTaskTimedOutEventAttributes);
 }
 
-test('an answer of 3,000 numbers where a union is expected is refused in short, and the run goes on', async () => {
+test('an answer of 3,000 numbers that matches no member of a union is refused with a short message, and the run goes on', async () => {
   await using testbed = await Testbed.open();
   const run = await asking(testbed);
   const refused = await run
@@ -48,11 +48,11 @@ test('an answer of 3,000 numbers where a union is expected is refused in short, 
   expect(await failedTasks(testbed, run)).toEqual([]);
 });
 
-test('a message of 2,000 parts of which none fits is refused in short, as an Update and as a Signal, and the run goes on', async () => {
+test('a message of 2,000 invalid parts is refused with a short message, as an Update and as a Signal, and the run goes on', async () => {
   await using testbed = await Testbed.open();
   const run = await asking(testbed);
   const parts = Array.from({ length: 2_000 }, () => ({ type: 'x' }));
-  // The client refuses it by itself.
+  // The client would refuse it before sending.
   await expect(run.send(parts as never, { id: 'm1' })).rejects.toMatchObject({ code: 'invalid_input' });
   const handle = testbed.client.temporal.workflow.getHandle(run.runId);
   const problem = 'content[0].type: expected "text", "image", "audio", "video" or "file", got "x"; and there may be more problems';

@@ -19,10 +19,10 @@ const write = defineTool({
 
 const agent = defineAgent({ name: 'writer', model: 'scripted/m', tools: [write] });
 
-/** The text of so many lists inside each other. JSON.stringify itself overflows the stack at some thousands. */
+/** The text of so many nested lists. JSON.stringify itself overflows the stack at some thousands. */
 const lists = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
-/** JSON text as it is sent by a client that nothing keeps from it. */
+/** JSON text as a client without checks sends it. */
 function sentAsIs(text: string): RawValue {
   const payload: Payload = { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(text) };
   return RawValue.fromPayload(payload);
@@ -65,7 +65,7 @@ test.each([10_000, 900_000])('%i levels in a decision, a message or a limit are 
   expect(await failedTasks(testbed, run)).toEqual([]);
 });
 
-test('the client refuses them where it is called', async () => {
+test('the client refuses too many levels before it sends anything', async () => {
   await using testbed = await Testbed.open();
   const deep = JSON.parse(lists(10_000)) as never;
   const run = testbed.client.handle('none');
@@ -81,7 +81,7 @@ test.each([
   ['input', `{"agent":"writer","input":${lists(10_000)}}`, `input: ${TOO_DEEP}`],
   ['deps', `{"agent":"writer","input":"Q","deps":{"deep":${lists(900_000)}}}`, `deps: ${TOO_DEEP}`],
   ['carry', `{"carry":{"version":1,"state":${lists(10_000)}}}`, 'carry: nested deeper than 64 levels'],
-])('a run that is started with 10,000 levels or more in its %s ends, and says so', async (_, text, problem) => {
+])('a run that is started with 10,000 levels or more in its %s ends with an error that says so', async (_, text, problem) => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([say('done')]) } });
   const workflowId = `deep-${testbed.taskQueue}`;
@@ -91,7 +91,7 @@ test.each([
   expect(await failedTasks(testbed, workflowId)).toEqual([]);
 });
 
-test('a tool that returns, sets or updates more levels than that, and a model that asks for them, get an error result', async () => {
+test('a tool that returns, sets or updates too many levels, and a model that passes them as arguments, get an error result', async () => {
   await using testbed = await Testbed.open();
   const deep = (): never => JSON.parse(lists(10_000)) as never;
   const tools = [

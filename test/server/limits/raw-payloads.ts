@@ -5,7 +5,7 @@ import type { LonghaulClient } from '../../../src/client/index.ts';
 import { AGENT_RUN } from '../../../src/core/protocol.ts';
 import type { Testbed } from '../testbed/testbed.ts';
 
-/** A payload of these bytes; without an encoding it has no metadata. */
+/** A payload of these bytes. Without an encoding it has no metadata. */
 export function rawPayload(encoding: string | undefined, data: string | Uint8Array, more: Record<string, string> = {}): Payload {
   const metadata = Object.entries({ ...(encoding === undefined ? {} : { encoding }), ...more });
   return {
@@ -14,32 +14,32 @@ export function rawPayload(encoding: string | undefined, data: string | Uint8Arr
   };
 }
 
-/** A value as every client sends it that encodes nothing. */
+/** A value as a client without a codec sends it. */
 export function plainPayload(value: unknown): Payload {
   return defaultPayloadConverter.toPayload(value);
 }
 
-/** What a start says by itself: its payloads as they are. */
+/** A start whose payloads are sent unchanged. */
 export interface RawStart {
   input: Payload[];
   memo?: Record<string, Payload>;
   headers?: Record<string, Payload>;
-  /** Default: a run of an agent. */
+  /** Default: the workflow of an agent's run. */
   workflowType?: string;
 }
 
-/** Talks to the server below every data converter. */
+/** Calls the server without a data converter. */
 export class RawCaller {
   readonly #testbed: Testbed;
   readonly #reader: LonghaulClient;
 
-  /** `reader` decodes what the worker answers with. */
+  /** `reader` decodes the answers of the worker. */
   constructor(testbed: Testbed, reader: LonghaulClient) {
     this.#testbed = testbed;
     this.#reader = reader;
   }
 
-  /** Starts a run and gives its id. */
+  /** Starts a run and returns its id. */
   async start({ input, memo = {}, headers = {}, workflowType = AGENT_RUN }: RawStart): Promise<string> {
     const workflowId = `raw-${randomUUID()}`;
     await this.#service.startWorkflowExecution({
@@ -64,7 +64,7 @@ export class RawCaller {
     });
   }
 
-  /** Sends an Update and gives the failure that it is answered with: its type and its message. */
+  /** Sends an Update and returns the type and the message of the failure with which it is answered. */
   async update(
     workflowId: string,
     name: string,
@@ -84,7 +84,7 @@ export class RawCaller {
     return { type: failure instanceof ApplicationFailure ? (failure.type ?? '') : '', message: failure?.message ?? '' };
   }
 
-  /** Asks a run, and gives what the answer fails with. */
+  /** Sends a query and returns the failure with which it is answered. */
   async query(workflowId: string, queryType: string, input: Payload): Promise<string> {
     const asked = this.#service.queryWorkflow({
       namespace: this.#asked.namespace,

@@ -4,7 +4,7 @@ import { callTool, scriptedModel } from '../../../src/testing/index.ts';
 import { assistant } from '../testbed/agents.ts';
 import { Testbed } from '../testbed/testbed.ts';
 
-test('a start limits its run over what the agent says, with a deadline in words', async () => {
+test('the limits of a start replace those of the agent, and its deadline may be a duration such as "2h"', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('search', { query: 'a' }), callTool('search', { query: 'b' })]);
   await testbed.work({ agents: [assistant], providers: { scripted } });
@@ -14,7 +14,7 @@ test('a start limits its run over what the agent says, with a deadline in words'
   expect((await handle.status()).limits).toMatchObject({ maxIterations: 10, toolCalls: 1, deadlineMs: 7_200_000 });
 });
 
-test('limits that could not hold are refused: by the client where it can tell, else when the run starts', async () => {
+test('impossible limits are refused: by the client if it can see it, otherwise when the run starts', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
   const start = (limits: object) => testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue, limits });

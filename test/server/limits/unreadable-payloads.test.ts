@@ -13,10 +13,10 @@ import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 const codec = codecWith('k1', 1);
 
-/** A value that JSON holds, and the stack of what walks it does not. */
+/** Valid JSON that is nested so deeply that code which walks it overflows its stack. */
 const DEEP = `{"agent":"clerk","input":"x","id":"m","content":"x","deps":{"a":${'['.repeat(60_000)}${']'.repeat(60_000)}}}`;
 
-/** What no worker can read, and how it is told. */
+/** Payloads that no worker can read, each with the text of its error. */
 const GARBAGE: Record<string, readonly [Payload, string]> = {
   'invalid JSON': [rawPayload('json/plain', '{"agent":'), 'the data of the payload is not JSON'],
   'an unknown encoding': [rawPayload('protobuf/x', 'x'), 'the encoding "protobuf/x" of the payload is unknown'],
@@ -35,7 +35,7 @@ interface Bed extends AsyncDisposable {
   handle(runId: string): RunHandle;
 }
 
-/** A worker whose runs wait for a decision about their one call. */
+/** A worker whose runs wait for a decision on their only call. */
 async function open(workerCodec: CodecOptions | undefined): Promise<Bed> {
   const testbed = await Testbed.open();
   const script = KINDS.flatMap((_, index) => [callTool('refund', { amount: 5 }, `c${index}`), say('done')]);
@@ -60,7 +60,7 @@ async function open(workerCodec: CodecOptions | undefined): Promise<Bed> {
   };
 }
 
-/** Lets the worker decrypt something: until then it doubts its own key. */
+/** Lets the worker decrypt a payload: until then, it takes a failure for a mistake in its own key. */
 async function proveKey({ raw, handle }: Bed): Promise<void> {
   const sound = handle(await raw.start({ input: [plainPayload({ agent: 'clerk', input: 'pay' })] }));
   await until(async () => (await sound.status()).status === 'pending_confirmation', 'a run that can be read');
@@ -68,7 +68,7 @@ async function proveKey({ raw, handle }: Bed): Promise<void> {
   expect(await sound.result()).toMatchObject({ status: 'completed' });
 }
 
-/** How many workflow tasks of a run have failed. */
+/** The number of failed workflow tasks of a run. */
 async function failedTasks(testbed: Testbed, runId: string): Promise<number> {
   return (await historyOf(testbed, runId)).filter((event) => event.workflowTaskFailedEventAttributes).length;
 }
@@ -79,10 +79,10 @@ const WAYS = [
 ] as const;
 
 describe.each(WAYS)('on %s', (_, workerCodec) => {
-  // Without keys a frame with a key waits for a worker that has it.
+  // Without keys, a frame with a key waits for a worker that has the key.
   const kinds = KINDS.filter((kind) => workerCodec !== undefined || kind !== 'a corrupt AES frame');
 
-  test('a start with what cannot be read fails at once, with the reason', async () => {
+  test('a start with an unreadable payload fails at once, with the reason', async () => {
     await using bed = await open(workerCodec);
     await proveKey(bed);
     for (const kind of kinds) {
@@ -99,7 +99,7 @@ describe.each(WAYS)('on %s', (_, workerCodec) => {
     }
   });
 
-  test('a run that is signalled, updated and asked what cannot be read refuses it, and goes on to its end', async () => {
+  test('a run refuses unreadable Signals, Updates and queries, and goes on to its end', async () => {
     await using bed = await open(workerCodec);
     const runId = await bed.raw.start({ input: [plainPayload({ agent: 'clerk', input: 'pay' })] });
     const run = bed.handle(runId);
@@ -129,7 +129,7 @@ describe.each(WAYS)('on %s', (_, workerCodec) => {
     expect(await record()).toEqual(told);
   });
 
-  test('memos and headers that cannot be read are in the way of no run, and of no list of runs', async () => {
+  test('unreadable memos and headers block neither a run nor a list of runs', async () => {
     await using bed = await open(workerCodec);
     await proveKey(bed);
     const garbage = Object.fromEntries(kinds.map((kind, index) => [`m${index}`, GARBAGE[kind]?.[0] as Payload]));
@@ -151,7 +151,7 @@ describe.each(WAYS)('on %s', (_, workerCodec) => {
   });
 });
 
-test('a run whose key the worker lacks waits, and says which key, until a worker has it', async () => {
+test('a run whose key the worker lacks waits, and names the key, until a worker has it', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([say('done')]);
   await testbed.work({ agents: [clerk], providers: { scripted } });
@@ -167,7 +167,7 @@ test('a run whose key the worker lacks waits, and says which key, until a worker
   await client.close();
 });
 
-test('an agent inside a workflow of the user refuses what cannot be read, too', async () => {
+test('an agent inside a workflow of the user refuses unreadable payloads too', async () => {
   await using testbed = await Testbed.open();
   const researcher = defineAgent({ name: 'researcher', model: 'scripted/model-1', tools: [refund] });
   const model = scriptedModel([callTool('refund', { amount: 5 }, 'c0'), say('done')]);
@@ -192,7 +192,7 @@ test('an agent inside a workflow of the user refuses what cannot be read, too', 
   expect(await failedTasks(testbed, workflowId)).toBe(0);
 });
 
-test('a workflow of the user is not given what stands for a value that cannot be read', async () => {
+test('a workflow of the user never receives the marker of an unreadable value', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [clerk], providers: { scripted: scriptedModel([]) } });
   const raw = new RawCaller(testbed, testbed.client);

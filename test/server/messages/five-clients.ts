@@ -3,19 +3,22 @@ import { listener, patientModel } from './patient-model.ts';
 import { Testbed } from '../testbed/testbed.ts';
 
 const CLIENTS = 5;
-/** A step that has begun takes what comes meanwhile: with this limit an execution takes fewer than 20 on average. */
+/** A step takes in all messages that arrive before it ends: with this limit an execution takes fewer than 20 on average. */
 const UPDATES_OF_AN_EXECUTION = 16;
 
-/** What a run has read that five clients have told so many messages each. */
+/** A run that has read the messages of five clients. */
 export interface Read {
   /** The names of the messages, by client, in the order in which they were sent. */
   readonly sent: string[][];
-  /** What the model has read: the first message, and these. */
+  /** The messages that the model has read: the first one, and those of the clients. */
   readonly read: string[];
   readonly executions: number;
 }
 
-/** Has five clients send messages to a run at the same time, one after the other each, across a switch every 20 at most. */
+/**
+ * Five clients send messages to a run at the same time, each client one after the other. The run continues as new after at most
+ * 20.
+ */
 export async function fiveClients(messagesOfEach: number): Promise<Read> {
   await using testbed = await Testbed.open();
   const all = CLIENTS * messagesOfEach;

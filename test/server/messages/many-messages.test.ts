@@ -4,7 +4,7 @@ import { fiveClients } from './five-clients.ts';
 import { listener, patientModel } from './patient-model.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-test('1,000 messages of five clients across a switch every 20 are each taken once, and those of one client in its order', async () => {
+test("1,000 messages of five clients are each read once, and each client's in order, by a run that continues as new every 20 messages", async () => {
   const { sent, read, executions } = await fiveClients(200);
   expect(read).toHaveLength(1_000 + 1);
   expect(new Set(read).size).toBe(1_000 + 1);
@@ -12,7 +12,7 @@ test('1,000 messages of five clients across a switch every 20 are each taken onc
   expect(executions - 1).toBeGreaterThanOrEqual(45);
 }, 400_000);
 
-test('Updates that pile up while a call goes on are refused as busy at 1,600, and the client brings them to the next execution', async () => {
+test('Updates that arrive during a long call are refused as busy after 1,600, and the client sends them again to the next execution', async () => {
   await using testbed = await Testbed.open();
   const gate = Promise.withResolvers<undefined>();
   let asked = 0;

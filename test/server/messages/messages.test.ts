@@ -7,7 +7,7 @@ import { fiveClients } from './five-clients.ts';
 import { listener, patientModel, said } from './patient-model.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-test('messages of five clients across a switch every 20 are each taken once, and those of one client in its order', async () => {
+test("messages of five clients are each read once, and each client's in order, by a run that continues as new every 20 messages", async () => {
   const { sent, read, executions } = await fiveClients(30);
   expect(read).toHaveLength(150 + 1);
   expect(new Set(read).size).toBe(150 + 1);
@@ -15,7 +15,7 @@ test('messages of five clients across a switch every 20 are each taken once, and
   expect(executions - 1).toBeGreaterThanOrEqual(6);
 }, 60_000);
 
-test('a message is read by the model before its next call, and an answer that was ready does not end the run', async () => {
+test('the model reads a message before its next call, and an answer that was ready does not end the run', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([say('first answer'), say('second answer')]);
   await testbed.work({ agents: [assistant], providers: { scripted } });
@@ -28,7 +28,7 @@ test('a message is read by the model before its next call, and an answer that wa
   expect(last === undefined ? [] : said(last)).toEqual(['Q', 'and this?']);
 });
 
-test('the same message sent twice is one message, in the next execution too', async () => {
+test('a message sent twice is read once, even if the run has continued as new in between', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([say('a'), say('b'), say('c')]);
   await testbed.work({ agents: [assistant], providers: { scripted }, continueAsNew: { updates: 3 } });
@@ -45,7 +45,7 @@ test('the same message sent twice is one message, in the next execution too', as
   expect(last === undefined ? [] : said(last)).toEqual(['Q', 'once', ...others]);
 });
 
-test('signals that arrive during switches are taken in their order, and one that does not fit is an event', async () => {
+test('Signals that arrive while the run continues as new are read in order, and one that does not fit becomes an event', async () => {
   await using testbed = await Testbed.open();
   const all = 60;
   await testbed.work({ agents: [listener], providers: { patient: patientModel(all + 1) }, continueAsNew: { events: 12 } });
@@ -53,7 +53,7 @@ test('signals that arrive during switches are taken in their order, and one that
   const handle = testbed.client.temporal.workflow.getHandle(run.runId);
   await handle.signal(SIGNALS.send, { id: 'no content' });
   const names = Array.from({ length: all }, (_, index) => `s${index}`);
-  // Spread over several switches: the server keeps a second between two.
+  // The Signals are spread over several executions: the server starts at most one per second.
   for (const name of names) {
     await handle.signal(SIGNALS.send, { id: name, content: name });
     await pause(40);
@@ -65,7 +65,7 @@ test('signals that arrive during switches are taken in their order, and one that
   expect((await run.status()).executions).toBeGreaterThan(2);
 }, 60_000);
 
-test('a message is refused by its sender, by the run that does not take it, and after the end, each with the reason', async () => {
+test('a message is refused by its client, by a run that does not accept it, and by a run that has ended, each with the reason', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang('half')]);
   await testbed.work({ agents: [assistant], providers: { scripted }, heartbeatEvery: 200 });
@@ -75,7 +75,7 @@ test('a message is refused by its sender, by the run that does not take it, and 
     message: expect.stringContaining('id'),
   });
   await until(() => scripted.requests.length === 1, 'the model is asked');
-  // Another client, without the checks of this one.
+  // A client without the checks of Longhaul's client.
   const raw = testbed.client.temporal.workflow.getHandle(run.runId);
   await expect(raw.executeUpdate('send', { args: [{ id: 'm1' }] })).rejects.toMatchObject({
     cause: { type: 'invalid_input', message: expect.stringContaining(run.runId) },

@@ -3,17 +3,17 @@ import { outputText } from '../../../src/core/domain/content/output-text.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { search } from '../testbed/agents.ts';
 
-/** Listens for as long as somebody speaks. */
+/** An agent that reads messages until it has all of them. */
 export const listener = defineAgent({ name: 'listener', model: 'patient/m', tools: [search], limits: { steps: 100_000 } });
 
-/** What users said, in the order in which the model reads it. */
+/** The messages of users, in the order in which the model reads them. */
 export function said({ conversation }: ModelRequest): string[] {
   return conversation
     .flatMap(({ content }) => content)
     .flatMap((item) => (item.type === 'message' && item.role === 'user' ? [outputText(item.content)] : []));
 }
 
-/** A model that calls a tool until it has read so many messages, and then answers with what it has read. */
+/** A model that calls a tool until it has read so many messages, and then answers with these messages. */
 export function patientModel(messages: number): ModelClient {
   const answer = (request: ModelRequest): ModelResponse => {
     const read = said(request);

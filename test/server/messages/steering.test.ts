@@ -7,7 +7,7 @@ import { assistant } from '../testbed/agents.ts';
 import { clerk } from '../approvals/decision-agents.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-/** What users said, as the newest request has it. */
+/** The messages of users in the newest request. */
 function said(requests: readonly ModelRequest[]): string[] {
   const { conversation = [] } = requests.at(-1) ?? {};
   return conversation
@@ -15,14 +15,14 @@ function said(requests: readonly ModelRequest[]): string[] {
     .flatMap((item) => (item.type === 'message' && item.role === 'user' ? [outputText(item.content)] : []));
 }
 
-test('a message that interrupts aborts the model call in flight, keeps what had arrived and is read by the next', async () => {
+test('a message that interrupts aborts the model call in flight, keeps its output so far, and is in the next request', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang('half an ans'), say('the other answer')]);
   await testbed.work({ agents: [assistant], providers: { scripted }, heartbeatEvery: 60_000 });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => scripted.requests.length === 1, 'the model call');
   expect(await run.send('rather this', { id: 'm1', mode: 'interrupt' })).toMatchObject({ status: 'queued', offset: 1, beforeStep: 1 });
-  // A heartbeat, which would take a minute here, is not needed.
+  // A heartbeat would come after a minute: the interruption arrives without it.
   const result = await run.result({ steps: true, timeout: 10_000 });
   expect(result).toMatchObject({ status: 'completed', output: 'the other answer', stepsUsed: 1 });
   expect(said(scripted.requests)).toEqual(['Q', 'rather this']);
@@ -34,7 +34,7 @@ test('a message that interrupts aborts the model call in flight, keeps what had 
   expect(result.usage.estimated).toEqual(events[1]?.estimated);
 });
 
-test('a message that steers takes back calls that wait for a decision, and the model reads it next', async () => {
+test('a message that steers withdraws calls that wait for a decision, and the model reads it next', async () => {
   await using testbed = await Testbed.open();
   const calls = together(callTool('refund', { amount: 1 }, 'c1'), callTool('search', { query: 'a' }, 'c2'));
   const scripted = scriptedModel([calls, say('as you like')]);
@@ -47,7 +47,7 @@ test('a message that steers takes back calls that wait for a decision, and the m
   expect(said(scripted.requests)).toEqual(['Q', 'no refund']);
 });
 
-test('a queued message leaves the step alone: it is read once the waiting call is decided', async () => {
+test('a queued message does not change the step: the model reads it after the waiting call is decided', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('refund', { amount: 1 }, 'c1'), say('done')]);
   await testbed.work({ agents: [clerk], providers: { scripted } });

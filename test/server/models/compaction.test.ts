@@ -23,7 +23,7 @@ const reader = defineAgent({
   window: { maxBytes: 8_000, keepResults: 1, summaryModel: 'writer/small' },
 });
 
-/** Says a lot and fetches a page: results are evicted first, and the texts are too much later. */
+/** Says a lot and fetches a page: results are evicted first, and later the texts are too long. */
 const SCRIPT: ScriptEntry[] = [
   ...Array.from({ length: 8 }, (_, index) =>
     together(say(`note ${index} ${'n'.repeat(600)}`), callTool('fetch_page', { page: index }, `c${index}`)),
@@ -33,11 +33,11 @@ const SCRIPT: ScriptEntry[] = [
 
 interface Told {
   requests: readonly ModelRequest[];
-  /** What was to be summed up. */
+  /** The request for the summary. */
   summaries: readonly ModelRequest[];
   result: object;
   executions: number;
-  /** How often each activity was scheduled in the last execution. */
+  /** The number of times that each activity was scheduled in the last execution. */
   activities: Record<string, number>;
 }
 
@@ -58,7 +58,7 @@ async function tell(options: Partial<CreateWorkerOptions> = {}, workers = 1): Pr
   return { requests: scripted.requests, summaries: writer.requests, result, executions: (await run.status()).executions, activities };
 }
 
-test('old results give way to markers, then the older part to a summary that a durable call of its own model writes', async () => {
+test('old results are replaced by markers, and then the older part by a summary, which an activity makes with its own model', async () => {
   const { requests, summaries, result, activities } = await tell();
   expect(result).toMatchObject({ status: 'completed', stepsUsed: 9, toolCallsTotal: 8, usage: { llmCalls: 9 + summaries.length } });
   expect(summaries.length).toBeGreaterThanOrEqual(1);
@@ -79,14 +79,14 @@ test('old results give way to markers, then the older part to a summary that a d
   expect(JSON.stringify(summaries[0])).toContain('note 0');
 });
 
-test('a cold cache and a second worker send the same requests, byte for byte', async () => {
+test('a worker with a cold cache and a second worker send the same requests, byte for byte', async () => {
   const [warm, cold] = [await tell(), await tell({ transcriptCacheSize: 1 }, 2)];
   expect(JSON.stringify(cold.requests)).toBe(JSON.stringify(warm.requests));
   expect(JSON.stringify(cold.summaries)).toBe(JSON.stringify(warm.summaries));
   expect(cold.result).toEqual(warm.result);
 });
 
-test.each([undefined, 1])('so does a run that continues as new, where the transcript cache has %s bytes', async (transcriptCacheSize) => {
+test.each([undefined, 1])('a run that continues as new sends the same requests too, with a transcript cache of %s bytes', async (transcriptCacheSize) => {
   const [whole, split] = [
     await tell(),
     await tell({ continueAsNew: { events: 30 }, ...(transcriptCacheSize === undefined ? {} : { transcriptCacheSize }) }),
@@ -97,7 +97,7 @@ test.each([undefined, 1])('so does a run that continues as new, where the transc
   expect(split.result).toEqual(whole.result);
 });
 
-test('a model that says that the conversation is too long is asked once more with less, and not with the same again', async () => {
+test('if a model says that the conversation is too long, it is called once more with a shorter one', async () => {
   await using testbed = await Testbed.open();
   const roomy = defineAgent({ name: 'roomy', model: 'scripted/model-1', tools: [fetchPage], window: { keepResults: 1 } });
   const calls = [0, 1, 2].map((page) => callTool('fetch_page', { page }, `c${page}`));

@@ -13,7 +13,7 @@ const SCRIPT: ScriptEntry[] = [
   say('done'),
 ];
 
-/** The same run in a world of its own: what the model is asked, byte for byte. */
+/** Does the run on a testbed of its own, and returns its model requests, byte for byte. */
 async function requestsOf(prepare: (testbed: Testbed, scripted: ScriptedModel) => Promise<void>): Promise<string[]> {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel(SCRIPT);
@@ -26,7 +26,7 @@ function bytes(requests: readonly ModelRequest[]): string[] {
   return requests.map((request) => JSON.stringify(request));
 }
 
-test('a warm cache, no cache at all and two workers in turn send byte-identical requests', async () => {
+test('a warm cache, no cache and two workers in turn send byte-identical requests', async () => {
   const warm = await requestsOf(async (testbed, scripted) => {
     await testbed.work({ agents: [assistant], providers: { scripted } });
   });
@@ -39,7 +39,7 @@ test('a warm cache, no cache at all and two workers in turn send byte-identical 
     await testbed.work({ agents: [assistant], providers: { scripted }, transcriptCacheSize: 1, worker: { maxCachedWorkflows: 1 } });
   });
   expect(workflowEvicted).toEqual(warm);
-  // Two workers of one queue: each has seen half of the conversation.
+  // Two workers on one queue: each has seen half of the conversation.
   const shared = await requestsOf(async (testbed, scripted) => {
     await testbed.work({ agents: [assistant], providers: { scripted }, worker: { maxConcurrentActivityTaskExecutions: 1 } });
     await testbed.work({ agents: [assistant], providers: { scripted }, worker: { maxConcurrentActivityTaskExecutions: 1 } });
@@ -74,13 +74,13 @@ test('a run that moves to another worker in the middle sends the same requests f
   expect(requests).toEqual(expected);
 }, 60_000);
 
-test('a reset run sends the same requests up to the reset, and then what its own history says', async () => {
+test('a reset run sends the same requests up to the reset, and then those that follow from its own history', async () => {
   await using testbed = await Testbed.open();
   const script: ScriptEntry[] = [
     callTool('search', { query: 'one' }, 'c1'),
     callTool('search', { query: 'two' }, 'c2'),
     say('done'),
-    // After the reset the second response is another one, under the same counters and activity ids.
+    // After the reset, the second response differs but has the same counters and activity ids.
     callTool('search', { query: 'another two' }, 'c2'),
     say('done differently'),
   ];
@@ -108,7 +108,7 @@ test('a reset run sends the same requests up to the reset, and then what its own
   expect(last).not.toContain('"query":"two"');
 }, 60_000);
 
-test('no activity input holds the conversation: the first message, an argument and a result enter history once', async () => {
+test('no activity input holds the conversation: the first message, an argument and a result enter the history once each', async () => {
   await using testbed = await Testbed.open();
   const long = 'x'.repeat(2_000);
   const script = [callTool('search', { query: `${SECRETISH} ${long}` }, 'c1'), callTool('search', { query: 'b' }, 'c2'), say('done')];
@@ -119,13 +119,13 @@ test('no activity input holds the conversation: the first message, an argument a
   const sizes = inputs.map((payload) => payload.data?.length ?? 0);
   expect(sizes.length).toBeGreaterThan(4);
   expect(Math.max(...sizes)).toBeLessThan(400);
-  // The argument is in the model's response and in the text that the tool returned: twice, as content. Never as an input.
+  // The argument is in the model's response and in the tool's result: twice, both times as content. It is never in an input.
   const stored = history.flatMap(payloadTexts);
   expect(stored.filter((text) => text.includes(`${SECRETISH} ${long}`))).toHaveLength(2);
   expect(stored.filter((text) => text.includes(`question ${long}`))).toHaveLength(1);
 });
 
-/** Every payload of an event, as text. */
+/** All payloads of an event, as text. */
 function payloadTexts(event: object): string[] {
   return Object.values(event).flatMap((value: unknown): string[] => {
     if (value instanceof Uint8Array) return [Buffer.from(value).toString()];

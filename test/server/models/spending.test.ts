@@ -10,30 +10,30 @@ import { Testbed, until } from '../testbed/testbed.ts';
 const agent = defineAgent({ name: 'spender', model: 'fake/model-1', modelMaxAttempts: 3 });
 const hasty = defineAgent({ name: 'hasty', model: 'fake/model-1', modelMaxAttempts: 2, modelTimeout: 1_500 });
 
-/** 11 bytes of text: 3 tokens, as an estimate. */
+/** 11 bytes of text, which are estimated as 3 tokens. */
 const HALF = 'half an ans';
 
-/** Says something, and then the connection breaks. */
+/** Streams some text, and then breaks the connection. */
 const breaksOff: Handler = (reply) => {
   reply.events(chatChunk({ content: HALF }));
   setTimeout(() => reply.reset(), 50);
 };
 
-/** An answer that is none, of a provider that says what it cost. */
+/** An invalid answer, with its usage. */
 const malformed: Handler = (reply) => reply.json(200, { choices: [], usage: { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 } });
 const REPORTED = { promptTokens: 7, completionTokens: 2, totalTokens: 9 };
 
-/** Says something, and then nothing more. */
+/** Streams some text, and then stops without an end. */
 const fallsSilent: Handler = (reply) => reply.events(chatChunk({ content: HALF }));
 
 const isOutOfOrder: Handler = (reply) => reply.json(500, { error: { message: 'out of order' } });
 
-/** A provider that answers as the handlers say, one after the other. */
+/** A provider whose answers are these handlers, one after the other. */
 interface Provider extends AsyncDisposable {
   server: FakeOpenAI;
-  /** Pieces of text that have arrived. */
+  /** The number of text pieces that have arrived. */
   heard: () => number;
-  /** What a worker needs for it. */
+  /** The options of a worker that uses the provider. */
   options: LonghaulPluginOptions;
 }
 
@@ -51,18 +51,18 @@ async function provider(...handlers: Handler[]): Promise<Provider> {
       return client.call(request, { ...context, onText });
     },
   };
-  // A heartbeat by the timer comes too late for any of these tests, unless it says otherwise.
+  // A heartbeat by the timer comes too late for all of these tests, unless the worker is told otherwise.
   const options = { agents: [agent, hasty], providers: { fake: listening }, heartbeatEvery: 60_000 };
   return { server, heard: () => heard, options, [Symbol.asyncDispose]: () => server.close() };
 }
 
-/** The events of a run that say what something cost. */
+/** The events of a run that record usage. */
 async function paid(testbed: Testbed, runId: string): Promise<Event[]> {
   const { events } = await testbed.client.handle(runId).context();
   return events.filter((event) => event.usage !== undefined || event.failedAttempts !== undefined);
 }
 
-test('an attempt that fails tells the next what it cost, and the answer that comes at last says so', async () => {
+test('a failed attempt tells the next one its usage, and the final answer records both', async () => {
   await using testbed = await Testbed.open();
   await using fake = await provider(breaksOff, malformed, says('whole'));
   await testbed.work(fake.options);
@@ -75,7 +75,7 @@ test('an attempt that fails tells the next what it cost, and the answer that com
   expect(result.usage.estimated).toEqual(estimated);
 });
 
-test('attempts of which nothing came cost nothing', async () => {
+test('attempts without output cost nothing', async () => {
   await using testbed = await Testbed.open();
   await using fake = await provider(isOutOfOrder, says('whole'));
   await testbed.work(fake.options);
@@ -87,7 +87,7 @@ test('attempts of which nothing came cost nothing', async () => {
   expect(usage).not.toHaveProperty('estimated');
 });
 
-test('the last failure of a call says what all its attempts cost', async () => {
+test('the last failure of a call records the usage of all its attempts', async () => {
   await using testbed = await Testbed.open();
   await using fake = await provider(breaksOff, malformed);
   await testbed.work(fake.options);
@@ -98,7 +98,7 @@ test('the last failure of a call says what all its attempts cost', async () => {
   ]);
 });
 
-test('attempts that time out have told what they cost by heartbeat', async () => {
+test('attempts that time out have reported their usage by heartbeat', async () => {
   await using testbed = await Testbed.open();
   await using fake = await provider(fallsSilent);
   await testbed.work({ ...fake.options, heartbeatEvery: 300 });
@@ -109,7 +109,7 @@ test('attempts that time out have told what they cost by heartbeat', async () =>
   ]);
 });
 
-test('a worker that shuts down in the middle of an answer hands over what it cost', async () => {
+test('a worker that shuts down during an answer hands over the usage so far', async () => {
   await using testbed = await Testbed.open();
   await using fake = await provider(fallsSilent);
   await testbed.work({ ...fake.options, shutdownGrace: 100 });
@@ -122,7 +122,7 @@ test('a worker that shuts down in the middle of an answer hands over what it cos
   expect(await paid(testbed, run.runId)).toMatchObject([{ failedAttempts: { estimated: { completionTokens: 3 } } }]);
 });
 
-test('a call that is cancelled keeps what had arrived, and what the attempts before cost', async () => {
+test('a cancelled call keeps its output so far, and the usage of the attempts before', async () => {
   await using testbed = await Testbed.open();
   await using fake = await provider(breaksOff, fallsSilent);
   await testbed.work(fake.options);

@@ -10,22 +10,22 @@ import { z } from 'zod';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const run = promisify(execFile);
 
-/** What npm needs to install a project anew. */
+/** The time limit for npm to install a project. */
 export const INSTALL_TIMEOUT_MS = 300_000;
 
-/** The newest registry data is not needed: what `npm ci` brought is. */
+/** Fresh data of the registry is not needed: the cache of `npm ci` has it. */
 const INSTALL = ['install', '--no-audit', '--no-fund', '--prefer-offline'];
 
-/** A project of a team that uses the packed package. */
+/** A project that uses the packed package. */
 export interface ConsumerProject {
-  /** Its folder. */
+  /** The folder of the project. */
   readonly path: string;
   remove(): Promise<void>;
 }
 
 /**
- * A project where npm has installed the package with all that it needs, and Temporal's SDK at that version: seconds of CPU,
- * and hundreds of megabytes.
+ * A project in which npm has installed the package with all its dependencies, and Temporal's SDK at this version. Takes seconds
+ * of CPU, and hundreds of megabytes.
  */
 export async function installedProject(sdk: string): Promise<ConsumerProject> {
   const project = await newProject(tmpdir());
@@ -38,10 +38,10 @@ export async function installedProject(sdk: string): Promise<ConsumerProject> {
   return project;
 }
 
-/** The lowest and the newest published version of Temporal's SDK that the package takes; one version if they are the same. */
+/** The lowest and the newest published version of Temporal's SDK in the package's range; one version if they are the same. */
 export async function sdkVersions(): Promise<string[]> {
   const { packages, range } = await sdkPeers();
-  // The newest that all packages have: they are not published in one moment.
+  // The newest version that all packages have: they are not published at the same moment.
   const published = await Promise.all(
     packages.map(async (name) => {
       const { stdout } = await npm(['view', '--json', '--prefer-online', `${name}@${range}`, 'version'], root);
@@ -53,7 +53,7 @@ export async function sdkVersions(): Promise<string[]> {
   return [...new Set([common[0], common.at(-1)])].filter((version) => version !== undefined);
 }
 
-/** Says that another version of one package of the SDK is installed, without installing it. */
+/** Changes the installed version of one SDK package in its manifest, without installing another. */
 export async function pretendVersion({ path }: ConsumerProject, name: string, version: string): Promise<void> {
   const file = join(path, 'node_modules', name, 'package.json');
   const manifest = z.record(z.string(), z.unknown()).parse(JSON.parse(await readFile(file, 'utf8')));
@@ -68,7 +68,7 @@ export async function startError({ path }: ConsumerProject): Promise<string> {
   );
 }
 
-/** The packages of Temporal's SDK that the package needs, and the range that it takes. */
+/** The packages of Temporal's SDK on which the package depends, and the range. */
 async function sdkPeers(): Promise<{ packages: string[]; range: string }> {
   const { peerDependencies } = z
     .object({ peerDependencies: z.record(z.string(), z.string()) })
@@ -79,7 +79,7 @@ async function sdkPeers(): Promise<{ packages: string[]; range: string }> {
   return { packages: peers.map(([name]) => name), range };
 }
 
-/** A project inside of this one, which has the package as it is packed, and finds all that it needs here. */
+/** A project inside this one, with the package as npm packs it. It finds all dependencies in this project. */
 export async function borrowingProject(): Promise<ConsumerProject> {
   const parent = join(root, '.cache');
   await mkdir(parent, { recursive: true });
@@ -90,13 +90,13 @@ export async function borrowingProject(): Promise<ConsumerProject> {
   return project;
 }
 
-/** What the type checker says of the project, and on which stream. */
+/** The output of the type checker on both streams. */
 export async function typeCheck({ path }: ConsumerProject): Promise<{ stdout: string; stderr: string }> {
   const { stdout, stderr } = await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: path });
   return { stdout, stderr };
 }
 
-/** What `runAgents` gives where all is well. */
+/** The result of `runAgents` if all is well. */
 export const ALL_RAN = {
   summary: expect.stringContaining('surveyor') as string,
   toolCallsByName: { convert_miles: 1 },
@@ -104,20 +104,20 @@ export const ALL_RAN = {
   replays: { host: 'replayed', run: 'replayed', tampered: 'DeterminismViolationError' },
 };
 
-/** What comes of its agents, run from its own workflow, and of the replays of their histories. */
+/** Runs the project's agents from its own workflow and replays their histories; returns the results. */
 export async function runAgents({ path }: ConsumerProject): Promise<unknown> {
   const { stdout } = await run(process.execPath, ['main.ts', inject('temporalAddress'), inject('temporalNamespace')], { cwd: path });
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
 }
 
-/** What Node's test runner says of its tests, which run its agents in memory and on the server. */
+/** Runs the project's tests with Node's test runner, in memory and on the server; returns the report. */
 export async function runTests({ path }: ConsumerProject): Promise<string> {
   const env = { ...process.env, TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: inject('temporalNamespace') };
   const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap', 'agents.test.ts'], { cwd: path, env });
   return stdout;
 }
 
-/** What the command line that the package brings says of itself. `binary` is its path in the project. */
+/** Returns the help text of the package's command line. `binary` is its path in the project. */
 export async function help({ path }: ConsumerProject, binary: string): Promise<string> {
   const { stdout } = await run(process.execPath, [join(path, binary), '--help'], { cwd: path });
   return stdout;
@@ -130,21 +130,21 @@ async function newProject(parent: string): Promise<ConsumerProject> {
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Packs the package as it is built into a folder; returns the name of the file. */
+/** Packs the built package into a folder; returns the name of the file. */
 async function pack(into: string): Promise<string> {
   const { stdout } = await npm(['pack', '--json', '--ignore-scripts', '--pack-destination', into], root);
   const [packed] = z.tuple([z.object({ filename: z.string() })]).parse(JSON.parse(stdout.slice(stdout.indexOf('['))));
   return packed.filename;
 }
 
-/** npm, without what an npm script that runs this test has put into its environment about this project. */
+/** Runs npm without the environment variables of the npm script that runs this test. */
 async function npm(args: string[], cwd: string): Promise<{ stdout: string }> {
   const env = { ...process.env };
   delete env['npm_config_local_prefix'];
   return run('npm', args, { cwd, env, maxBuffer: 64 * 1024 * 1024 });
 }
 
-/** Packages at the versions that this project has. */
+/** Packages at the versions that are installed in this project. */
 async function pinned(names: string[]): Promise<string[]> {
   return Promise.all(
     names.map(async (name) => {

@@ -40,8 +40,8 @@ describe.each(versions)("with Temporal's SDK at %s, a project that installs the 
     expect(await help(project, 'node_modules/.bin/longhaul')).toContain('Usage: longhaul');
   });
 
-  // The last one: the project is of no use afterwards.
-  test('is told of versions of the SDK that do not go together', async () => {
+  // This test is the last one: it makes the project useless.
+  test('reports versions of the SDK that do not match', async () => {
     await pretendVersion(project, '@temporalio/client', '1.999.0');
     expect(await startError(project)).toContain(`@temporalio/client 1.999.0, @temporalio/common ${sdk}`);
   });

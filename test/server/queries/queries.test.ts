@@ -7,7 +7,7 @@ import { Replayer } from '../../../worker/index.ts';
 import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
-/** Milliseconds that the server gives a dead worker to take something from its own queue; the same for a query and for a workflow task. */
+/** Milliseconds after which the server takes a task or a query from the queue of a dead worker; the same time for both. */
 const STICKY_MS = 3_000;
 
 const children = new Set<ChildProcess>();
@@ -16,14 +16,14 @@ afterEach(async () => {
   children.clear();
 });
 
-/** A run that waits for approval of its first call, its worker, and how to replace that. */
+/** A run that waits for approval of its first call, with its worker. */
 interface Ground {
   run: RunHandle<unknown>;
-  /** The next call that waits. */
+  /** Waits for the next pending call, and returns it. */
   waiting(): Promise<PendingApproval>;
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** Starts another worker, and kills the one that has the run. */
+  /** Starts another worker, and kills the one that has loaded the run. */
   replaceWorker(): Promise<void>;
 }
 
@@ -34,18 +34,18 @@ test.each([
     (run: RunHandle<unknown>, testbed: Testbed) => signal(testbed, run, SIGNALS.send, { id: 'm1', content: 'late', mode: 'queue' }),
   ],
 ])(
-  'a query that its worker answers late, with news before it and %s behind it, leaves the run as it was',
+  'a query that is answered late, with new events before it and %s after it, leaves the run unchanged',
   async (_, tell) => {
     await using testbed = await Testbed.open();
     const { run, waiting, kill, replaceWorker } = await ground(testbed, STICKY_MS);
     const { callId, digest } = await waiting();
     await replaceWorker();
     const killedAt = Date.now();
-    // Goes to the queue of the dead worker, and on to another worker when the server has given that up.
+    // The query goes to the queue of the dead worker, and to another worker after the server has given up that queue.
     const answer = rawStatus(testbed, run);
     await pauseUntil(killedAt + STICKY_MS * 0.75);
     await signal(testbed, run, SIGNALS.approve, { callId, digest, id: 'd1' });
-    // The other worker loads the run together with news whose workflow task still waits for the dead one.
+    // The other worker loads the run with new events whose workflow task still waits for the dead worker.
     expect(await answer).toMatch(ASK_AGAIN);
     await tell(run, testbed);
 
@@ -58,13 +58,13 @@ test.each([
     const replayer = new Replayer({ worker: { workflowBundle: { codePath: inject('workflowBundlePath') } } });
     expect(await replayer.replay(run.runId, history)).toEqual({ type: 'ok' });
     await replayer.close();
-    // What a replay makes of the history is what the run was while it went on.
+    // A replay of the history gives the record that the run had.
     expect(await Array.fromAsync(run.events())).toEqual(live);
   },
   60_000,
 );
 
-test('queries of every kind are answered while nothing new waits, however often the run has to be loaded', async () => {
+test('queries of every kind are answered while no new event waits, each time that the run has to be loaded', async () => {
   await using testbed = await Testbed.open();
   const { run, waiting, replaceWorker } = await ground(testbed);
   await waiting();
@@ -76,7 +76,7 @@ test('queries of every kind are answered while nothing new waits, however often 
   await handle.terminate();
 }, 60_000);
 
-test('a run that was ended with news unhandled is told from its history', async () => {
+test('a run that was terminated with unhandled events is read from its history', async () => {
   await using testbed = await Testbed.open();
   const { run, waiting, kill, start } = await ground(testbed);
   const { callId, digest } = await waiting();
@@ -129,7 +129,7 @@ async function ground(testbed: Testbed, stickyMs = 300): Promise<Ground> {
   return { run, waiting, kill, start, replaceWorker };
 }
 
-/** As the Temporal UI asks: once, and what it is told is shown. */
+/** Queries like the Temporal UI: once, and the answer is shown as it is. */
 async function rawStatus(testbed: Testbed, run: RunHandle<unknown>): Promise<string> {
   const { temporal } = testbed.client;
   const ask = (): Promise<unknown> => temporal.workflow.getHandle(run.runId).query(QUERIES.status);

@@ -9,7 +9,7 @@ export const search = defineTool({
   execute: ({ query }) => `found: ${query}`,
 });
 
-/** Fails every time. */
+/** Always fails. */
 export const broken = defineTool({
   name: 'broken',
   description: 'Fails',

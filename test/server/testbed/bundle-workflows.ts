@@ -6,15 +6,15 @@ import { fileURLToPath } from 'node:url';
 import { LonghaulPlugin, type LonghaulPluginOptions } from '../../../worker/index.ts';
 import { codecWith } from '../codec/codec-agents.ts';
 
-/** Where the bundles of a test run are. */
+/** The paths of the workflow bundles of a test run. */
 export interface WorkflowBundles {
   readonly path: string;
-  /** For workers that encrypt, which refuse the other one. */
+  /** For workers that encrypt: they refuse the other bundle. */
   readonly encryptedPath: string;
   remove(): Promise<void>;
 }
 
-/** Bundles Longhaul's workflows together with those of the tests, without encryption and with it, into files of their own. */
+/** Bundles Longhaul's workflows together with those of the tests, once without encryption and once with it, into separate files. */
 export async function bundleWorkflows(): Promise<WorkflowBundles> {
   const directory = await mkdtemp(join(tmpdir(), 'longhaul-test-'));
   const path = await bundle(directory, 'workflow-bundle.js', {});

@@ -1,27 +1,27 @@
 import { continueAsNew, makeContinueAsNewFunc } from '@temporalio/workflow';
 import { runAgent, type RunAgentOptions, type ContinueAsNewState } from '../../../workflows/index.ts';
 
-/** Two agents in one workflow: the second writes about what the first found. */
+/** Two agents in one workflow: the second writes about the findings of the first. */
 export async function report(topic: string): Promise<{ text: string; statuses: string[]; tokens: number }> {
   const facts = await runAgent('researcher', `Research: ${topic}`);
   const text = await runAgent('writer', `Write about: ${facts.outputText}`);
   return { text: text.outputText, statuses: [facts.status, text.status], tokens: facts.usage.totalTokens + text.usage.totalTokens };
 }
 
-/** What becomes of one agent, as its host sees it. */
+/** Runs one agent and returns the result that its host gets. */
 export async function outcome(runId: string): Promise<{ status: string; error: string | null; cancelReason: string | undefined }> {
   const { status, error, cancelReason } = await runAgent('researcher', 'Q', { runId });
   return { status, error, cancelReason };
 }
 
-/** What a host with two agents in its own history has so far: of each an answer, or what to carry on. */
+/** The input of a host with two agents in its own history: for each agent, its answer or its carried state. */
 interface Inline {
   first?: string | ContinueAsNewState;
   second?: string | ContinueAsNewState;
   executions?: number;
 }
 
-/** Two agents at once in the history of their host, which continues as new for both. */
+/** Two agents at the same time in the history of their host, which continues as new for both. */
 export async function inlineReport({ first, second, executions = 1 }: Inline = {}): Promise<{ texts: string[]; executions: number }> {
   const [facts, text] = await Promise.all([goOn('researcher', first), goOn('writer', second)]);
   if (typeof facts === 'string' && typeof text === 'string') return { texts: [facts, text], executions };
@@ -41,7 +41,7 @@ export async function inlineOutcome(key: string): Promise<{ status: string; runI
   return { status: end.result.status, runId: end.result.runId, output: end.result.output };
 }
 
-/** An agent inline that is refused, by its deadline and by its input, and then runs: under a key, or under its own name. */
+/** An inline agent that is refused twice, for its deadline and for its input, and then runs: under a key, or under its own name. */
 export async function inlineAgain({ key }: { key?: string } = {}): Promise<string[]> {
   const options = { inline: true, ...(key === undefined ? {} : { key }) } as const;
   const refused = async (input: string, limits: NonNullable<RunAgentOptions['limits']>): Promise<string> =>
@@ -54,19 +54,19 @@ export async function inlineAgain({ key }: { key?: string } = {}): Promise<strin
   return [...refusals, end.type === 'finished' ? end.result.runId : end.type];
 }
 
-/** One agent as a child and once more inline, both with limits of this start. */
+/** One agent as a child and once more inline, both with the limits of this start. */
 export async function limitedTwice(limits: NonNullable<RunAgentOptions['limits']>): Promise<(string | undefined)[]> {
   const child = await runAgent('assistant', 'Q', { limits });
   const inline = await runAgent('assistant', 'Q', { inline: true, limits });
   return [child.stopReason, inline.type === 'finished' ? inline.result.stopReason : inline.type];
 }
 
-/** Goes on as a run of an agent, with whatever it was given as what the run carries: as a release would that nobody knows. */
+/** Continues as new as a run of an agent, with any given carried state, such as that of an unknown release. */
 export async function handOn(carry: unknown): Promise<never> {
   return makeContinueAsNewFunc<(input: unknown) => Promise<unknown>>({ workflowType: 'agentRun' })({ carry });
 }
 
-/** One agent inline, which goes on over executions of its host. */
+/** One agent inline, which continues over executions of its host. */
 export async function inlineDesk(carry?: ContinueAsNewState): Promise<string> {
   const end = await runAgent('desk', 'Q', { inline: true, ...(carry === undefined ? {} : { carry }) });
   return end.type === 'finished' ? end.result.outputText : continueAsNew<typeof inlineDesk>(end.carry);

@@ -7,13 +7,13 @@ import type { Event } from '../../../src/core/domain/record/event.ts';
 import { type ApprovalsPage, type ContextPage, QUERIES, type StatusView, type StepsPage } from '../../../src/core/protocol.ts';
 import type { Testbed } from './testbed.ts';
 
-/** The ids of events that no model call and no carry names are known to the workflow alone. */
+/** Blanks the ids of events that neither a model call nor a carried state names: only the workflow knows them. */
 function exceptUntoldIds(events: readonly Event[]): unknown[] {
   const last = events.findLastIndex(({ usage }) => usage !== undefined);
   return events.map((event, offset) => (offset > last || event.content.length === 0 ? { ...event, id: '' } : event));
 }
 
-/** Until nothing happens in a run: both are asked one after the other. */
+/** Waits until the history of a run no longer grows: the run and its history are read one after the other. */
 async function atRest(historyLength: () => Promise<number>): Promise<void> {
   for (let before = 0, now = await historyLength(); now !== before; now = await historyLength()) {
     before = now;
@@ -21,7 +21,7 @@ async function atRest(historyLength: () => Promise<number>): Promise<void> {
   }
 }
 
-/** A run says the same of itself, execution by execution, as its history does, whatever it waits for. */
+/** Checks, execution by execution, that a run answers queries with the same data as its history gives. */
 export async function expectSameFromHistory(
   { client: { temporal } }: Testbed,
   { runId }: Pick<RunHandle<unknown>, 'runId'>,

@@ -6,10 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { chatChunk, CHAT_USAGE } from '../../fakes/openai-answers.ts';
 import { type FakeOpenAI, type RecordedRequest, startFakeOpenAI } from '../../fakes/openai-server.ts';
 
-/** How many tool results the model of these tests wants before it answers. */
+/** The number of tool results after which the model of these tests answers. */
 const TOOL_CALLS = 3;
 
-/** A model over HTTP that calls `work` three times and then answers, by what the conversation holds. `gate` may hold an answer back. */
+/**
+ * A model over HTTP that calls `work` three times and then answers, depending on the conversation alone. `gate` may delay an
+ * answer.
+ */
 export async function startWorkingModel(gate: (request: RecordedRequest) => Promise<void>): Promise<FakeOpenAI> {
   return startFakeOpenAI(async (reply, request) => {
     await gate(request);
@@ -29,7 +32,7 @@ export function resultsIn({ body }: RecordedRequest): number {
   return messages.filter((message) => message.role === 'tool').length;
 }
 
-/** The effect of the tool `work`, over HTTP, with the idempotency key of each call. `gate` may hold an answer back. */
+/** The server behind the tool `work`, over HTTP, which records the idempotency key of each call. `gate` may delay an answer. */
 export async function startToolServer(
   gate: (path: string) => Promise<void>,
 ): Promise<{ url: string; calls: string[]; keys: (string | undefined)[]; close(): Promise<void> }> {
@@ -55,7 +58,7 @@ export async function startToolServer(
   };
 }
 
-/** Starts `worker-process.ts` and waits until it polls. */
+/** Starts `worker-process.ts` and waits until the worker polls. */
 export async function startWorkerProcess(environment: Record<string, string>): Promise<ChildProcess> {
   const script = fileURLToPath(new URL('./worker-process.ts', import.meta.url));
   const child = spawn(process.execPath, [script], { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -63,7 +66,7 @@ export async function startWorkerProcess(environment: Record<string, string>): P
   return child;
 }
 
-/** Kills a process without a chance to tidy up. */
+/** Kills a process with SIGKILL. */
 export async function killProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGKILL');

@@ -6,7 +6,10 @@ import { runHistory } from '../../../src/history/history-events.ts';
 import type { CodecOptions } from '../../../src/codec/codec-options.ts';
 import { createWorker, type CreateWorkerOptions, type LonghaulWorker } from '../../../worker/index.ts';
 
-/** A client and its own task queue on the shared server; workers come and go. Everything ends with `await using`. */
+/**
+ * A client and a task queue of its own on the shared server; workers can be started and stopped. `await using` ends all of
+ * them.
+ */
 export class Testbed {
   readonly taskQueue = `test-${randomUUID()}`;
   readonly address = inject('temporalAddress');
@@ -31,8 +34,8 @@ export class Testbed {
       shutdownGrace: 500,
       ...options,
       worker: {
-        // Workflows run in this thread, as in a replay: a thread of their own takes a third of a second of CPU for every worker.
-        // Workers in processes of their own, and those that tests make themselves, have it.
+        // Workflows run in this thread, as in a replay: a thread of their own takes a third of a second of CPU for each worker.
+        // Workers in processes of their own, and workers that a test creates itself, have that thread.
         debugMode: true,
         ...(options.workflowsPath === undefined ? { workflowBundle: sharedBundle(options.codec) } : {}),
         ...options.worker,
@@ -58,7 +61,7 @@ export class Testbed {
   }
 }
 
-/** The workflows of Longhaul and of the tests, as a worker with this codec needs them. */
+/** The bundle with the workflows of Longhaul and of the tests, for a worker with this codec. */
 export function sharedBundle(codec: CodecOptions | undefined): { codePath: string } {
   return { codePath: inject(codec?.encryption === undefined ? 'workflowBundlePath' : 'encryptedBundlePath') };
 }
@@ -70,7 +73,7 @@ export async function historyOf(testbed: Testbed, run: RunHandle<unknown> | stri
   return events;
 }
 
-/** How Temporal says that the workflow of a run stands. */
+/** The status that Temporal gives the workflow of a run. */
 export async function executionStatus(testbed: Testbed, runId: string): Promise<string> {
   const { status } = await testbed.client.temporal.workflow.getHandle(runId).describe();
   return status.name;

@@ -1,4 +1,4 @@
-/** Waits until something is true, and fails after some seconds. */
+/** Waits until the condition is true, and throws after some seconds. */
 export async function until(condition: () => boolean | Promise<boolean>, what: string, seconds = 10): Promise<void> {
   const deadline = Date.now() + seconds * 1000;
   while (!(await condition())) {

@@ -42,7 +42,7 @@ const worker = await createWorker({
   providers: { fake: openai({ baseURL: TEST_MODEL_URL, apiKey: 'test', api: 'chat' }) },
   heartbeatEvery: Number(TEST_HEARTBEAT_MS),
   shutdownGrace: Number(TEST_GRACE_MS),
-  // A workflow task for a worker that is dead waits this long on that worker's own queue.
+  // A workflow task for a dead worker waits this long on that worker's own queue.
   worker: { stickyQueueScheduleToStartTimeout: Number(TEST_STICKY_MS), workflowBundle: { codePath: TEST_BUNDLE } },
 });
 process.stdout.write('ready\n');

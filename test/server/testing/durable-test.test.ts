@@ -20,7 +20,7 @@ import {
 } from '../../../src/testing/index.ts';
 import { act, agentWith, toolThat } from '../../testing/scenarios/scenario.ts';
 
-/** Workers that are killed cost seconds each, and a busy machine takes its time. */
+/** A killed worker costs seconds, and more on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 });
 
 const onServer: Pick<DurableTestOptions, 'address' | 'namespace' | 'worker' | 'timeout'> = {
@@ -42,15 +42,15 @@ const refund = defineTool({
 const agent = agentWith([look, pay, refund]);
 const script = () => scriptedModel([callTool('look'), callTool('look'), say('Done.')]);
 
-describe.concurrent('a run on the server of a test', () => {
-  test('ends the same when its worker is cut off for a while', async () => {
+describe.concurrent('a run of durableTest', () => {
+  test('ends the same if its worker loses its connection for a while', async () => {
     const faults = [disconnect({ afterStep: 1, for: '300ms' }), slowQueries(5)];
     const cut = await durableTest(agent, { input: 'Go', model: script(), ...onServer, heartbeatEvery: 5_000, faults });
     expect(cut.requests).toHaveLength(3);
     assertSameRun(cut, await testAgent(agent, { input: 'Go', model: script() }));
   });
 
-  test('ends the same when its worker dies again and again', async () => {
+  test('ends the same if its worker dies again and again', async () => {
     const faults = [killWorker({ afterStep: 0 }), killWorker({ afterStep: 2 })];
     const killed = await durableTest(agent, { input: 'Go', model: script(), ...onServer, faults });
     assertSameRun(killed, await testAgent(agent, { input: 'Go', model: script() }));
@@ -58,7 +58,7 @@ describe.concurrent('a run on the server of a test', () => {
     killed.ledger.assertNotRepeated();
   });
 
-  test('never starts again what happens once, when its worker dies in the middle of it', async () => {
+  test('never repeats a call with effect `once`, if its worker dies during the call', async () => {
     const model = scriptedModel([callTool('pay'), say('Done.')]);
     const { ledger, steps } = await durableTest(agent, { input: 'Go', model, ...onServer, faults: [killWorker({ tool: 'pay' })] });
     ledger.assertEffects(['pay']);
@@ -66,7 +66,7 @@ describe.concurrent('a run on the server of a test', () => {
     expect(steps[0]?.toolCalls[0]?.result).toMatch(/^The outcome of this call of 'pay' is unknown/);
   });
 
-  test('has the output and the deps that the agent is typed with', async () => {
+  test('has output and deps of the types that the agent declares', async () => {
     const typed = defineAgent({
       name: 'typed',
       model: 'scripted/m',
@@ -84,7 +84,7 @@ describe.concurrent('a run on the server of a test', () => {
   });
 });
 
-test('a run that waits for a decision that the test does not give is in the error as it stands', async () => {
+test('if the test gives no decision on a pending call, the error contains the record of the run so far', async () => {
   const waiting = defineAgent({ name: `waiting-${crypto.randomUUID()}`, model: 'scripted/m', tools: [refund] });
   const model = scriptedModel([callTool('refund', {}, 'c1')]);
   const error = await durableTest(waiting, { input: 'Go', ...onServer, model }).catch((thrown: unknown) => thrown);
@@ -94,7 +94,7 @@ test('a run that waits for a decision that the test does not give is in the erro
   expect(error.record.events.map(({ content }) => content.map(({ type }) => type))).toEqual([['message'], ['tool_call']]);
 });
 
-describe.concurrent('a test on a server fails, and leaves no run behind,', () => {
+describe.concurrent('durableTest fails, and leaves no run behind,', () => {
   test.each<[string, Pick<DurableTestOptions, 'model' | 'timeout' | 'meanwhile'>, string]>([
     [
       'where nobody decides',
@@ -123,7 +123,7 @@ describe.concurrent('a test on a server fails, and leaves no run behind,', () =>
   });
 });
 
-test('a server for tests is the one of the environment, where it names one', async () => {
+test('durableTest uses the server that the environment names', async () => {
   vi.stubEnv('TEMPORAL_ADDRESS', inject('temporalAddress'));
   await using server = await startTestServer();
   expect(server.address).toBe(inject('temporalAddress'));

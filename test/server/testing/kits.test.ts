@@ -10,7 +10,7 @@ afterAll(() => {
   process.stderr.write(`[kits] ${SCENARIOS.length} scenarios took ${((user + system) / 1e6).toFixed(0)} s of CPU\n`);
 });
 
-describe.concurrent('a run in memory and a run on a server are the same', () => {
+describe.concurrent('a run in memory and a run on a server give the same results', () => {
   test.each(SCENARIOS)('$name', { timeout: 120_000 }, async ({ agent, options }) => {
     const inMemory = await testAgent(agent, options());
     const onServer = await durableTest(agent, {
@@ -26,7 +26,7 @@ describe.concurrent('a run in memory and a run on a server are the same', () => 
   });
 });
 
-/** Calls that overlap act in any order. */
+/** Effects are sorted: overlapping calls have no order. */
 function effectsOf({ ledger }: TestedRun<unknown>): string[] {
   return ledger.acts.map(({ what }) => what).toSorted();
 }

@@ -30,7 +30,7 @@ const agent = defineAgent({
 test.each([
   ['small deps travel in the input of the activity', 'short', true],
   ['deps above 1 kB go by reference', 'n'.repeat(3_000), false],
-])('%s, tools and instructions see them, and each call has a key of its own', async (_, note, inline) => {
+])('%s, tools and instructions see the deps, and each call has an idempotency key of its own', async (_, note, inline) => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('who_am_i', {}, 'c1'), callTool('who_am_i', {}, 'c2'), say('done')]);
   await testbed.work({ agents: [agent], providers: { scripted } });
@@ -53,7 +53,7 @@ test.each([
   expect((await testbed.client.handle(result.runId).context()).state).toEqual({ asked: 2 });
 });
 
-test('deps that do not fit are refused by the client, and end a run that came another way', async () => {
+test('the client refuses deps that do not fit, and deps that bypass the client end the run', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([]) } });
   const bad = { input: 'Q', deps: { user: 7 } as unknown as { user: string; note: string }, taskQueue: testbed.taskQueue };

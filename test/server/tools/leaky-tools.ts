@@ -12,16 +12,16 @@ import {
   withUpdate,
 } from '../../../src/index.ts';
 
-/** A value that is written in another way wherever it is escaped. */
+/** Each kind of escaping changes this value in another way. */
 export const VALUE = 'tr4ce "of/a\\secrét+';
 
-/** What a tool does with the secret, once it has it. */
+/** Writes the secret to one place. */
 type Leak = (value: string, context: RunContext<Record<string, unknown>>) => unknown;
 
-/** What the tools of this process have read, by the name of the tool. */
+/** The secrets that the tools of this process have read, by the name of the tool. */
 export const read = new Map<string, string>();
 
-/** Lets the tool go on that has sent a heartbeat. */
+/** Resolved when the heartbeat of a tool has arrived, so that the tool goes on. */
 export const heard = Promise.withResolvers<void>();
 
 function leakyTool(name: string, leak: Leak, options: Partial<ToolOptions<ObjectSchema, Record<string, unknown>, unknown>> = {}) {
@@ -44,7 +44,7 @@ function throwing(error: (value: string) => Error): Leak {
   };
 }
 
-/** A tool for each place that a tool can write to. What each writes begins with its name. */
+/** A tool for each place that a tool can write to. Its text begins with its name. */
 export const leakyAgent = defineAgent({
   name: 'gossip',
   model: 'scripted/m',

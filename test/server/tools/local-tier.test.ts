@@ -24,7 +24,7 @@ function localCalls(history: readonly HistoryEvent[]): string[] {
   });
 }
 
-/** The events of a history from one model call to the next, as many as there are in each step. */
+/** The events of a history from one model call to the next, for each step. */
 function eventsPerStep(history: readonly HistoryEvent[]): number[] {
   const calls = history.flatMap(({ activityTaskScheduledEventAttributes: one }, place) =>
     one?.activityType?.name === 'callModel' ? [place] : [],
@@ -52,7 +52,7 @@ const SCRIPT = [
   say('done'),
 ];
 
-/** What a run with tools of one tier says of itself, and its history. */
+/** The record of a run with tools of one tier, and its history. */
 async function observe(tier: 'remote' | 'local') {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [reader(tier)], providers: { scripted: scriptedModel(SCRIPT) } });
@@ -71,12 +71,12 @@ test('a local tool gives the same results, events, state and deps as a remote on
   expect(local.said).toEqual(remote.said);
   expect(local.said).toMatchObject({ status: 'completed', state: { looks: 3 }, after: { seen: ['fff', 'b', 'c'] } });
   expect(localCalls(local.history)).toEqual(['look', 'flaky', 'look', 'look', 'broken', 'final', 'picky']);
-  // Three calls in the first step; attempts leave no events.
+  // There are three calls in the first step; attempts add no events.
   expect(eventsPerStep(local.history)).toEqual([9, 7, 7, 7, 7]);
   expect(eventsPerStep(remote.history)).toEqual([24, 12, 12, 12, 12]);
 });
 
-test('a local call waits for approval, and runs with the arguments that were decided, however large', async () => {
+test('a local call waits for approval, and runs with the edited arguments, whatever their size', async () => {
   await using testbed = await Testbed.open();
   const strike = defineTool({
     name: 'strike',
@@ -99,7 +99,7 @@ test('a local call waits for approval, and runs with the arguments that were dec
   await expectSameFromHistory(testbed, handle);
 });
 
-test('a local call that is slow is reported to whoever runs the worker', async () => {
+test('the worker logs a slow local call', async () => {
   const logged = vi.spyOn(Runtime.instance().logger, 'log').mockReturnValue(undefined);
   await using testbed = await Testbed.open();
   const crawl = defineTool({
@@ -119,7 +119,7 @@ test('a local call that is slow is reported to whoever runs the worker', async (
   expect(warning?.[2]).toMatchObject({ agent: 'crawler', step: 1, callId: 'c1', workflowId: runId });
 });
 
-test('a cancellation reaches a local call that goes on over tasks of its run', async () => {
+test('a cancellation reaches a local call that lasts over several workflow tasks', async () => {
   await using testbed = await Testbed.open();
   const began = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<unknown>();
@@ -147,7 +147,7 @@ test('a cancellation reaches a local call that goes on over tasks of its run', a
   await expectSameFromHistory(testbed, handle);
 });
 
-test('a local call whose worker dies in the middle runs again with the same key, and nothing else is done twice', async () => {
+test('a local call whose worker dies runs again with the same key, and no other call is repeated', async () => {
   await using testbed = await Testbed.open();
   let worker: ChildProcess | undefined;
   const asked: number[] = [];
@@ -179,7 +179,10 @@ test('a local call whose worker dies in the middle runs again with the same key,
   expect(steps?.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result))).toEqual(['did /work/0', 'did /work/1', 'did /work/2']);
 });
 
-/** Starts a run whose tasks take a second at most: one that a local call keeps open ends after 0.8 of that, and goes on in another. */
+/**
+ * Starts a run whose workflow tasks take a second at most: a task with an open local call ends after 0.8 seconds, and the call
+ * goes on in the next.
+ */
 async function startQuick({ client, taskQueue }: Testbed, agent: string, input: string): Promise<RunHandle<unknown>> {
   const options = { taskQueue, workflowId: taskQueue, args: [{ agent, input }], workflowTaskTimeout: '1s' } as const;
   const { workflowId } = await client.temporal.workflow.start('agentRun', options);

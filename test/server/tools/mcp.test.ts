@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Everything that a history says, with its payloads in clear text. */
+/** The text of a history, with its payloads decoded. */
 function clearText(history: unknown): string {
   const payloads: string[] = [];
   const json = JSON.stringify(history, (key, value: unknown) => {
@@ -38,7 +38,7 @@ function clearText(history: unknown): string {
   return [json, ...payloads].join('\n');
 }
 
-/** server-everything as a process that writes down its id. */
+/** Starts server-everything in a process that writes its id to a file. */
 function startedServer(pids: string): { command: string; args: string[] } {
   return { command: 'sh', args: ['-c', `echo $$ >> ${pids}; exec ${process.execPath} ${EVERYTHING} stdio`] };
 }
@@ -51,7 +51,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-test('an agent has the tools of servers over stdio and HTTP, as activities of their own, and no secret in its history', async () => {
+test('an agent has the tools of servers over stdio and HTTP, as activities of their own, and its history contains no secret', async () => {
   const pids = join(directory, 'pids');
   writeFileSync(join(directory, 'report.txt'), 'All is well.');
   const agent = defineAgent({
@@ -112,7 +112,7 @@ test('an agent has the tools of servers over stdio and HTTP, as activities of th
   await replayer.close();
 });
 
-test('a call that happens once is not made again when its server dies, and the model is told that nobody knows', async () => {
+test('a call with effect `once` is not repeated if its server dies, and the model reads that its outcome is unknown', async () => {
   const pids = join(directory, 'pids-of-once');
   const agent = defineAgent({
     name: 'clerk',
@@ -139,7 +139,7 @@ test('a call that happens once is not made again when its server dies, and the m
   expect(scripted.requests).toHaveLength(2);
 });
 
-test('the agent of the example reads its reports, and a write waits for a person', async () => {
+test('the agent of the example reads its reports, and a write waits for approval', async () => {
   await using testbed = await Testbed.open();
   const path = join(reports, 'january.txt');
   const reading = scriptedModel([

@@ -5,7 +5,7 @@ import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { createWorker } from '../../../worker/index.ts';
 import { historyOf, Testbed } from '../testbed/testbed.ts';
 
-/** A connection of these tests: what it says must not be in a history. */
+/** A connection of these tests: its text must not be in a history. */
 class Ledger {
   readonly password: string;
   broken = false;
@@ -26,7 +26,7 @@ const audit = defineTool({
   execute: (_, { resources }) => {
     const open = resources['ledger'] as Ledger;
     const answer = open.ask();
-    // The next use finds it so.
+    // The next use finds the connection broken.
     open.broken = true;
     return answer;
   },
@@ -34,7 +34,7 @@ const audit = defineTool({
 
 const auditor = defineAgent({ name: 'auditor', model: 'scripted/m', tools: [audit] });
 
-/** A ledger whose every use is preceded by a check. */
+/** A ledger with a health check before each use. */
 function ledger(happened: string[]) {
   return resource({
     open: async ({ secret }) => {
@@ -50,7 +50,7 @@ function ledger(happened: string[]) {
   });
 }
 
-test('a worker opens a resource, heals it before a tool uses it, closes it when it has drained, and history knows nothing of it', async () => {
+test('a worker opens a resource, repairs it before a tool uses it, closes it after draining, and writes nothing of it to the history', async () => {
   const happened: string[] = [];
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('audit', {}, 'c1'), callTool('audit', {}, 'c2'), say('done')]);
@@ -76,7 +76,7 @@ test('a worker opens a resource, heals it before a tool uses it, closes it when 
   for (const trace of ['ledger', 'correct horse battery']) expect(history).not.toContain(trace);
 });
 
-test('a worker whose resource cannot be opened is not made, and says which', async () => {
+test('creating a worker fails if a resource cannot be opened, and the error names the resource', async () => {
   await using testbed = await Testbed.open();
   const options = { address: testbed.address, taskQueue: testbed.taskQueue, agents: [auditor], providers: { scripted: scriptedModel([]) } };
   const closed: string[] = [];
@@ -94,7 +94,7 @@ test('a worker whose resource cannot be opened is not made, and says which', asy
   expect(closed).toEqual(['cache']);
 });
 
-test('a call whose resource cannot be opened is an error that the model reads, and the next call has it', async () => {
+test('if a lazy resource cannot be opened, the model reads the error, and the next call gets the resource', async () => {
   const browse = defineTool({
     name: 'browse',
     description: 'Reads a page',

@@ -17,7 +17,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Any value as JSON, followed by what its payloads say, which are base64 in the JSON of Temporal's messages. */
+/** Any value as JSON, followed by the text of its payloads, which are base64 in the JSON of Temporal's messages. */
 function dump(value: unknown): string {
   const texts: string[] = [];
   const json = JSON.stringify(value, (_, one: unknown) => {
@@ -27,7 +27,7 @@ function dump(value: unknown): string {
   return [json, ...texts].join('\n');
 }
 
-/** What a reader could know the secret by. */
+/** Every form in which a reader could recognise the secret. */
 const TRACES = [
   VALUE,
   JSON.stringify(VALUE).slice(1, -1),
@@ -42,7 +42,7 @@ function expectNoTrace(text: string): void {
   expect(TRACES.filter((trace) => text.includes(trace))).toEqual([]);
 }
 
-/** Everything that the server and the client say of a run. */
+/** Everything that the server and the client return about a run. */
 async function everythingOf(testbed: Testbed, run: RunHandle<unknown>): Promise<string> {
   const workflow = testbed.client.temporal.workflow.getHandle(run.runId);
   const exported: unknown[] = [];
@@ -70,7 +70,7 @@ async function filesIn(folder: string): Promise<string[]> {
   return Promise.all(entries.filter((entry) => entry.isFile()).map((entry) => readFile(path.join(entry.parentPath, entry.name), 'utf8')));
 }
 
-test('a secret that tools write wherever they can leaves no trace but its name', async () => {
+test('a secret that tools write to every possible place is replaced by its name', async () => {
   const logged = workerLog();
   await using testbed = await Testbed.open();
   const names = leakyAgent.tools.map(({ name }) => name);
@@ -98,7 +98,7 @@ test('a secret that tools write wherever they can leaves no trace but its name',
   const stored = (await filesIn(directory)).join('\n');
   for (const text of [everything, requests, stored, logged()]) expectNoTrace(text);
 
-  // Each place was reached, and bears the name instead.
+  // Each place was reached, and contains the name of the secret.
   const places = names.filter((name) => !['in_log', 'in_update', 'in_update_key', 'in_undone_update', 'in_spilled'].includes(name));
   for (const index of [...places, 'in_result_key', 'in_heartbeat_key', 'in_state_key'])
     expect(everything).toMatch(new RegExp(`${index} \\[secret \\\\*"crm-token\\\\*"\\]`));
@@ -106,7 +106,7 @@ test('a secret that tools write wherever they can leaves no trace but its name',
     expect(logged()).toContain(`in_log_${place} [secret "crm-token"]`);
   expect(stored).toMatch(/in_spilled \[secret/);
 
-  // Updates that would take it into the deps are refused as a whole.
+  // Updates that would put the secret into the deps are refused as a whole.
   const steps = await run.steps();
   const results = Object.fromEntries(steps.flatMap(({ toolCalls }) => toolCalls).map(({ callId, result }) => [callId, result]));
   expect(results['in_update']).toContain('deps.note has a secret in it');
@@ -115,7 +115,7 @@ test('a secret that tools write wherever they can leaves no trace but its name',
   expect(everything).not.toContain('contextUpdates');
 });
 
-test('a tool that asks for a secret that the worker does not have fails with the name and the places', async () => {
+test('a tool that asks for a secret that the worker lacks fails with the name and the places that were searched', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('in_local_result', {}, 'c1'), say('done')]);
   const secrets = { where: (name: string) => `the drawer of ${name}`, read: () => undefined };
@@ -133,7 +133,7 @@ test('a tool that asks for a secret that the worker does not have fails with the
   });
 });
 
-test('a run with what looks like a secret in its deps, started past the client, ends with the path of it', async () => {
+test('a run that is started past the client with a likely secret in its deps ends with the path to it', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([]);
   await testbed.work({ agents: [leakyAgent], providers: { scripted }, resources: { crm }, payloadStore: fileStore({ directory }) });

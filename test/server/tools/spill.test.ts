@@ -33,13 +33,13 @@ async function files(): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
 }
 
-/** A client on the same server that knows the store. */
+/** A client on the same server with the payload store. */
 async function readerOf(testbed: Testbed): Promise<LonghaulClient> {
   const { namespace } = testbed.client.temporal.options;
   return connect({ address: testbed.address, namespace, payloadStore: fileStore({ directory }) });
 }
 
-test('a spilled result: the model reads a preview, history holds a claim, the client reads the whole, and the store forgets the run', async () => {
+test('a spilled result: the model reads a preview, the history holds a reference, the client reads the whole, and the store deletes it with the run', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('export_rows', {}, 'c1'), say('done')]);
   const payloadStore = fileStore({ directory });
@@ -72,7 +72,7 @@ test('a spilled result: the model reads a preview, history holds a claim, the cl
   await expect(testbed.client.readSpilled(spilled)).rejects.toThrow(UsageError);
 });
 
-test('what is spilled is encrypted like everything else of the run', async () => {
+test('a spilled result is encrypted like all other data of the run', async () => {
   const codec = { encryption: { activeKeyId: 'k1', keys: { k1: Buffer.alloc(32, 7) } } };
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('export_rows', {}, 'c1'), say('done')]);
@@ -88,7 +88,7 @@ test('what is spilled is encrypted like everything else of the run', async () =>
   await client.close();
 });
 
-test('a worker without a store is refused where a tool spills, with the names of both', async () => {
+test('creating a worker without a store fails if a tool spills, and the error names both', async () => {
   await expect(createWorker({ agents: [agent], providers: { scripted: scriptedModel([]) } })).rejects.toThrow(
     new UsageError(
       'tool "export_rows" of agent "exporter" has "overflow": "spill", but the worker has no "payloadStore": give it one, such as fileStore({directory})',

@@ -7,7 +7,7 @@ import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 const QUICK = { initial: '10ms', max: '10ms' } as const;
 
-test('a tool that throws is tried again with the same key, as often as its policy says, and leaves no event of it', async () => {
+test('a tool that throws is tried again with the same key, as often as its policy says, and the attempts add no event', async () => {
   await using testbed = await Testbed.open();
   const attempts: [retry: number, key: string][] = [];
   const flaky = defineTool({
@@ -54,7 +54,7 @@ test('a tool that throws is tried again with the same key, as often as its polic
   expect(failures).toEqual([]);
 });
 
-test('an attempt that takes too long ends at its time, is tried again, and is told of', async () => {
+test('an attempt that exceeds its time limit ends, is tried again, and is recorded', async () => {
   await using testbed = await Testbed.open();
   const keys = new Set<string>();
   const stuck = defineTool({
@@ -64,7 +64,7 @@ test('an attempt that takes too long ends at its time, is tried again, and is to
     timeout: '100ms',
     maxAttempts: 2,
     backoff: QUICK,
-    // It does not listen to its signal.
+    // The tool ignores its signal.
     execute: (_, { idempotencyKey }) => {
       keys.add(idempotencyKey);
       return new Promise(() => undefined);
@@ -77,7 +77,7 @@ test('an attempt that takes too long ends at its time, is tried again, and is to
   expect(keys.size).toBe(1);
 });
 
-test('an update of the deps is seen by the next call, checked by the agent, and shown with the context of the run', async () => {
+test('an update of the deps is seen by the next call, validated by the agent, and shown in the context of the run', async () => {
   await using testbed = await Testbed.open();
   const deps = z.object({ userId: z.string(), notes: z.array(z.string()).max(2).default([]) });
   type Deps = z.output<typeof deps>;
@@ -113,7 +113,7 @@ test('an update of the deps is seen by the next call, checked by the agent, and 
   ]);
 });
 
-test('a tool may ask the model to try again, a bounded number of times', async () => {
+test('a tool may ask the model to call it again, a bounded number of times', async () => {
   await using testbed = await Testbed.open();
   const picky = defineTool({
     name: 'picky',
@@ -133,7 +133,7 @@ test('a tool may ask the model to try again, a bounded number of times', async (
   ]);
 });
 
-test('what a long call tells of its progress is in the status of the run, and the next attempt goes on from it', async () => {
+test('the status of the run shows the progress of a long call, and the next attempt continues from it', async () => {
   await using testbed = await Testbed.open();
   const seen = Promise.withResolvers<void>();
   const copy = defineTool({
@@ -166,7 +166,7 @@ test('what a long call tells of its progress is in the status of the run, and th
   expect(await handle.status()).not.toHaveProperty('running');
 });
 
-test('calls of a tool overlap no more than it says, and go to the task queue that it names', async () => {
+test('calls of a tool overlap as much as its options allow, and go to the task queue that it names', async () => {
   await using testbed = await Testbed.open();
   let running = 0;
   let most = 0;
@@ -194,7 +194,7 @@ test('calls of a tool overlap no more than it says, and go to the task queue tha
   );
 });
 
-test('a call that runs again after a reset has the key that it had, and two calls with equal arguments have two', async () => {
+test('a call that runs again after a reset has the same key, and two calls with equal arguments have different keys', async () => {
   await using testbed = await Testbed.open();
   const keys: string[] = [];
   const act = defineTool({

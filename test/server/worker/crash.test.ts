@@ -5,9 +5,9 @@ import type { RunResult } from '../../../src/core/domain/run/result.ts';
 import { killProcess, resultsIn, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-/** Where the worker is killed: asked at each request to the model or the tool, and again when it was answered. */
+/** The moment at which the worker is killed. Each request to the model or the tool asks before and after its answer. */
 interface Crash {
-  /** True: hold this request back for ever, and kill the worker meanwhile. */
+  /** True: never answer this request, and kill the worker meanwhile. */
   duringModel?: (results: number) => boolean;
   duringTool?: (path: string) => boolean;
   /** True: answer, and kill the worker right after. */
@@ -17,7 +17,7 @@ interface Crash {
 interface Observed {
   result: unknown;
   events: unknown[];
-  /** How often the model was asked for each answer. */
+  /** The number of requests for each answer of the model. */
   asked: number[];
   /** The body of the last request for each answer, byte for byte. */
   requests: string[];
@@ -34,41 +34,41 @@ afterAll(async () => {
   await Promise.all([...children].map(killProcess));
 });
 
-test('undisturbed, every answer of the model is asked for once', () => {
+test('without a crash, each answer of the model is requested once', () => {
   expect(undisturbed.asked).toEqual([1, 1, 1, 1]);
   expect(undisturbed.requests.map((text) => text.includes('"stream":true'))).toEqual([true, true, true, true]);
   expect(undisturbed.result).toMatchObject({ status: 'completed', output: 'all done', stepsUsed: 4 });
 });
 
-test('a worker killed during a model call: the run finishes the same, and only that answer is asked for again', async () => {
+test('if a worker is killed during a model call, the run finishes the same, and only that answer is requested again', async () => {
   const { result, events, asked, requests } = await runWith({ duringModel: (results) => results === 1 });
   expect(result).toEqual(undisturbed.result);
   expect(events).toEqual(undisturbed.events);
-  // A second process begins with a cold cache, and asks the model in the same words.
+  // A second process begins with a cold cache, and sends the same requests.
   expect(requests).toEqual(undisturbed.requests);
   expect(asked).toEqual([1, 2, 1, 1]);
 }, 60_000);
 
-test('a worker killed during a tool: the run finishes the same, and no answer is asked for twice', async () => {
+test('if a worker is killed during a tool call, the run finishes the same, and no answer is requested twice', async () => {
   const { result, events, asked, requests } = await runWith({ duringTool: (path) => path === '/work/1' });
   expect(result).toEqual(undisturbed.result);
   expect(events).toEqual(undisturbed.events);
-  // A second process begins with a cold cache, and asks the model in the same words.
+  // A second process begins with a cold cache, and sends the same requests.
   expect(requests).toEqual(undisturbed.requests);
   expect(asked).toEqual([1, 1, 1, 1]);
 }, 60_000);
 
-test('a worker killed between two steps: the run finishes the same, with at most the call in flight asked for again', async () => {
+test('if a worker is killed between two steps, the run finishes the same, and at most the call in flight is requested again', async () => {
   const { result, events, asked, requests } = await runWith({ afterTool: (path) => path === '/work/1' });
   expect(result).toEqual(undisturbed.result);
   expect(events).toEqual(undisturbed.events);
-  // A second process begins with a cold cache, and asks the model in the same words.
+  // A second process begins with a cold cache, and sends the same requests.
   expect(requests).toEqual(undisturbed.requests);
   expect([asked[0], asked[1], asked[3]]).toEqual([1, 1, 1]);
   expect(asked[2]).toBeLessThanOrEqual(2);
 }, 60_000);
 
-/** Runs the agent with one crash, on a second worker from there on. */
+/** Runs the agent with one crash, after which a second worker goes on. */
 async function runWith(crash: Crash): Promise<Observed> {
   await using testbed = await Testbed.open();
   let crashed = false;
@@ -87,7 +87,7 @@ async function runWith(crash: Crash): Promise<Observed> {
   });
   const tools = await startToolServer(async (path) => {
     if (!crashed && crash.duringTool?.(path)) await kill();
-    // Soon, but not before the answer has reached the worker.
+    // The delay is short, but the answer reaches the worker first.
     if (!crashed && crash.afterTool?.(path)) setTimeout(() => void kill(), 3);
   });
   const start = async (): Promise<ChildProcess> => {

@@ -9,7 +9,7 @@ const RUNS = 48;
 const CACHED_RUNS = 12;
 const TOOL_STEPS = 2;
 
-/** Plays all runs at once on one worker. */
+/** Does all runs at the same time on one worker. */
 async function play(options: Partial<CreateWorkerOptions>): Promise<{ requests: CrowdModel['requests']; outputs: unknown[] }> {
   await using testbed = await Testbed.open();
   const agent = readerAgent(2_000);
@@ -22,14 +22,14 @@ async function play(options: Partial<CreateWorkerOptions>): Promise<{ requests: 
   return { outputs: await Promise.all(runs), requests: model.requests };
 }
 
-/** Without what another attempt has asked again, word for word: a machine that is busy enough misses heartbeats. */
+/** Without the repeated requests of further attempts: on a busy machine heartbeats are missed. */
 function onceEach(requests: readonly string[]): string[] {
   return requests.filter((request, index) => request !== requests[index - 1]);
 }
 
-test('four times as many runs as the worker caches all finish, and ask the model exactly what they ask with all of them cached', async () => {
+test('four times as many runs as the worker caches all finish, and send the same requests as with all of them cached', async () => {
   const cached = await play({ worker: { maxCachedWorkflows: 2 * RUNS } });
-  // Without transcripts every call asks its run for the conversation, and most of those runs have to be replayed first.
+  // Without transcripts every call queries its run for the conversation, and most of these runs have to be replayed first.
   const crowded = await play({ worker: { maxCachedWorkflows: CACHED_RUNS }, transcriptCacheSize: 1 });
   expect(cached.outputs).toEqual(Array.from({ length: RUNS }, () => `Done: ${TOOL_STEPS} pages.`));
   expect(crowded.outputs).toEqual(cached.outputs);

@@ -1,5 +1,5 @@
-// A worker as its users write it, in a process of its own: it makes its own bundle, and nothing is said about its log but
-// what the environment says. Its tool logs, forgets a promise, and throws.
+// A user's worker in a process of its own: it makes its own bundle, and only the environment configures its log. Its tool logs,
+// leaves a promise unhandled, and throws.
 import { z } from 'zod';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';

@@ -11,7 +11,7 @@ import { Testbed, until } from '../testbed/testbed.ts';
 
 const workflowsPath = fileURLToPath(new URL('../testbed/host-workflows.ts', import.meta.url));
 
-test('a team adds agents to the worker and the client that it has', async () => {
+test('a team adds agents to its existing worker and client', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('search', { query: 'a' }), say('done'), say('facts'), say('text')]);
   const researcher = defineAgent({ name: 'researcher', model: 'scripted/r' });
@@ -41,7 +41,7 @@ test('a team adds agents to the worker and the client that it has', async () => 
   await connection.close();
 });
 
-test('a bundle made ahead with the plugin runs agents and keeps the reason of a cancellation', async () => {
+test('a prebuilt bundle with the plugin runs agents and keeps the reason of a cancellation', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang()]);
   const plugin = new LonghaulPlugin({ agents: [assistant], providers: { scripted } });
@@ -57,7 +57,7 @@ test('a bundle made ahead with the plugin runs agents and keeps the reason of a 
   await connection.close();
 });
 
-test('a tool named like an activity that the worker has is refused when the worker is made', async () => {
+test('creating a worker fails if a tool has the name of an existing activity', async () => {
   const plugin = new LonghaulPlugin({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
   expect(() => plugin.configureWorker({ taskQueue: 'q', activities: { search: () => undefined } })).toThrow('"search"');
 });

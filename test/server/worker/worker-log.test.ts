@@ -7,7 +7,7 @@ import { historyOf, Testbed } from '../testbed/testbed.ts';
 const PROGRAM = fileURLToPath(new URL('logging-worker.ts', import.meta.url));
 const KEY = 'k-4711-secret';
 
-test('a worker of a team logs what its tools log and throw, each in a line of JSON, and nothing of the bundler', async () => {
+test('a worker logs the log lines and errors of its tools, each as a line of JSON, and nothing of the bundler', async () => {
   await using testbed = await Testbed.open();
   const env = {
     ...process.env,
@@ -15,7 +15,7 @@ test('a worker of a team logs what its tools log and throw, each in a line of JS
     TEST_TASK_QUEUE: testbed.taskQueue,
     PAYMENT_KEY: KEY,
     LONGHAUL_LOG_FORMAT: 'json',
-    // Colours are for terminals, whatever asks for them.
+    // Colours are for terminals, even if the environment forces them.
     FORCE_COLOR: '1',
   };
   const worker = spawn(process.execPath, [PROGRAM], { env, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -7,7 +7,7 @@ import { Testbed } from '../testbed/testbed.ts';
 const RUNS = [1, 2, 3];
 const CALLS = 40;
 
-test.for(['remote', 'local'] as const)('a worker has room for more than a hundred %s calls that wait at once', async (tier) => {
+test.for(['remote', 'local'] as const)('a worker has slots for more than a hundred %s calls that wait at the same time', async (tier) => {
   await using testbed = await Testbed.open();
   const { promise: allAreThere, resolve } = Promise.withResolvers<void>();
   let waiting = 0;
@@ -25,7 +25,7 @@ test.for(['remote', 'local'] as const)('a worker has room for more than a hundre
   });
   const agent = defineAgent({ name: 'host', model: 'scripted/m', tools: [meet] });
   const others = Array.from({ length: CALLS - 1 }, () => callTool('meet'));
-  // No run gets its second answer before all have had their first.
+  // No run gets its second answer before all runs have had their first.
   const scripted = scriptedModel([...RUNS.map(() => together(callTool('meet'), ...others)), ...RUNS.map(() => say('All were there.'))]);
   await testbed.work({ agents: [agent], providers: { scripted } });
   const { client, taskQueue } = testbed;

@@ -8,7 +8,7 @@ import { executionStatus, Testbed, until } from '../testbed/testbed.ts';
 const researcher = defineAgent({ name: 'researcher', model: 'scripted/r', instructions: 'Research.' });
 const writer = defineAgent({ name: 'writer', model: 'writing/w', instructions: 'Write.' });
 
-/** The same two with a tool. */
+/** The same two agents with a tool. */
 const seeker = defineAgent({ name: 'researcher', model: 'scripted/r', tools: [search] });
 const author = defineAgent({ name: 'writer', model: 'writing/w', tools: [search] });
 
@@ -22,7 +22,7 @@ test('a workflow of the user runs two agents, one on the result of the other', a
   expect(report).toEqual({ text: 'a text about facts', statuses: ['completed', 'completed'], tokens: 30 });
   expect(JSON.stringify(writing.requests[0]?.conversation)).toContain('Write about: facts');
 
-  // It is no run itself, and says which runs it has started.
+  // The workflow is not a run itself: requests to it name the runs that it has started.
   const id = testbed.taskQueue;
   const server = ['--address', testbed.address];
   const shown = await callCli(['show', id, '--json', ...server]);
@@ -42,14 +42,14 @@ test('a workflow of the user runs two agents, one on the result of the other', a
   await expect(testbed.client.handle(id).send('Hello', { timeout: 2_000 })).rejects.toMatchObject({
     code: expect.stringMatching('not_a_run|run_ended'),
   });
-  // The Temporal UI shows the question of a child in the history of its parent.
+  // The Temporal UI shows the question to a child in the history of its parent.
   const { events } = await workflow.getHandle(testbed.taskQueue).fetchHistory();
   const children = (events ?? []).filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes);
   const summaries = children.map(({ userMetadata }) => JSON.parse(String(userMetadata?.summary?.data)) as string);
   expect(summaries).toEqual(['researcher: Research: the Moon', 'writer: Write about: facts']);
 });
 
-test('an agent that fails or is cancelled by itself is a result for the workflow that runs it', async () => {
+test('an agent that fails or is cancelled gives its workflow a result', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [researcher], providers: { scripted: scriptedModel([failWith('model_forbidden', 'no access'), hang()]) } });
   const { workflow } = testbed.client.temporal;
@@ -88,7 +88,7 @@ test('cancelling the workflow cancels the agent that it runs', async () => {
   expect(await testbed.client.handle(child).result()).toMatchObject({ status: 'cancelled' });
 });
 
-test('two agents run inline at once, in the history of their host, and their conversations stay apart', async () => {
+test('two agents run inline at the same time, in the history of their host, with separate conversations', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('search', { query: 'r' }), say('facts')]);
   const writing = scriptedModel([callTool('search', { query: 'w' }), callTool('search', { query: 'x'.repeat(3_000) }), say('a text')]);
@@ -101,7 +101,7 @@ test('two agents run inline at once, in the history of their host, and their con
   expect(JSON.stringify(writing.requests[2]?.conversation)).toContain(`found: ${'x'.repeat(3_000)}`);
 });
 
-test('inline agents past the threshold are carried by their host, and end as they would have', async () => {
+test('inline agents past the threshold are carried by their host, and end like others', async () => {
   await using testbed = await Testbed.open();
   const steps = 5;
   const script = (answer: string) => [
@@ -120,7 +120,7 @@ test('inline agents past the threshold are carried by their host, and end as the
   }
 });
 
-test.each([['facts'], [undefined]])('an inline agent whose input was refused leaves its key %j to the next', async (key) => {
+test.each([['facts'], [undefined]])('an inline agent whose input was refused leaves its key %j free for the next', async (key) => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [researcher], providers: { scripted: scriptedModel([say('facts')]) } });
   const args = [key === undefined ? {} : { key }];
@@ -129,7 +129,7 @@ test.each([['facts'], [undefined]])('an inline agent whose input was refused lea
   expect(seen).toEqual(['invalid_input', 'invalid_input', `${testbed.taskQueue}/${key ?? 'researcher'}`]);
 });
 
-test('an inline agent is asked and cancelled through its host', async () => {
+test('an inline agent is queried and cancelled through its host', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang('half')]);
   await testbed.work({ agents: [researcher], providers: { scripted }, heartbeatEvery: 200 });

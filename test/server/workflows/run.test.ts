@@ -3,7 +3,7 @@ import { callTool, failWith, say, scriptedModel, together } from '../../../src/t
 import { assistant } from '../testbed/agents.ts';
 import { executionStatus, historyOf, Testbed } from '../testbed/testbed.ts';
 
-test('a run thinks, acts and answers, and its events, steps and result tell the same story', async () => {
+test('a run calls tools and answers, and its events, steps and result agree', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([
     together(
@@ -62,7 +62,7 @@ test('a model that fails for good ends the run as Failed, and the steps before a
   expect(scripted.requests).toHaveLength(2);
 });
 
-test('a passing failure of the model is tried again, and shows in history alone', async () => {
+test('a passing failure of the model is tried again, and is visible in the history alone', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([failWith('model_rate_limited', 'slow down', { retryAfter: 10 }), say('ok')]);
   await testbed.work({ agents: [assistant], providers: { scripted } });
@@ -71,7 +71,7 @@ test('a passing failure of the model is tried again, and shows in history alone'
   expect(scripted.requests).toHaveLength(2);
 });
 
-test('the step limit ends the run truthfully: Completed for Temporal, not a success', async () => {
+test('at the step limit a run closes as Completed for Temporal, but its result is not a success', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([together(say('still working'), callTool('search', { query: 'a' }))], { repeatLast: true });
   await testbed.work({ agents: [assistant], providers: { scripted } });

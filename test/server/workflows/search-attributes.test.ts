@@ -20,7 +20,7 @@ test('a worker registers the search attributes, and runs are found by agent and 
       found.push(run);
     return found;
   };
-  // Visibility is a store of its own, written a moment later.
+  // The visibility store is written a moment after the history.
   await until(async () => (await listed()).length > 0, 'the run to be listed');
   expect(await listed()).toMatchObject([{ runId, agentName: 'assistant', status: 'completed' }]);
   const none = [];
@@ -28,7 +28,7 @@ test('a worker registers the search attributes, and runs are found by agent and 
   expect(none).toEqual([]);
 });
 
-test('a run is listed under the status that it has, also where it was ended from outside', async () => {
+test('a run is listed under its status, even if it was ended from outside', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([failWith('model_forbidden', 'no'), hang(), hang(), hang()]);
   await testbed.work({ agents: [assistant], providers: { scripted } });
@@ -62,7 +62,7 @@ test('a run is listed under the status that it has, also where it was ended from
   await testbed.client.handle(running).result();
 });
 
-test('where they cannot be had, runs work without them and never upsert them, with one warning that gives the command', async () => {
+test('if search attributes cannot be registered, runs work without them, with one warning that gives the command', async () => {
   const namespace = await namespaceWithoutThem();
   await using testbed = await Testbed.open(namespace);
   const warnings: string[] = [];
@@ -77,13 +77,13 @@ test('where they cannot be had, runs work without them and never upsert them, wi
   const upserts = (await historyOf(testbed, runId)).filter((event) => event.upsertWorkflowSearchAttributesEventAttributes);
   expect(upserts).toEqual([]);
 
-  // Closed as Completed may be a limit as well: a list that cannot tell does not claim a success.
+  // A run that closed as Completed may have reached a limit: without the attributes, the list does not claim success.
   const listed = async () => Array.fromAsync(testbed.client.list());
   await until(async () => (await listed()).some((run) => run.endTime !== null), 'the run to be listed as closed');
   expect(await listed()).toMatchObject([{ runId, agentName: undefined, status: undefined }]);
 });
 
-test('where the operator service is closed to workers, attributes that exist are found by searching', async () => {
+test('if the operator service refuses workers, existing attributes are found by a search', async () => {
   await using testbed = await Testbed.open();
   const connection = connectionOf(testbed);
   const namespace = testbed.client.temporal.options.namespace;
@@ -102,7 +102,7 @@ test('where the operator service is closed to workers, attributes that exist are
   expect(warnings[0]).toContain('PERMISSION_DENIED');
 });
 
-test('a namespace that has those for agent and status alone works with the two', async () => {
+test('a namespace with the attributes for agent and status alone works with these two', async () => {
   const namespace = await namespaceWithoutThem('LonghaulWaitingFor');
   await using testbed = await Testbed.open(namespace);
   const connection = connectionOf(testbed);
@@ -124,14 +124,14 @@ function connectionOf(testbed: Testbed): Connection {
   throw new Error('the client has a connection of its own');
 }
 
-/** A namespace where one of the names is taken by another type: the server then reports success and adds nothing. */
+/** A namespace in which one of the names has another type: the server then reports success and adds nothing. */
 async function namespaceWithoutThem(taken = 'LonghaulAgent'): Promise<string> {
   await using testbed = await Testbed.open();
   const { workflowService, operatorService } = connectionOf(testbed);
   const namespace = `test-${randomUUID()}`;
   await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msNumberToTs(86_400_000) });
   const TEXT = 1;
-  // The server's services learn of a new namespace a moment later.
+  // The services of the server see a new namespace a moment later.
   await until(async () => {
     const adding = operatorService.addSearchAttributes({ namespace, searchAttributes: { [taken]: TEXT } });
     return adding.then(

@@ -16,7 +16,7 @@ interface WorkflowMetadata {
   };
 }
 
-test('in the Temporal UI a run reads as a story: named activities with summaries, and current details', async () => {
+test('in the Temporal UI a run has named activities with summaries, and current details', async () => {
   await using testbed = await Testbed.open();
   const query = `Kipchoge's "marathon" record ${'Ω'.repeat(500)}`;
   const scripted = scriptedModel([
@@ -99,7 +99,7 @@ function summaryOf(data: Uint8Array | null | undefined): unknown {
   return JSON.parse(Buffer.from(data ?? []).toString() || 'null');
 }
 
-test('a run that waits shows what for, with the commands that decide it, is found by it, and refuses without a stack', async () => {
+test('a waiting run shows its pending call and the commands that decide it, is found by the call, and refuses a decision without a stack trace', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([together(say('I pay it back.'), callTool('refund', { amount: 5 }, 'c1')), say('done')]);
   await testbed.work({ agents: [clerk], providers: { scripted } });
@@ -116,7 +116,7 @@ test('a run that waits shows what for, with the commands that decide it, is foun
   ];
   for (const text of [...shown, `npx longhaul approve ${run.runId} c1`, `npx longhaul reject ${run.runId} c1`])
     expect(currentDetails).toContain(text);
-  // The form that is shown can be sent as it is.
+  // The form that is shown can be sent unchanged.
   const [, form = ''] = /`reject`:\n\n```json\n(.*)\n```/.exec(currentDetails) ?? [];
   const updates = definition?.updateDefinitions ?? [];
   expect(updates.map(({ name }) => name)).toEqual(['send', 'pause', 'resume', 'approve', 'reject', 'respond', 'revoke', 'raise']);
