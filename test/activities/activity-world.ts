@@ -20,42 +20,42 @@ import { emptyWindow, extendWindow, type Folded } from '../../src/core/domain/re
 import { QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 
-/** One execution, as the activities of these tests belong to it: its key in the abort registry. */
+/** The key of one execution in the abort registry: all activities of these tests belong to it. */
 export const EXECUTION = 'default/run-1/execution-1';
 
-/** What a test says about the world of an activity. */
+/** Options of an activity's environment. */
 export interface WorldOptions extends Omit<Partial<ActivityRuntime>, 'resourcePool'> {
-  /** What the worker has: nothing opens the pool of it. */
+  /** The resources of the worker. They are opened when they are used. */
   resources?: Resources;
   agents?: readonly AnyAgent[];
   model?: ModelClient;
   /** The record of the run. */
   events?: Folded[];
-  /** What the run answers, by the name of the query. An error is thrown. */
+  /** The answers of the run, by the name of the query. If the value is an error, the query throws it. */
   answers?: Record<string, unknown>;
-  /** Details of the last heartbeat of the attempts before. */
+  /** The details of the last heartbeat of the attempts before. */
   heartbeatDetails?: unknown;
-  /** What else Temporal says of the activity and its attempt. */
+  /** Further data of Temporal about the activity and its attempt. */
   info?: Partial<Info>;
 }
 
-/** What activities run in without a server: a runtime, a run that answers queries, and heartbeats that are kept. */
+/** The environment of an activity without a server: a runtime, a run that answers queries, and recorded heartbeats. */
 export interface World {
   runtime: ActivityRuntime;
   /** The queries so far, with their arguments. */
   asked: [query: string, argument: unknown][];
   /** The details of all heartbeats. */
   beats: unknown[];
-  /** What was logged, without the debugging lines of the SDK. */
+  /** The lines that were logged, without the debug lines of the SDK. */
   logged: LogEntry[];
   run<Input, Output>(activity: (input: Input) => Promise<Output>, input: Input): Promise<Output>;
-  /** As the server does it: by a heartbeat. */
+  /** Cancels the activity as the server does, by a heartbeat. */
   cancel(): void;
-  /** As a worker does it that shuts down. */
+  /** Cancels the activity as a worker does when it shuts down. */
   shutDown(): void;
 }
 
-/** A world whose run has said no more than one message of a user. */
+/** Makes an environment. By default the run has one event, a message of a user. */
 export function activityWorld(options: WorldOptions = {}): World {
   const {
     agents = [],
@@ -77,7 +77,7 @@ export function activityWorld(options: WorldOptions = {}): World {
     return answer;
   };
   const run = (_: unknown, work: () => unknown): unknown => work();
-  // The only parts of a client that activities use here.
+  // The only parts of a client that the activities of these tests use.
   const parts = { withDeadline: run, withAbortSignal: run, workflow: { getHandle: () => ({ query }) } };
   const client = parts as unknown as Client;
   const workflowExecution = { workflowId: 'run-1', runId: 'execution-1' };
@@ -133,7 +133,7 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
   };
 }
 
-/** The pool of a worker that has no secrets and says nothing. */
+/** The resource pool of a worker without secrets. */
 export function poolOf(resources: Resources): ResourcePool {
   return new ResourcePool(resources, {
     secret: () => Promise.reject(new Error('no secrets')),

@@ -9,7 +9,7 @@ import { activityWorld, type World } from '../activity-world.ts';
 
 interface Attempt {
   attempt: number;
-  /** Attempts before that workers could not make. */
+  /** The number of earlier attempts that reached a worker without the tool. */
   lacked?: number;
   details?: unknown;
   /** Milliseconds from the scheduling of the activity to that of the attempt. */
@@ -24,7 +24,7 @@ function worldOf({ attempt: number, lacked = 0, details, elapsedMs = 0 }: Attemp
   return activityWorld({ heartbeatDetails: withUncountedAttempts(lacked, details), info: { attempt: number, ...times } });
 }
 
-/** What becomes of an attempt that does that. */
+/** Runs one attempt, and returns its output or its failure. */
 async function attempted(
   given: Attempt,
   work: (world: World) => Promise<unknown>,
@@ -43,8 +43,8 @@ const lacks = (): Promise<never> =>
   Promise.reject(new MissingOnWorkerError('unknown_tool', 'No tool "b"', { kind: 'tool', name: 'b', known: ['a'] }));
 const throws = (): Promise<never> => Promise.reject(ApplicationFailure.retryable('down', 'tool_failed'));
 
-describe('a worker that lacks something', () => {
-  test('tells the run at once, which then knows what, where, at which attempt, and for how long to wait', async () => {
+describe('a worker that lacks a tool', () => {
+  test('fails the activity at once, with the missing name, the worker, the attempt and the time to wait', async () => {
     const { failure, world } = await attempted({ attempt: 2, details: 'half' }, lacks);
     expect(failure).toMatchObject({ type: 'unknown_tool', nonRetryable: true });
     const missing = { kind: 'tool', name: 'b', known: ['a'], worker: 'worker-1', forMs: 600_000, attempt: 2, details: 'half' };
@@ -52,7 +52,7 @@ describe('a worker that lacks something', () => {
     expect(world.beats).toEqual([]);
   });
 
-  test('leaves an activity that waits to the next worker, and counts itself', async () => {
+  test('leaves a waiting activity to the next worker, and counts the attempt as one that was not made', async () => {
     const { failure, world } = await attempted({ attempt: 4, lacked: 2, details: 'half', wait: WAIT }, lacks);
     expect(failure).toMatchObject({ type: 'unknown_tool', nonRetryable: false, nextRetryDelay: 1_000 });
     expect(failure?.details).toMatchObject([
@@ -61,7 +61,7 @@ describe('a worker that lacks something', () => {
     expect(world.beats).toEqual([withUncountedAttempts(3, 'half')]);
   });
 
-  test('ends it once others have been waited for long enough', async () => {
+  test('ends the activity after the time to wait for other workers', async () => {
     const { failure } = await attempted({ attempt: 30, lacked: 29, elapsedMs: 56_000, wait: WAIT }, lacks);
     expect(failure).toMatchObject({ type: 'unknown_tool', nonRetryable: true });
     expect(failure?.details).toMatchObject([{ 'longhaul:missing': { gaveUp: true } }]);
@@ -74,13 +74,13 @@ describe('an activity that waits for a worker', () => {
     expect(output).toBe(1);
   });
 
-  test('finds what the attempts before told, whether they were made before it waited or since', async () => {
+  test('gets the heartbeat details of the attempts before, made before or during its wait', async () => {
     const told = (): Promise<unknown> => Promise.resolve(lastDetails());
     expect((await attempted({ attempt: 2, lacked: 1, details: 'now', wait: { ...WAIT, details: 'before' } }, told)).output).toBe('now');
     expect((await attempted({ attempt: 2, lacked: 1, wait: { ...WAIT, details: 'before' } }, told)).output).toBe('before');
   });
 
-  test('is tried again as often as it may, and fails for good at its last attempt', async () => {
+  test('is tried again as often as its policy allows, and fails for good at its last attempt', async () => {
     expect((await attempted({ attempt: 4, lacked: 3, wait: WAIT }, throws)).failure).toMatchObject({ nonRetryable: false });
     expect((await attempted({ attempt: 5, lacked: 3, wait: WAIT }, throws)).failure).toMatchObject({
       type: 'tool_failed',
@@ -88,14 +88,14 @@ describe('an activity that waits for a worker', () => {
     });
   });
 
-  test('waits before the next one as for the attempts that were made alone', async () => {
+  test('waits before the next attempt as long as the number of attempts that were made requires', async () => {
     const retryPolicy = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 60_000 };
     const world = activityWorld({ heartbeatDetails: withUncountedAttempts(20, undefined), info: { attempt: 21, retryPolicy } });
     const failing = world.run(withWorkerFailover(world.runtime, throws), { awaitsWorker: WAIT });
     await expect(failing).rejects.toMatchObject({ type: 'tool_failed', nonRetryable: false, nextRetryDelay: 1_000 });
   });
 
-  test('is never begun again after its last attempt was lost: for what happens once, after the first', async () => {
+  test('does not start again after its last attempt was lost; with effect `once`, that is the first', async () => {
     let begun = false;
     const begin = (): Promise<void> => {
       begun = true;
@@ -106,7 +106,7 @@ describe('an activity that waits for a worker', () => {
     expect(begun).toBe(false);
   });
 
-  test('is not begun either where nobody knows of an attempt whether it was made', async () => {
+  test('does not start if it is unknown whether an earlier attempt was made', async () => {
     const { failure } = await attempted({ attempt: 2, wait: { ...WAIT, attempts: 1 } }, () => Promise.resolve('acted'));
     expect(failure).toMatchObject({ type: 'AttemptsUsedUp' });
   });

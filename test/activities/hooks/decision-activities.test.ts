@@ -21,7 +21,7 @@ const decision: DecidedCall = {
   at: '2026-01-01T00:00:00.000Z',
 };
 
-/** The call, and what the run has recorded since it began to wait. */
+/** The call, and the events that the run has recorded since it began to wait. */
 const events: Folded[] = [
   { id: 'e0', author: 'user', content: [{ type: 'message', role: 'user', content: 'Q' }] },
   {
@@ -38,7 +38,7 @@ const events: Folded[] = [
 const place = { at: [1, 1] as [number, number], eventId: 'e1' };
 const answers = { [QUERIES.data]: { deps: { user: 'u1' }, state: {} } };
 
-/** What a hook makes of a decision, and what it was called with. */
+/** Runs the hook on a decision; returns its verdict and its input. */
 async function authorize(answer: () => AuthorizeAnswer, input: Partial<AuthorizeDecisionInput> = {}, more: Record<string, unknown> = {}) {
   const calls: { decision: DecisionToAuthorize; context: unknown }[] = [];
   const pool = {};
@@ -55,7 +55,7 @@ async function authorize(answer: () => AuthorizeAnswer, input: Partial<Authorize
   return { output, world, ...calls[0] };
 }
 
-test('the hook sees the decision with the arguments of the call, and its answer is the verified identity', async () => {
+test('the authorize hook gets the decision with the arguments of the call, and its answer is the verified identity', async () => {
   const asked = await authorize(() => ({ as: 'ann@example.org' }), { arguments: { amount: 3 } });
   expect(asked.output).toEqual({ type: 'authorized', as: 'ann@example.org' });
   expect(asked.decision).toEqual({
@@ -71,7 +71,7 @@ test('the hook sees the decision with the arguments of the call, and its answer 
   expect(asked.context).toEqual({ deps: { user: 'u1' }, resources: { pool: {} }, runId: 'run-1', agent: 'clerk' });
 });
 
-test('content that is too large for the input is asked of the run by the id of the decision', async () => {
+test('content that is too large for the input is requested from the run by the id of the decision', async () => {
   const content = { note: 'x'.repeat(5_000) };
   const input = { decision: { ...decision, type: 'respond' as const }, contentByReference: true as const };
   const asked = await authorize(() => ({ as: 'ann' }), input, { [QUERIES.decision]: { content } });
@@ -79,7 +79,7 @@ test('content that is too large for the input is asked of the run by the id of t
   expect(asked.world.asked).toContainEqual([QUERIES.decision, { id: 'd1' }]);
 });
 
-test('a limit has no arguments of a call', async () => {
+test('a decision on a limit has no arguments of a call', async () => {
   const world = activityWorld({
     answers,
     authorize: ({ arguments: args, editedArguments }) => ({ as: JSON.stringify([args, editedArguments]) }),
@@ -97,16 +97,16 @@ test.each<[string, () => AuthorizeAnswer, RegExp]>([
   ['an error', throws, /^not you$/],
   ['nothing', () => JSON.parse('null') as AuthorizeAnswer, /neither/],
   ['an identity without a name', () => ({ as: '' }), /neither/],
-])('%s of the hook refuses, with the reason', async (_, answer, reason) => {
+])('%s of the hook refuses the decision, with the reason', async (_, answer, reason) => {
   expect((await authorize(answer)).output).toEqual({ type: 'refused', reason: expect.stringMatching(reason) as string });
 });
 
-test('an error of the hook is logged with its stack: the approver reads the message alone', async () => {
+test('an error of the hook is logged with its stack; the approver reads the message alone', async () => {
   const { world } = await authorize(throws);
   expect(world.logged.map((entry) => logLine(entry)).join('\n')).toMatch(/"authorize" threw.*not you[^]*decision-activities\.test\.ts/);
 });
 
-test('what keeps the hook from being asked is tried again: on another worker where this one has none, or where the run does not answer', async () => {
+test('the activity is tried again if this worker has no hook, or if the run does not answer', async () => {
   const input: AuthorizeDecisionInput = { agentName: 'clerk', decision, ...place };
   const without = activityWorld({ events, answers });
   const silent = activityWorld({ events, authorize: () => ({ as: 'ann' }) });
@@ -118,7 +118,7 @@ test('what keeps the hook from being asked is tried again: on another worker whe
   await expect(failed).rejects.toMatchObject({ type: 'transcript_unavailable', nonRetryable: false });
 });
 
-test('a hook that waits is aborted with the run, which is no refusal', async () => {
+test('a hook that waits is aborted with the run, and the decision is not refused', async () => {
   const begun = Promise.withResolvers<void>();
   const world = activityWorld({
     events,
@@ -149,7 +149,7 @@ const waiting: PendingApproval = {
 
 const notice: NotifyWaitingInput = { agentName: 'clerk', notificationId: 'run-1/e1/1', waiting, ...place };
 
-test('who is told that something waits gets a stable id, the arguments, and what a decision has to say', async () => {
+test('the notify hook gets a stable id, the arguments, and the possible decisions', async () => {
   const told: WaitingNotice[] = [];
   const world = activityWorld({ events, answers, notify: (one) => void told.push(one) });
   await world.run(notifyWaitingActivity(world.runtime), notice);
@@ -170,7 +170,7 @@ test('who is told that something waits gets a stable id, the arguments, and what
   ]);
 });
 
-test('a limit that waits is told with what an approval would set', async () => {
+test('the notify hook gets a pending limit with the limits that an approval would set', async () => {
   const told: WaitingNotice[] = [];
   const world = activityWorld({ answers, notify: (one) => void told.push(one) });
   const { at: _, eventId: __, ...input } = notice;
@@ -181,13 +181,13 @@ test('a limit that waits is told with what an approval would set', async () => {
   expect(told).toMatchObject([{ kind: 'limit', arguments: { maxIterations: 20 } }]);
 });
 
-test('a notification that fails is tried again', async () => {
+test('a failed notification is tried again', async () => {
   const world = activityWorld({ events, answers, notify: throws });
   const failure = { type: 'notification_failed', message: 'not you', nonRetryable: false };
   await expect(world.run(notifyWaitingActivity(world.runtime), notice)).rejects.toMatchObject(failure);
 });
 
-test('a notification that hangs is given up, even where the hook minds no signal: after its time, and with its worker', async () => {
+test('a notification that hangs is given up after its time limit and when its worker shuts down, even if it ignores its signal', async () => {
   vi.useFakeTimers();
   const hangs = (): Promise<void> => new Promise(() => undefined);
   const slow = activityWorld({ events, answers, notify: hangs });
@@ -205,7 +205,7 @@ test('a notification that hangs is given up, even where the hook minds no signal
   expect(await ended).toMatchObject({ name: 'CancelledFailure' });
 });
 
-test('a further attempt tells only of what still waits', async () => {
+test('a further attempt notifies only of calls that still wait', async () => {
   const told: string[] = [];
   const view = (...keys: string[]): object => ({ pending: keys.map((key) => ({ key })), total: keys.length });
   const again = async (page: object): Promise<void> => {

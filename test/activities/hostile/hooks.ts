@@ -12,10 +12,10 @@ import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 import { activityWorld, type WorldOptions } from '../activity-world.ts';
 
-/** A function of a user: it throws what a test has made. */
+/** A user's function that throws a value of the test. */
 export type Thrower = () => never;
 
-/** One activity, run as a worker runs it, with a hook that throws. */
+/** Runs one activity as a worker does, with a hook that throws. */
 export type HookRun = (thrower: Thrower) => Promise<unknown>;
 
 type ActOptions = Partial<ToolOptions<z.ZodObject, Record<string, unknown>, unknown>>;
@@ -59,7 +59,7 @@ interface Hooked extends WorldOptions {
   instructions?: () => string;
 }
 
-/** Runs the activity of that name with the arguments that it takes, in a world with these hooks. */
+/** Runs the named activity in an environment with these hooks, with the arguments that it needs. */
 async function runActivity(
   name: string,
   input: (digest: string) => object,
@@ -97,7 +97,7 @@ function payloadStore(store: PayloadStore['store']): PayloadStore {
   return { name: 'files', type: 'files', store, retrieve: missing, deleteRun: () => Promise.resolve() };
 }
 
-/** The hooks whose failures fail their activity, and the code of a failure that says nothing else. */
+/** The hooks whose failures fail their activity, with the code of a failure that has no code of its own. */
 export const FAILING: readonly [hook: string, code: string, run: HookRun][] = [
   [
     'the instructions of an agent',

@@ -9,7 +9,7 @@ import {
 } from '@temporalio/common';
 import vm from 'node:vm';
 
-/** Bytes of what is far too large. */
+/** A size in bytes that is far too large. */
 const HUGE = 10_000_000;
 const DEEP = 10_000;
 
@@ -39,7 +39,7 @@ function selfCaused<Caused extends Error>(error: Caused): Caused {
   return Object.assign(error, { cause: error });
 }
 
-/** An object of which nothing can be read. */
+/** An object none of whose members can be read. */
 function sealed(target: object): object {
   const traps = { get: refuse, has: refuse, getPrototypeOf: refuse, ownKeys: refuse, getOwnPropertyDescriptor: refuse, set: refuse };
   return new Proxy(target, traps);
@@ -51,13 +51,13 @@ function revoked(): object {
   return proxy;
 }
 
-/** `target` with members that throw when they are read. */
+/** Gives `target` members that throw when they are read. */
 function withThrowing<Target extends object>(target: Target, ...names: string[]): Target {
   for (const name of names) Object.defineProperty(target, name, { get: refuse, configurable: true });
   return target;
 }
 
-/** A failure of which a caller in JavaScript has got parts wrong. */
+/** A failure with invalid fields, such as a caller in JavaScript can make. */
 function application(parts: Record<string, unknown>): ApplicationFailure {
   return Object.assign(ApplicationFailure.create({ message: 'mine', type: 'Mine' } satisfies ApplicationFailureOptions), parts);
 }
@@ -70,7 +70,7 @@ function rejected(): Promise<never> {
 
 const MESSAGE_PARTS = ['message', 'name', 'stack', 'code', 'kind', 'cause', 'retryAfterMs'];
 
-/** What hooks throw, by what it is. Each value is made anew: some can be used only once. */
+/** The values that hooks throw, by their description. Each value is made anew, because some can be used only once. */
 export const THROWN: readonly [what: string, make: () => unknown][] = [
   ['undefined', () => undefined],
   ['null', () => null],

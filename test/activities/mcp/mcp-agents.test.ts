@@ -15,7 +15,7 @@ import { MemoryServer, type MemoryTool } from './memory-server.ts';
 
 const search = defineTool({ name: 'search', description: 'Searches', parameters: z.object({}), execute: () => 'found' });
 
-/** An agent with a server of these tools, in a world of its own. */
+/** An agent with an MCP server with these tools, in an environment of its own. */
 function worldOf(
   tools: MemoryTool[],
   options: Partial<McpServerOptions> = {},
@@ -33,7 +33,7 @@ async function resolved(world: World): Promise<AgentSnapshot> {
   return world.run(resolveAgentActivity(world.runtime), { agent: 'clerk' });
 }
 
-/** A call of the tool `unknown` of the model, which is the name of the activity in these tests. */
+/** Calls the tool `unknown`, which is the name of the activity in these tests. */
 const input: RunToolInput = {
   agentName: 'clerk',
   callId: 'c1',
@@ -44,7 +44,7 @@ const input: RunToolInput = {
   mcp: { server: 'crm', tool: 'deals/get' },
 };
 
-test('a run begins with the own tools of its agent and those of its servers', async () => {
+test("a run begins with the agent's own tools and those of its servers", async () => {
   const snapshot = await resolved(worldOf([{ name: 'put' }, { name: 'get' }]));
   expect(snapshot.tools.map(({ name, mcp }) => [name, mcp])).toEqual([
     ['search', undefined],
@@ -53,7 +53,7 @@ test('a run begins with the own tools of its agent and those of its servers', as
   ]);
 });
 
-test('equal tools give equal snapshots, in whatever order they are listed', async () => {
+test('the same tools give the same snapshot, in any order of the list', async () => {
   const [one, other] = await Promise.all([
     resolved(worldOf([{ name: 'a' }, { name: 'b' }])),
     resolved(worldOf([{ name: 'b' }, { name: 'a' }])),
@@ -80,7 +80,7 @@ test('no tool of a server gets the name of a tool of the agent, of Longhaul, or 
   ]);
 });
 
-test('a server that cannot be reached fails the start in a way that is tried again, with its name', async () => {
+test("if a server cannot be reached, the start fails with the server's name and is tried again", async () => {
   const mcp = new McpPool(() => Promise.reject(new LonghaulError('mcp_unreachable', 'MCP server "crm" cannot be reached: ECONNREFUSED')));
   await expect(resolved(worldOf([], {}, {}, { mcp }))).rejects.toMatchObject({
     type: 'mcp_unreachable',
@@ -89,7 +89,7 @@ test('a server that cannot be reached fails the start in a way that is tried aga
   });
 });
 
-test('what a server says of its tools is cleared of the secrets that it was given', async () => {
+test("secrets that a server was given are removed from its tools' texts", async () => {
   const secrets = new SecretVault(() => 'value-of-the-crm-token');
   await secrets.resolve('crm-token');
   const { tools } = await resolved(worldOf([{ name: 'get', description: 'With value-of-the-crm-token' }], {}, {}, { secrets }));
@@ -104,14 +104,14 @@ test('settings and limits may name a tool of a server', async () => {
 test.each([
   ['settings.toolChoice', { settings: { toolChoice: { tool: 'got' } } }],
   ['limits.toolCallsByName', { limits: { toolCallsByName: { got: 1 } } }],
-])('a tool that neither the agent nor its server has is refused under "%s"', async (option, named) => {
+])('a tool that neither the agent nor its servers have is refused under "%s"', async (option, named) => {
   await expect(resolved(worldOf([{ name: 'get' }], {}, named))).rejects.toMatchObject({
     type: 'invalid_agent',
     message: `"${option}" of agent "clerk" names the tool "got", which neither it nor an MCP server of it has (it has: "search", "get")`,
   });
 });
 
-test('a call is answered by the server, and its result is cleared of secrets', async () => {
+test('the server answers a call, and secrets are removed from the result', async () => {
   const secrets = new SecretVault(() => 'value-of-the-crm-token');
   await secrets.resolve('crm-token');
   const text = 'deal 1, by value-of-the-crm-token';
@@ -130,7 +130,7 @@ test('a result has the budget of its server', async () => {
   expect(output.content[0]).toContain('[Cut:');
 });
 
-test('a call that was lost is tried again by Temporal', async () => {
+test('Temporal tries a lost call again', async () => {
   const world = worldOf([{ name: 'deals/get', answer: () => 'hang' }], {}, {}, { info: { retryPolicy: { maximumAttempts: 3 } } });
   const calling = world.run(runToolActivity(world.runtime), input);
   void untilCalled(world.server).then(() => world.server.die());
@@ -141,7 +141,7 @@ test('a call that was lost is tried again by Temporal', async () => {
   });
 });
 
-test('a call that was lost and happens once has an outcome that nobody knows', async () => {
+test('a lost call with effect `once` has an unknown outcome', async () => {
   const world = worldOf([{ name: 'deals/get', answer: () => 'hang' }]);
   const calling = world.run(runToolActivity(world.runtime), { ...input, mcp: { server: 'crm', tool: 'deals/get', once: true } });
   void untilCalled(world.server).then(() => world.server.die());
@@ -149,20 +149,20 @@ test('a call that was lost and happens once has an outcome that nobody knows', a
   expect(world.server.calls).toHaveLength(1);
 });
 
-test('a call that was never sent has failed, also where it happens once', async () => {
+test('a call that was never sent has failed, even with effect `once`', async () => {
   const mcp = new McpPool(() => Promise.reject(new LonghaulError('mcp_unreachable', 'MCP server "crm" cannot be reached: ECONNREFUSED')));
   const world = worldOf([], {}, {}, { mcp });
   const output = await world.run(runToolActivity(world.runtime), { ...input, mcp: { server: 'crm', tool: 'deals/get', once: true } });
   expect(output).toMatchObject({ isError: true, content: ['MCP server "crm" cannot be reached: ECONNREFUSED'] });
 });
 
-test('a call of a server that this worker does not have is for another worker', async () => {
+test('a call of a server that this worker lacks is left to another worker', async () => {
   const world = worldOf([]);
   const called = world.run(runToolActivity(world.runtime), { ...input, mcp: { server: 'erp', tool: 'get' } });
   await expect(called).rejects.toMatchObject({ type: 'unknown_tool', message: expect.stringContaining('No MCP server "erp"') });
 });
 
-test('the predicate of a server says which of its calls wait', async () => {
+test('the approval predicate of a server decides which of its calls wait', async () => {
   const world = worldOf([{ name: 'deals/close' }], {
     approval: ({ tool, args }) => tool === 'deals/close' && args['id'] === 1 && { reason: 'a large deal' },
   });

@@ -13,7 +13,7 @@ export const FILESYSTEM = resolve('@modelcontextprotocol/server-filesystem/dist/
 /** server-everything over HTTP. */
 export interface HttpServer {
   readonly url: string;
-  /** Ends it at once, and starts it again at the same address: it has forgotten all sessions. */
+  /** Ends it at once, and starts it again at the same address, without its sessions. */
   restart(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -24,7 +24,7 @@ const look = defineTool({ name: 'look', description: 'Looks', parameters: z.obje
 
 type Mail = { to: string };
 
-/** A tool whose calls ask the predicate. Its addresses are in lower case once they are parsed. */
+/** A tool with an approval predicate. Parsing turns its addresses into lower case. */
 function mailThat(approval: ApprovalPredicate<Mail, { limit: number }>): AnyAgent {
   const parameters = z.object({
     to: z
@@ -52,7 +52,10 @@ interface Response {
   world: World;
 }
 
-/** What the activity records of a reply; `pinned` is the agent as the run began with it, where the worker's is another. */
+/**
+ * Returns the record that the activity makes of a reply; `pinned` is the agent with which the run began, if the worker's
+ * differs.
+ */
 async function respond(agent: AnyAgent, reply: ScriptedReply, options: { pinned?: AnyAgent; final?: true } = {}): Promise<Response> {
   const { pinned = agent, final } = options;
   const data = { deps: {}, state: { seen: true } };
@@ -67,7 +70,7 @@ async function respond(agent: AnyAgent, reply: ScriptedReply, options: { pinned?
 
 const never = mailThat(() => false);
 
-test('calls of a tool that always asks get a digest of name and arguments, and others no entry', async () => {
+test('calls of a tool that always needs approval get a digest of name and arguments, and other calls no entry', async () => {
   const calls = together(callTool('pay', { amount: 1 }, 'a'), callTool('pay', { amount: 1 }, 'b'), callTool('pay', { amount: 2 }, 'c'));
   const { response, world } = await respond(never, together(calls, callTool('look', {}, 'd')));
   const { a, b, c, ...others } = response.approvals ?? {};
@@ -78,12 +81,12 @@ test('calls of a tool that always asks get a digest of name and arguments, and o
   expect(world.asked.map(([query]) => query)).not.toContain(QUERIES.data);
 });
 
-test('a response without such calls records nothing about approvals', async () => {
+test('a response without such calls has no entries for approvals', async () => {
   expect((await respond(never, say('done'))).response).not.toHaveProperty('approvals');
   expect((await respond(never, callTool('look'))).response).not.toHaveProperty('approvals');
 });
 
-test('a call id that is a name of every object is an id like any other', async () => {
+test('a call id that is also a member of every object is an id like any other', async () => {
   const { response } = await respond(never, together(callTool('pay', { amount: 1 }, '__proto__'), callTool('look', {}, 'constructor')));
   expect(Object.keys(response.approvals ?? {})).toEqual(['__proto__']);
 });
@@ -94,11 +97,11 @@ test('a call that must not run needs no decision', async () => {
   expect(response).not.toHaveProperty('approvals');
 });
 
-test('the final attempt runs no tools, so that nobody is asked', async () => {
+test('the final attempt runs no tools, so it needs no decisions', async () => {
   expect((await respond(never, callTool('pay', { amount: 1 }), { final: true })).response).not.toHaveProperty('approvals');
 });
 
-test('a predicate sees the parsed arguments, the deps with their defaults, and the state; deps are read once for all calls', async () => {
+test('a predicate gets the parsed arguments, the deps with defaults, and the state; deps are read once for all calls', async () => {
   const seen: unknown[] = [];
   const agent = mailThat((args, { deps, state, agent: name, runId, callId }) => {
     seen.push({ args, deps, state, agent: name, runId, callId });
@@ -127,12 +130,12 @@ test.each([
   expect(response.approvals).toEqual({ a: { digest: expect.any(String) as string, reason: expect.stringMatching(reason) as string } });
 });
 
-test('a run goes to another worker before it pays, where this one lacks a tool whose predicate it has', async () => {
+test('if this worker lacks a tool with a predicate, the run goes to another worker before the model is called', async () => {
   const other = defineAgent({ name: 'clerk', model: 'scripted/m' });
   await expect(respond(other, callTool('mail', { to: 'a@x' }, 'a'), { pinned: never })).rejects.toMatchObject({ type: 'unknown_tool' });
 });
 
-test('a call whose predicate no worker has had in time needs a decision, and the run does not wait for it again', async () => {
+test('if no worker has the predicate in time, the call needs a decision, and the run does not wait for it again', async () => {
   const other = defineAgent({ name: 'clerk', model: 'scripted/m' });
   const model = scriptedModel([callTool('mail', { to: 'a@x' }, 'a')], { repeatLast: true });
   const world = activityWorld({ agents: [other], model, info: { scheduledTimestampMs: 0, currentAttemptScheduledTimestampMs: 5_000 } });
@@ -145,13 +148,13 @@ test('a call whose predicate no worker has had in time needs a decision, and the
   expect(await world.run(callModel, input)).toMatchObject(needsOne);
 });
 
-test('a predicate that a later build has taken away needs no other worker: the call needs a decision', async () => {
+test('if a later build has removed the predicate, the call needs a decision, and no other worker is needed', async () => {
   const plain = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [{ ...pay, name: 'mail' }] });
   const { response } = await respond(plain, callTool('mail', { to: 'a@x' }, 'a'), { pinned: never });
   expect(response.approvals?.['a']?.reason).toContain('lacks the predicate');
 });
 
-test('a tool that asks nothing any more on this worker still asks in a run that began when it did', async () => {
+test('a tool that no longer needs approval still needs it in runs that began when it did', async () => {
   const other = defineAgent({
     name: 'clerk',
     model: 'scripted/m',
@@ -164,7 +167,7 @@ test('a tool that asks nothing any more on this worker still asks in a run that 
   expect(Object.keys(response.approvals ?? {})).toEqual(['a']);
 });
 
-test('a run that does not answer about its deps costs no second model call: its call needs a decision', async () => {
+test('if the run does not answer with its deps, its call needs a decision, and the model is not called again', async () => {
   const model = scriptedModel([callTool('mail', { to: 'a@x' }, 'a')]);
   const world = activityWorld({ agents: [never], model });
   const snapshot = snapshotOf(never);
@@ -173,7 +176,7 @@ test('a run that does not answer about its deps costs no second model call: its 
   expect(output).toMatchObject({ response: { approvals: { a: { reason: expect.stringContaining('could not be told') as string } } } });
 });
 
-test('a predicate that never answers is not waited for once the run is cancelled: the answer of the model is kept', async () => {
+test('after the run is cancelled, a predicate that never answers is not waited for: the answer of the model is kept', async () => {
   const asked = Promise.withResolvers<void>();
   const agent = mailThat(() => {
     asked.resolve();

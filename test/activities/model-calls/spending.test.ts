@@ -29,7 +29,7 @@ function summarise(world: World): Promise<SummariseOutput> {
   return world.run(summariseActivity(world.runtime), { ...ASKED, head: -1, tail: null, maxBytes: 1_000 });
 }
 
-/** What the failure of an activity says in its details. */
+/** The usage in the details of an activity's failure. */
 async function detailsOf(failing: Promise<unknown>): Promise<unknown[]> {
   const failure: unknown = await failing.then(
     () => expect.fail('it did not fail'),
@@ -52,14 +52,14 @@ function modelThat(
   };
 }
 
-test('an attempt that failed with usage reported tells it by one heartbeat and by its failure', async () => {
+test('an attempt that failed reports its usage by one heartbeat and in its failure', async () => {
   const world = worldOf(modelThat(({ onUsage }) => onUsage?.(REPORTED)));
   const spent = { reported: REPORTED };
   expect(await detailsOf(callModel(world))).toEqual([{ spent }]);
   expect(world.beats).toEqual([{ spent }]);
 });
 
-test('text, arguments of calls and reasoning that arrived are estimated, with the request, where no usage was reported', async () => {
+test('without reported usage, text, arguments of calls and reasoning are estimated, and so is the request', async () => {
   const world = worldOf(
     modelThat(({ onText, onOutput }) => {
       onText?.('Zürich');
@@ -68,7 +68,7 @@ test('text, arguments of calls and reasoning that arrived are estimated, with th
     }),
   );
   const [details] = (await detailsOf(callModel(world))) as { spent: { estimated: typeof REPORTED } }[];
-  // 7 and 7 bytes.
+  // Of 7 and 7 bytes.
   expect(details).toMatchObject({ spent: { estimated: { completionTokens: 4 } } });
   const { promptTokens, completionTokens, totalTokens } = details?.spent.estimated ?? { ...REPORTED, promptTokens: 0 };
   expect(promptTokens).toBeGreaterThan(10);
@@ -82,18 +82,18 @@ test('a failure without any output costs nothing, and sends no heartbeat', async
   expect(world.beats).toEqual([]);
 });
 
-test('what attempts before cost goes with every later failure, and needs no heartbeat again', async () => {
+test('every later failure reports the usage of earlier attempts, without another heartbeat', async () => {
   const world = worldOf(scriptedModel([failWith('model_server_error')]), { heartbeatDetails: BEFORE });
   expect(await detailsOf(callModel(world))).toEqual([BEFORE]);
   expect(world.beats).toEqual([]);
 });
 
-test('a failure before the model is asked says what attempts before cost, too', async () => {
+test('a failure before the model is called reports the usage of earlier attempts too', async () => {
   const world = activityWorld({ agents: [agent], heartbeatDetails: BEFORE });
   expect(await detailsOf(callModel(world))).toEqual([BEFORE]);
 });
 
-test('costs of attempts add up', async () => {
+test('the usage of attempts adds up', async () => {
   const world = worldOf(
     modelThat(({ onUsage }) => onUsage?.({ ...REPORTED, cachedTokens: 3 })),
     { heartbeatDetails: BEFORE },
@@ -102,7 +102,7 @@ test('costs of attempts add up', async () => {
   expect(await detailsOf(callModel(world))).toEqual([{ spent: { ...BEFORE.spent, reported } }]);
 });
 
-test('an answer names what the attempts before it cost; the first attempt names nothing', async () => {
+test('an answer reports the usage of the attempts before it, if there were any', async () => {
   const first = worldOf(scriptedModel([say('A')]));
   expect(await callModel(first)).not.toHaveProperty('response.failedAttempts');
   const later = worldOf(scriptedModel([say('A')]), { heartbeatDetails: BEFORE });
@@ -110,23 +110,23 @@ test('an answer names what the attempts before it cost; the first attempt names 
 });
 
 test.each([['some text'], [{ spent: 'much' }], [{ spent: { reported: { promptTokens: -1 } } }], [{ spent: { estimated: [] } }], [null]])(
-  'heartbeat details that are something else (%j) are nothing that was spent',
+  'other heartbeat details (%j) count as no usage',
   async (heartbeatDetails) => {
     expect(await callModel(worldOf(scriptedModel([say('A')]), { heartbeatDetails }))).not.toHaveProperty('response.failedAttempts');
   },
 );
 
-test('an answer that is refused for its size has been paid for', async () => {
+test('an answer that is refused for its size counts', async () => {
   const world = worldOf(scriptedModel([say('x'.repeat(500_000), { usage: REPORTED })]));
   expect(await detailsOf(callModel(world))).toEqual([{ spent: { reported: REPORTED } }]);
 });
 
-test('an answer that is garbage has been paid for', async () => {
+test('an invalid answer counts', async () => {
   const world = worldOf(scriptedModel([malformed({ content: 7, usage: 'much' })]));
   expect(await detailsOf(summarise(world))).toMatchObject([{ spent: { estimated: { completionTokens: 0 } } }]);
 });
 
-test('a call that is given up keeps what had arrived and what the attempts before cost', async () => {
+test('an aborted call keeps its output so far and the usage of the attempts before', async () => {
   const model = scriptedModel([hang('half')]);
   const world = worldOf(model, { heartbeatDetails: BEFORE });
   const output = callModel(world);
@@ -144,7 +144,7 @@ test('a call that is given up keeps what had arrived and what the attempts befor
   });
 });
 
-test('a request that was sent counts, even where nothing arrived; usage is what the provider had reported', async () => {
+test("a request that was sent counts even without output; the provider's usage wins over the estimate", async () => {
   const model = scriptedModel([hang()]);
   const silent = worldOf(model);
   const output = callModel(silent);
@@ -176,14 +176,14 @@ test('a call that was cancelled before its request was sent has no partial answe
   expect(model.requests).toEqual([]);
 });
 
-test('a summary that comes out empty has been paid for, and one that comes out names what was paid before', async () => {
+test('an empty summary counts, and the next one reports its usage', async () => {
   const empty = worldOf(scriptedModel([say(' ', { usage: REPORTED })]));
   expect(await detailsOf(summarise(empty))).toEqual([{ spent: { reported: REPORTED } }]);
   const later = worldOf(scriptedModel([say('summed up')]), { heartbeatDetails: BEFORE });
   expect(await summarise(later)).toMatchObject({ text: 'summed up', failedAttempts: BEFORE.spent });
 });
 
-test('a summary that is cancelled is counted, and its text is nothing for the conversation', async () => {
+test('a cancelled summary counts, and its text is dropped', async () => {
   const model = scriptedModel([hang('half a summ')]);
   const world = worldOf(model);
   const output = summarise(world);
@@ -192,7 +192,7 @@ test('a summary that is cancelled is counted, and its text is nothing for the co
   expect(await output).toMatchObject({ type: 'aborted', partial: { content: [], usage: null } });
 });
 
-test('a message interrupts no summary', async () => {
+test('a message does not interrupt a summary', async () => {
   const model = scriptedModel([hang('half a summ')]);
   const world = worldOf(model);
   const output = summarise(world);

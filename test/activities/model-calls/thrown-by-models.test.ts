@@ -10,7 +10,7 @@ import { snapshotOf } from '../../fakes/snapshot.ts';
 
 const agent = defineAgent({ name: 'clerk', model: 'scripted/m' });
 
-/** How the activity fails where a model client of the user's own throws that. */
+/** Returns the failure of the activity if a user's model client throws this value. */
 async function failureAfter(thrown: unknown): Promise<unknown> {
   const call = (): Promise<ModelResponse> => Promise.reject<ModelResponse>(thrown);
   const world = activityWorld({ agents: [agent], model: { capabilities: { structuredOutput: true }, call } });
@@ -41,7 +41,7 @@ test.each([
   expect(await failureAfter(thrown)).toMatchObject({ type, nonRetryable: true });
 });
 
-test('an answer that cannot be read is not paid for again', async () => {
+test('an unreadable answer is not requested again', async () => {
   const broken = Object.defineProperty({}, 'content', { get: () => JSON.parse('{') as string }) as ModelResponse;
   const world = activityWorld({
     agents: [agent],

@@ -6,7 +6,7 @@ import { fakeProvider } from './asking.ts';
 
 const { ask, askInVain } = fakeProvider();
 
-/** What was heard of an answer. */
+/** The parts of an answer that the listener received. */
 interface Heard {
   output: string;
   usage: UsageStats[];
@@ -24,7 +24,7 @@ function listener(): Heard {
 
 const REPORTED = { promptTokens: 20, completionTokens: 10, totalTokens: 30, cachedTokens: 16, reasoningTokens: 4 };
 
-/** Sends the events, and then the connection breaks. */
+/** Sends the events, and then breaks the connection. */
 function breaksAfter(...events: unknown[]): Handler {
   return (reply) => {
     reply.events(...events);
@@ -32,7 +32,7 @@ function breaksAfter(...events: unknown[]): Handler {
   };
 }
 
-test('of a Chat Completions answer that breaks off, arguments, reasoning, refusal and usage have been heard', async () => {
+test('the listener gets arguments, reasoning, refusal and usage of a Chat Completions answer that is cut off', async () => {
   const heard = listener();
   const call = { index: 0, id: 'c1', function: { name: 'f', arguments: '{"a"' } };
   const broken = breaksAfter(
@@ -47,7 +47,7 @@ test('of a Chat Completions answer that breaks off, arguments, reasoning, refusa
   expect(heard.usage).toEqual([REPORTED]);
 });
 
-test('of an answer of the Responses API that fails, what it wrote beside text and its usage have been heard', async () => {
+test('the listener gets usage and all output beside text of a Responses answer that fails', async () => {
   const heard = listener();
   const usage = {
     input_tokens: 20,
@@ -71,14 +71,14 @@ test('of an answer of the Responses API that fails, what it wrote beside text an
   expect(heard.usage).toEqual([REPORTED]);
 });
 
-test('an answer that is none has been paid for where the provider says so', async () => {
+test('the listener gets the usage of an invalid answer, if the provider reports it', async () => {
   const heard = listener();
   const empty: Handler = (reply) => reply.json(200, { choices: [], usage: CHAT_USAGE });
   await askInVain(empty, { options: { api: 'chat' }, context: heard.context });
   expect(heard.usage).toEqual([REPORTED]);
 });
 
-test('an error of the provider says nothing to whoever listens', async () => {
+test('the listener gets nothing of an error of the provider', async () => {
   const heard = listener();
   await askInVain((reply) => reply.json(429, { error: { message: 'later' } }), { context: heard.context });
   expect(heard).toMatchObject({ output: '', usage: [] });

@@ -4,7 +4,7 @@ import { ModelCallError } from '../../../src/core/domain/errors/error.ts';
 import type { ModelCallContext, ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
 import { type FakeOpenAI, type Handler, startFakeOpenAI } from '../../fakes/openai-server.ts';
 
-/** A request with one question; `parts` replaces fields of it. */
+/** A request with one user message; `parts` replaces fields of it. */
 export function modelRequest(parts: Partial<ModelRequest> = {}): ModelRequest {
   return {
     model: 'gpt-x',
@@ -24,14 +24,14 @@ export const SEARCH = {
   strict: true,
 };
 
-/** How a question is put to the fake server. */
+/** Options of a call to the fake server. */
 export interface Asking {
   options?: OpenAIOptions;
   request?: Partial<ModelRequest>;
   context?: Partial<ModelCallContext>;
 }
 
-/** A fake server for each test of a file, and ways to ask it. */
+/** A fake server for each test of a file, with functions that call it. */
 export function fakeProvider(): {
   server: () => FakeOpenAI;
   ask: (handler: Handler, asking?: Asking) => Promise<ModelResponse>;
@@ -54,7 +54,7 @@ export function fakeProvider(): {
   return { server: started, ask, askInVain: async (handler, asking) => failureOf(ask(handler, asking)) };
 }
 
-/** The error that a call rejects with, which must be a ModelCallError. */
+/** Returns the error with which a call rejects, which must be a ModelCallError. */
 export async function failureOf(call: Promise<unknown>): Promise<ModelCallError> {
   const error: unknown = await call.then(
     () => new Error('the call succeeded'),

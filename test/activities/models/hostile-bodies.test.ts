@@ -6,7 +6,7 @@ import { fakeProvider } from './asking.ts';
 
 const { server, ask, askInVain } = fakeProvider();
 
-/** JSON that is nested so deep that walking through it overflows the stack. */
+/** JSON that is nested so deep that code which walks it overflows the stack. */
 const DEEP = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 const DEEP_OBJECT = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`;
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -39,7 +39,7 @@ describe.each(BODIES)('an error status with %s as its body', (_, body) => {
   });
 });
 
-test('what an error says is found also where something else in it is deep', async () => {
+test('the message of an error is found even if another part of the body is nested deep', async () => {
   const body = `{"error":{"code":"context_length_exceeded","message":"too long","data":${DEEP}}}`;
   const failure = await askInVain((reply) => reply.text(400, body, JSON_TYPE));
   expect(failure).toMatchObject({ code: 'context_length_exceeded' });
@@ -52,7 +52,7 @@ describe.each(['chat', 'responses'] as const)('over %s', (api) => {
     ['as its message', `{"error":{"message":${DEEP}}}`, 'model_server_error'],
     ['beside its code', `{"error":{"message":"slow","code":"rate_limit_exceeded","data":${DEEP}}}`, 'model_rate_limited'],
     ['in an event of vLLM', `{"object":"error","code":400,"data":${DEEP}}`, 'model_bad_request'],
-  ])('an error inside a stream with something deep %s is classified', async (_, event, code) => {
+  ])('an error in a stream with a deeply nested part %s is classified', async (_, event, code) => {
     const failure = await askInVain(
       (reply) => {
         reply.raw(`data: ${event}\n\n`);
@@ -70,7 +70,7 @@ describe.each(['chat', 'responses'] as const)('over %s', (api) => {
     ['an event', `{"type":"response.failed","response":{"error":${DEEP_OBJECT}}}`],
     ['a response', `{"type":"response.completed","response":{"status":"completed","output":[{"type":"reasoning","content":${DEEP}}]}}`],
     ['an error event', `{"type":"error","message":${DEEP}}`],
-  ])('%s that is deep ends the call with a failure that is tried again, or with an answer', async (_, event) => {
+  ])('%s that is nested deep ends the call with a failure that is tried again, or with an answer', async (_, event) => {
     const outcome = await ask(
       (reply) => {
         reply.raw(`data: ${event}\n\n`);
@@ -85,12 +85,12 @@ describe.each(['chat', 'responses'] as const)('over %s', (api) => {
   });
 });
 
-describe('a body that breaks off', () => {
+describe('a body that is cut off', () => {
   test.each([
     [400, 'model_bad_request'],
     [500, 'model_server_error'],
     [503, 'model_server_error'],
-  ] as const)('after the status %i leaves what the status says', async (status, code) => {
+  ] as const)('after the status %i leaves the meaning of the status', async (status, code) => {
     const failure = await askInVain(async (reply) => {
       reply.unfinished(status, '{"error":');
       await sleep(20);

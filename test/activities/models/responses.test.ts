@@ -9,7 +9,7 @@ const CALL = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'search_w
 const over = (asking: Asking = {}): Asking => ({ ...asking, options: { api: 'responses', ...asking.options } });
 
 describe('the Responses API', () => {
-  test('stores nothing, and asks for what it needs to replay', async () => {
+  test('stores nothing, and requests the data for a replay', async () => {
     const output = { name: 'answer', schema: { type: 'object' }, strict: true };
     const settings = {
       temperature: 1,
@@ -47,12 +47,12 @@ describe('the Responses API', () => {
     ['gpt-4o-mini', {}],
     ['openai/gpt-5-chat-latest', {}],
     ['gpt-x', { reasoning: false }],
-  ])('does not ask "%s" for reasoning it cannot give', async (model, capabilities) => {
+  ])('does not ask "%s" for reasoning, which it cannot give', async (model, capabilities) => {
     await ask(responsesStream([outputMessage('hi')]), over({ options: { capabilities }, request: { model } }));
     expect(server().requests[0]?.body).not.toHaveProperty('include');
   });
 
-  test('tools are marked as not strict where the server enforces no schema', async () => {
+  test('tools are marked as not strict if the server enforces no schema', async () => {
     await ask(
       responsesStream([outputMessage('hi')]),
       over({ options: { capabilities: { strictSchema: false } }, request: { tools: [SEARCH] } }),
@@ -76,7 +76,7 @@ describe('the Responses API', () => {
     expect(pieces).toEqual(['Let me see.']);
   });
 
-  test('encrypted reasoning goes back in front of what followed from it', async () => {
+  test('encrypted reasoning is sent again before the items that followed it', async () => {
     const conversation: ConversationEvent[] = [
       { author: 'user', content: [{ type: 'message', role: 'user', content: 'How far?' }] },
       {
@@ -103,7 +103,7 @@ describe('the Responses API', () => {
     ]);
   });
 
-  test('reasoning that is not encrypted cannot be replayed, and is not kept', async () => {
+  test('reasoning that is not encrypted cannot be sent again, and is not kept', async () => {
     const { encrypted_content: _, ...plain } = REASONING;
     expect(await ask(responsesStream([plain, outputMessage('hi')]), over())).not.toHaveProperty('providerItems');
   });
@@ -158,7 +158,7 @@ describe('the Responses API', () => {
     });
   });
 
-  test('a response that is not streamed is taken as well', async () => {
+  test('a response without streaming is accepted too', async () => {
     const pieces: string[] = [];
     const answer = await ask(
       (reply) => reply.json(200, { object: 'response', status: 'completed', error: null, output: [outputMessage('whole'), CALL] }),
@@ -168,7 +168,7 @@ describe('the Responses API', () => {
     expect(pieces).toEqual(['whole']);
   });
 
-  test('items count where the last event does not repeat them', async () => {
+  test('items of the stream count if the last event does not repeat them', async () => {
     const answer = await ask((reply) => {
       reply.events(
         { type: 'response.output_item.done', item: CALL },

@@ -39,11 +39,11 @@ describe('an error status', () => {
     [{ 'retry-after': '0' }, undefined],
     [{ 'retry-after': '-5' }, undefined],
     [{ 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, undefined],
-  ])('the wait of 429 is read from %o', async (headers, expected) => {
+  ])('the retry delay of 429 is read from %o', async (headers, expected) => {
     expect((await askInVain((reply) => reply.json(429, error('slow down'), headers))).retryAfterMs).toBe(expected);
   });
 
-  test('the wait may be given as a date, and on 503', async () => {
+  test('the retry delay may be a date, and may come with 503', async () => {
     const date = new Date(Date.now() + 60_000).toUTCString();
     const failure = await askInVain((reply) => reply.json(503, error('later'), { 'retry-after': date }));
     expect(failure.retryAfterMs).toBeGreaterThan(30_000);
@@ -61,7 +61,7 @@ describe('an error status', () => {
     ['llama.cpp', 400, error('the request exceeds the available context size', { type: 'exceed_context_size_error' })],
     ['llama.cpp, older', 500, error('the request exceeds the available context size. try increasing it')],
     ['Ollama', 400, { error: 'input length exceeds maximum context length' }],
-  ])('a conversation that is too long is told apart: %s', async (_, status, body) => {
+  ])('a conversation that is too long is recognised: %s', async (_, status, body) => {
     expect((await askInVain((reply) => reply.json(status, body))).code).toBe('context_length_exceeded');
   });
 
@@ -85,7 +85,7 @@ describe('an error status', () => {
     expect(ERROR_CODES[code].retryable).toBe(retryable);
   });
 
-  test('a retry header does not make a conversation shorter', async () => {
+  test('a retry header does not make a too long conversation retryable', async () => {
     const failure = await askInVain((reply) =>
       reply.json(400, error('no', { code: 'context_length_exceeded' }), { 'x-should-retry': 'true' }),
     );
@@ -108,7 +108,7 @@ describe('an error status', () => {
     expect(failure.message).not.toContain('\n');
   });
 
-  test('no secret is repeated', async () => {
+  test('no secret is repeated in the message', async () => {
     const options = { apiKey: 'plain-secret-key', headers: { 'x-api-token': 'header-secret' } };
     const text = `Incorrect key sk-proj-ab***yz9 (plain-secret-key, header-secret), Bearer abcdefgh.ijkl`;
     const failure = await askInVain((reply) => reply.json(401, error(text)), { options });
@@ -118,7 +118,7 @@ describe('an error status', () => {
     expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure))).not.toContain('secret');
   });
 
-  test.each(['chat', 'responses'] as const)('an error inside an answer of status 200 counts as well, over %s', async (api) => {
+  test.each(['chat', 'responses'] as const)('an error in an answer of status 200 counts too, over %s', async (api) => {
     const streamed = (body: object) => askInVain((reply) => reply.events(body), { options: { api } });
     expect(await streamed(error('slow', { code: 'rate_limit_exceeded' }))).toMatchObject({ code: 'model_rate_limited' });
     expect(await streamed(error('busy', { code: 503 }))).toMatchObject({ code: 'model_server_error' });

@@ -2,23 +2,23 @@ import { ResourcePool } from '../../../activities/resources/resource-pool.ts';
 import type { Resources } from '../../../src/define/run-context.ts';
 import { resource, type ResourceDefinition, type ResourceOptions } from '../../../src/define/resource.ts';
 
-/** A live object of these tests. */
+/** The object that a resource of these tests opens. */
 export interface Opened {
-  /** Its name, and how often that was opened, as `db 1`. */
+  /** The name and the number of times that it was opened, such as `db 1`. */
   id: string;
 }
 
-/** What happens to the resources of a test, in order, and what they are told to do. */
+/** Records the calls to the resources of a test, in order, and controls their failures. */
 export class Happenings {
   readonly lines: string[] = [];
   readonly logged: string[] = [];
   /** By name: the error that opening throws. */
   readonly failing = new Map<string, Error>();
-  /** By name: what health says. */
+  /** By name: the verdict of the health check. */
   readonly unhealthy = new Set<string>();
   readonly #opened = new Map<string, number>();
 
-  /** A resource that says what happens to it. */
+  /** A resource that records the calls to it. */
   resource(name: string, more: Partial<ResourceOptions<Opened>> = {}): ResourceDefinition<Opened> {
     return resource<Opened>({
       open: () => {
@@ -38,7 +38,7 @@ export class Happenings {
     });
   }
 
-  /** A pool of these; secrets are `the value of` their name. */
+  /** A pool of these resources. Each secret is `the value of` its name. */
   pool(resources: Resources): ResourcePool {
     return new ResourcePool(resources, {
       secret: (name) => Promise.resolve(`the value of ${typeof name === 'string' ? name : name.name}`),
@@ -47,7 +47,7 @@ export class Happenings {
     });
   }
 
-  /** What has happened since this was called before. */
+  /** Returns the calls since the last time that it was called. */
   take(): string[] {
     return this.lines.splice(0);
   }

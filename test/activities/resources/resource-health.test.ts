@@ -6,7 +6,7 @@ import type { ResourceOptions } from '../../../src/define/resource.ts';
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** A pool with a database that is open, and whose check holds no more. */
+/** A pool with an open database whose health check is out of date. */
 async function stale(seen: Happenings, more: Partial<ResourceOptions<Opened>> = {}): Promise<ResourcePool> {
   const pool = seen.pool({ db: seen.resource('db', more) });
   await pool.open();
@@ -18,7 +18,7 @@ async function stale(seen: Happenings, more: Partial<ResourceOptions<Opened>> = 
 test.each([
   ['by name', ['db']],
   ['without names', undefined],
-])('a use %s checks what was not checked for long, once for all that come meanwhile', async (_, names) => {
+])('a use %s checks each resource whose last check is old, once for all uses meanwhile', async (_, names) => {
   const seen = new Happenings();
   const pool = await stale(seen);
   await Promise.all([pool.use(names), pool.use(names)]);
@@ -29,7 +29,7 @@ test.each([
   expect(seen.take()).toEqual(['check db 1']);
 });
 
-test("the interval of checks is the resource's, and one without health is never checked", async () => {
+test('each resource has its own interval, and a resource without a health check is never checked', async () => {
   const seen = new Happenings();
   const pool = seen.pool({ db: seen.resource('db', { healthEvery: '1h' }), rest: { plain: true } });
   await pool.open();
@@ -42,7 +42,7 @@ test("the interval of checks is the resource's, and one without health is never 
   expect(seen.take()).toEqual(['check db 1']);
 });
 
-describe('one that is unhealthy is closed and opened again, once', () => {
+describe('an unhealthy resource is closed and opened again, once', () => {
   test.each<[string, Partial<ResourceOptions<Opened>>, string]>([
     ['that says false', { health: () => false }, 'its "health" says false'],
     ['that throws', { health: () => Promise.reject(new Error('gone, hunter2')) }, 'gone, [secret "password"]'],
@@ -57,7 +57,7 @@ describe('one that is unhealthy is closed and opened again, once', () => {
     expect(seen.logged).toEqual([`Resource "db" is unhealthy (${problem}): it is closed and opened again`]);
   });
 
-  test('what a tool holds already becomes the new one', async () => {
+  test('an object that a tool already holds is replaced by the new one', async () => {
     const seen = new Happenings();
     const pool = await stale(seen);
     const held = await pool.use();
@@ -68,7 +68,7 @@ describe('one that is unhealthy is closed and opened again, once', () => {
   });
 });
 
-describe('one that cannot be opened again', () => {
+describe('a resource that cannot be opened again', () => {
   async function lost(seen: Happenings): Promise<ResourcePool> {
     const pool = await stale(seen);
     seen.unhealthy.add('db');
@@ -77,7 +77,7 @@ describe('one that cannot be opened again', () => {
   }
   const message = 'Resource "db" of the worker cannot be opened: ECONNREFUSED';
 
-  test('fails the use of those that name it, each of which tries again', async () => {
+  test('fails the uses that name it, each of which tries again', async () => {
     const seen = new Happenings();
     const pool = await lost(seen);
     const names = ['db'];
@@ -88,7 +88,7 @@ describe('one that cannot be opened again', () => {
     expect(await pool.use(names)).toEqual({ db: { id: 'db 2' } });
   });
 
-  test('fails the others where they read it, who try again after five seconds', async () => {
+  test('fails other uses when they read it, and is tried again after five seconds', async () => {
     const seen = new Happenings();
     const pool = await lost(seen);
     const shared = await pool.use();
@@ -102,8 +102,8 @@ describe('one that cannot be opened again', () => {
   });
 });
 
-describe('the state of each', () => {
-  test('is closed, open or failed, and a failure says why', async () => {
+describe('the state of each resource', () => {
+  test('is closed, open or failed, with the reason', async () => {
     const seen = new Happenings();
     const pool = seen.pool({ db: seen.resource('db'), web: seen.resource('web', { lazy: true }), flags: {} });
     expect(await pool.health()).toEqual({ db: { state: 'closed' }, web: { state: 'closed' } });
@@ -118,7 +118,7 @@ describe('the state of each', () => {
     expect(await pool.health()).toEqual({ db: { state: 'closed' }, web: { state: 'closed' } });
   });
 
-  test('is looked after by whoever asks: what is open is checked, what has failed is tried again, nothing else is opened', async () => {
+  test('is updated by a request for it: open resources are checked, failed ones are tried again, and no other is opened', async () => {
     const seen = new Happenings();
     const pool = seen.pool({ db: seen.resource('db'), web: seen.resource('web', { lazy: true }) });
     await pool.open();

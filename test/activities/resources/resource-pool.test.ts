@@ -4,10 +4,10 @@ import { Happenings } from './pooled.ts';
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** The time for which a check holds. */
+/** The time for which a health check is valid. */
 const HELD = 30_000;
 
-test('what is not lazy is opened in order before the worker polls, and closed in reverse order when it has drained', async () => {
+test('resources that are not lazy are opened in order before the worker polls, and closed in reverse order after it has drained', async () => {
   const seen = new Happenings();
   const pool = seen.pool({
     db: seen.resource('db'),
@@ -21,7 +21,7 @@ test('what is not lazy is opened in order before the worker polls, and closed in
   expect(seen.take()).toEqual(['close mail 1', 'close db 1']);
 });
 
-test('opening hands over secrets and a signal that is aborted when the time is up', async () => {
+test('opening gets secrets, and a signal that is aborted after the time limit', async () => {
   const seen = new Happenings();
   let signal: AbortSignal | undefined;
   const pool = seen.pool({
@@ -44,7 +44,7 @@ test('opening hands over secrets and a signal that is aborted when the time is u
   expect(signal?.aborted).toBe(true);
 });
 
-test('what an opening gives after its time is closed', async () => {
+test('an object that is opened after the time limit is closed', async () => {
   const seen = new Happenings();
   let give = (_: { id: string }): void => undefined;
   const late = new Promise<{ id: string }>((resolve) => (give = resolve));
@@ -58,7 +58,7 @@ test('what an opening gives after its time is closed', async () => {
   expect(seen.take()).toEqual(['close late']);
 });
 
-test('one that cannot be opened keeps the worker from starting: its error names it, and those before it are closed', async () => {
+test('a resource that cannot be opened keeps the worker from starting: the error names it, and the resources before it are closed', async () => {
   const seen = new Happenings();
   seen.failing.set('web', new Error('connect ECONNREFUSED postgres://me:hunter2@db'));
   const pool = seen.pool({ db: seen.resource('db'), mail: seen.resource('mail'), web: seen.resource('web'), last: seen.resource('last') });
@@ -76,8 +76,8 @@ test('one that cannot be opened keeps the worker from starting: its error names 
   expect(seen.take()).toEqual(['open db', 'open mail', 'open web', 'close mail 1', 'close db 1']);
 });
 
-describe('what tools see', () => {
-  test('without names: what is plain or not lazy; with names: those', async () => {
+describe('a tool sees', () => {
+  test('all plain and all non-lazy resources if it names none, and otherwise those that it names', async () => {
     const seen = new Happenings();
     const flags = { beta: true };
     const pool = seen.pool({ db: seen.resource('db'), flags, web: seen.resource('web', { lazy: true }) });
@@ -89,7 +89,7 @@ describe('what tools see', () => {
     expect(seen.take()).toEqual(['open db', 'open web']);
   });
 
-  test('reading one that is lazy or not named says to name it', async () => {
+  test('an error if it reads a lazy resource, or one that it does not name', async () => {
     const seen = new Happenings();
     const pool = seen.pool({ db: seen.resource('db'), web: seen.resource('web', { lazy: true }) });
     await pool.open();
@@ -104,7 +104,7 @@ describe('what tools see', () => {
     expect(named['nothing']).toBeUndefined();
   });
 
-  test('names like those of an object stand for themselves', async () => {
+  test('resources whose names are also members of every object', async () => {
     const seen = new Happenings();
     const given = Object.fromEntries([['__proto__', { polluted: true }]]);
     const shared = await seen.pool(given).use();
@@ -112,7 +112,7 @@ describe('what tools see', () => {
     expect(shared['polluted']).toBeUndefined();
   });
 
-  test('while all is open and checked a use gives the same object and asks nothing', async () => {
+  test('the same object in each use, without a check, while all resources are open and recently checked', async () => {
     const seen = new Happenings();
     const pool = seen.pool({ db: seen.resource('db') });
     await pool.open();
@@ -127,8 +127,8 @@ describe('what tools see', () => {
   });
 });
 
-describe('a lazy one', () => {
-  test('is opened once for all who need it at the same time, and closed with the others', async () => {
+describe('a lazy resource', () => {
+  test('is opened once for all uses at the same time, and closed with the others', async () => {
     const seen = new Happenings();
     const pool = seen.pool({ db: seen.resource('db'), web: seen.resource('web', { lazy: true }) });
     await pool.open();
@@ -153,7 +153,7 @@ describe('a lazy one', () => {
 });
 
 describe('closing', () => {
-  test('goes on after one that fails or takes too long, which is logged', async () => {
+  test('goes on after a resource that fails or takes too long, which is logged', async () => {
     const seen = new Happenings();
     const pool = seen.pool({
       db: seen.resource('db'),
@@ -171,7 +171,7 @@ describe('closing', () => {
     expect(seen.take()).toContain('close db 1');
   });
 
-  test('comes when the last who opened the pool closes it, and the pool can be opened again', async () => {
+  test('happens when the last worker closes the pool, and the pool can be opened again', async () => {
     const seen = new Happenings();
     const pool = seen.pool({ db: seen.resource('db') });
     await Promise.all([pool.open(), pool.open()]);
@@ -184,7 +184,7 @@ describe('closing', () => {
     expect(await pool.use()).toEqual({ db: { id: 'db 2' } });
   });
 
-  test('ends an opening that goes on, and a use after it says that the worker does not run', async () => {
+  test('ends an opening in progress, and a later use fails because the worker does not run', async () => {
     const seen = new Happenings();
     let reason: unknown;
     const pool = seen.pool({
@@ -205,7 +205,7 @@ describe('closing', () => {
   });
 });
 
-test('a name that the worker does not have is refused with those it has', () => {
+test('an unknown name is refused, and the error lists the names of the worker', () => {
   const seen = new Happenings();
   const pool = seen.pool({ db: seen.resource('db'), flags: {} });
   expect(() => pool.require('tool "pay"', ['flags', 'ledger'])).toThrow(

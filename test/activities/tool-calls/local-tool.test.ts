@@ -7,9 +7,9 @@ import { activityWorld, type World } from '../activity-world.ts';
 
 type Execute = NonNullable<Parameters<typeof defineTool>[0]['execute']>;
 
-/** One call as a local activity, or as a remote one. */
+/** Runs one call as a local activity, or as a remote one. */
 function worldOf(execute: Execute, info: { isLocal: boolean }): { world: World; call: () => Promise<unknown> } {
-  // The name of the activity, in these tests.
+  // The name of the activity in these tests.
   const tool = defineTool({ name: 'unknown', description: 'Does', parameters: z.object({}), tier: 'local', execute });
   const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [tool] });
   const world = activityWorld({ agents: [agent], info, heartbeatMs: 1 });
@@ -17,12 +17,12 @@ function worldOf(execute: Execute, info: { isLocal: boolean }): { world: World; 
   return { world, call: () => world.run(runToolActivity(world.runtime), input) };
 }
 
-test('the result of a local call says where the call is, since its input is in no history', async () => {
+test('the result of a local call has the position of the call, because its input is not in the history', async () => {
   expect(await worldOf(() => 'seen', { isLocal: true }).call()).toMatchObject({ content: ['seen'], at: [3, 1] });
   expect(await worldOf(() => 'seen', { isLocal: false }).call()).not.toHaveProperty('at');
 });
 
-test('heartbeats of a local call go nowhere, and harm nothing', async () => {
+test('heartbeats of a local call are ignored', async () => {
   const { world, call } = worldOf(
     async (_, { heartbeat }) => {
       heartbeat({ done: 1 });
@@ -35,7 +35,7 @@ test('heartbeats of a local call go nowhere, and harm nothing', async () => {
   expect(world.beats).toEqual([]);
 });
 
-test('a local call that changes more than fits into its task changes nothing, and says so', async () => {
+test('a local call whose changes do not fit into its workflow task changes nothing, and its result says so', async () => {
   const large = 'x'.repeat(16_000);
   const problem =
     /^.*A call of a local tool may change 16000 bytes of state and deps, and this one changes 160\d\d: write "tier": "remote"\.$/;

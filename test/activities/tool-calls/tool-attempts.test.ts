@@ -10,7 +10,7 @@ import { activityWorld, EXECUTION, type World } from '../activity-world.ts';
 
 type Options = Partial<ToolOptions<z.ZodObject, Record<string, unknown>, unknown>>;
 
-/** A world in which one attempt of a tool "act" runs, of as many as Temporal allows. */
+/** An environment for one attempt of the tool "act", of as many as its policy allows. */
 function attemptOf(
   options: Options,
   { attempt = 1, maximumAttempts = 3, isLocal = false } = {},
@@ -27,8 +27,8 @@ const fails = (): never => {
 };
 const hangs = (): Promise<never> => new Promise(() => undefined);
 
-describe('what a tool throws', () => {
-  test('fails the attempt as long as there are others', async () => {
+describe('an error that a tool throws', () => {
+  test('fails the attempt if further attempts are left', async () => {
     await expect(attemptOf({ execute: fails }).act()).rejects.toMatchObject({ type: 'tool_failed', message: 'down', nonRetryable: false });
   });
 
@@ -37,12 +37,12 @@ describe('what a tool throws', () => {
     expect(output).toMatchObject({ content: ['down (3 attempts)'], isError: true });
   });
 
-  test('is the result at once where the tool says so', async () => {
+  test('is the result at once if the tool marks it so', async () => {
     expect(await attemptOf({ execute: fails, retryOn: 'none' }).act()).toMatchObject({ content: ['down'], isError: true });
     expect(await attemptOf({ execute: fails, retryOn: () => false }).act()).toMatchObject({ content: ['down'], isError: true });
   });
 
-  test('is cut where it is too long to be reported', async () => {
+  test('is cut if it is too long to be reported', async () => {
     const shout = (): never => {
       throw new Error('x'.repeat(5_000_000));
     };
@@ -52,11 +52,11 @@ describe('what a tool throws', () => {
     expect(jsonBytes((failure as Error).message)).toBeLessThanOrEqual(BYTE_BUDGETS.errorMessage);
   });
 
-  test('is tried again where nobody can say whether it should be', async () => {
+  test('is tried again if the check of its retryability fails', async () => {
     await expect(attemptOf({ execute: fails, retryOn: () => JSON.parse('{') as boolean }).act()).rejects.toMatchObject({ message: 'down' });
   });
 
-  test('says by itself how long to wait', async () => {
+  test('may give the delay before the next attempt', async () => {
     const wait = (): never => {
       throw Object.assign(new Error('later'), { retryAfterMs: 1_234 });
     };
@@ -64,21 +64,21 @@ describe('what a tool throws', () => {
   });
 });
 
-describe('a tool that acts once', () => {
+describe('a call with effect `once`', () => {
   const once = { effect: 'once' } as const;
 
-  test('has failed where it throws, and is not tried again', async () => {
+  test('has failed if it throws, and is not tried again', async () => {
     expect(await attemptOf({ ...once, execute: fails }, { maximumAttempts: 1 }).act()).toMatchObject({ content: ['down'], isError: true });
   });
 
-  test('is lost where its time is up: it may go on acting', async () => {
+  test('is lost after its time limit, because it may still go on', async () => {
     expect(await attemptOf({ ...once, execute: hangs }, { maximumAttempts: 1 }).act()).toMatchObject({
       lost: true,
       reason: expect.stringContaining('timed out') as string,
     });
   });
 
-  test('is lost where the worker shuts down meanwhile, and cancelled where the run is', async () => {
+  test('is lost if the worker shuts down meanwhile, and cancelled if the run is', async () => {
     let began = Promise.withResolvers<void>();
     const obedient = (_: object, { signal }: { signal: AbortSignal }): Promise<never> => {
       began.resolve();
@@ -98,11 +98,11 @@ describe('a tool that acts once', () => {
     await expect(cancelled).rejects.toMatchObject({ name: 'AbortError', message: 'The run was cancelled' });
   });
 
-  test('is lost, too, where it acts once for its run and a later build of the worker has it otherwise', async () => {
+  test('is lost too if the effect is `once` in the run, and a later build of the worker has changed it', async () => {
     expect(await attemptOf({ execute: hangs }, { maximumAttempts: 1 }).act({ once: true })).toMatchObject({ lost: true });
   });
 
-  test('has not begun where what it needs is not there', async () => {
+  test('has not started if its deps are invalid', async () => {
     let began = false;
     const world = attemptOf({ ...once, execute: () => (began = true) }, { maximumAttempts: 1 });
     await expect(world.act({ deps: { level: 'x' } })).rejects.toMatchObject({ type: 'invalid_input' });
@@ -110,26 +110,26 @@ describe('a tool that acts once', () => {
   });
 });
 
-describe('asking what became of a call', () => {
+describe('verifying the outcome of a call', () => {
   const input = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0] as [number, number], eventId: 'e1', tool: 'act' };
   const ask = (verify: ToolOptions<z.ZodObject, Record<string, unknown>, unknown>['verify']): Promise<unknown> => {
     const world = attemptOf({ effect: 'once', ...(verify === undefined ? {} : { verify }) });
     return world.run(verifyCallActivity(world.runtime), input);
   };
 
-  test('gives its result as if it had answered', async () => {
+  test('gives its result as if the call had returned it', async () => {
     const found = await ask((key) => ({ happened: true, result: { key } }));
     expect(found).toMatchObject({ happened: true, output: { content: [{ key: 'run-1/e1/0' }] } });
   });
 
-  test('says that nothing happened', async () => {
+  test('reports that the call had no effect', async () => {
     expect(await ask(() => ({ happened: false }))).toEqual({ happened: false, tool: 'act' });
   });
 
   test.each<[string, object]>([
     ['it hangs', { verify: hangs }],
     ['its result is checked without end', { verify: () => ({ happened: true, result: 1 }), result: z.number().refine(hangs) }],
-  ])('ends in time where %s', async (_, options) => {
+  ])('ends at its time limit if %s', async (_, options) => {
     const world = attemptOf({ effect: 'once', ...options });
     await expect(world.run(verifyCallActivity(world.runtime), { ...input, timeoutMs: 30 })).rejects.toMatchObject({
       type: 'verification_failed',
@@ -137,26 +137,26 @@ describe('asking what became of a call', () => {
     });
   });
 
-  test.each([undefined, null, {}, { happened: 'no' }])('is tried again where the answer is %j, which says neither', async (answer) => {
+  test.each([undefined, null, {}, { happened: 'no' }])('is tried again if the answer is %j, which is neither', async (answer) => {
     await expect(ask(() => answer as never)).rejects.toMatchObject({
       type: 'verification_failed',
       message: expect.stringContaining('neither {happened: true, result} nor {happened: false}'),
     });
   });
 
-  test('is tried again where nobody can tell', async () => {
+  test('is tried again if "verify" fails or is missing', async () => {
     await expect(ask(fails)).rejects.toMatchObject({ type: 'verification_failed', nonRetryable: false });
     await expect(ask(undefined)).rejects.toMatchObject({ message: expect.stringContaining('has no "verify" of tool "act"') });
   });
 });
 
-test('progress is what the next attempt begins with, also where that says nothing and ends', async () => {
+test('reported progress is passed to the next attempt', async () => {
   const world = attemptOf({ execute: (_, { heartbeat }) => heartbeat({ done: 3 }) });
   await world.act();
   expect(world.beats).toEqual([{ done: 3 }]);
 });
 
-test('heartbeats go on while a call waits for its data', async () => {
+test('heartbeats continue while a call waits for its data', async () => {
   const { promise, resolve } = Promise.withResolvers<object>();
   const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), execute: () => 'acted' });
   const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
@@ -177,13 +177,13 @@ test('heartbeats go on while a call waits for its data', async () => {
   expect(await output).toMatchObject({ content: ['acted'] });
 });
 
-test('a local call has no heartbeats, and says where it is', async () => {
+test('a local call has no heartbeats, and reports its position', async () => {
   const world = attemptOf({ tier: 'local', execute: (_, { heartbeat }) => heartbeat('half') }, { isLocal: true });
   expect(await world.act()).toMatchObject({ content: [], at: [1, 0] });
   expect(world.beats).toEqual([]);
 });
 
-test('a key in a result changes the deps only where the tool says so: whoever writes the result would', async () => {
+test('a key in a result changes the deps only if the tool allows it: otherwise the author of the result could', async () => {
   const execute = (): object => ({ ok: true, __update_context__: { level: 9 } });
   expect(await attemptOf({ execute }).act()).toMatchObject({ content: [{ ok: true, __update_context__: { level: 9 } }] });
   expect(await attemptOf({ execute }).act()).not.toHaveProperty('contextUpdate');

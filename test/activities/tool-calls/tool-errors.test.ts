@@ -15,7 +15,7 @@ const HERE = /at .*pay .*\(.*tool-errors\.test\.ts:\d+:\d+\)/;
 
 type Execute = ToolOptions<z.ZodObject, Record<string, unknown>, unknown>['execute'];
 
-/** One attempt of a tool, as a worker runs it, of as many as Temporal allows. */
+/** Runs one attempt of a tool as a worker does, of as many as its policy allows. */
 function attemptOf(
   execute: Execute,
   { attempt = 1, tier = 'remote' }: { attempt?: number; tier?: 'local' | 'remote' } = {},
@@ -34,8 +34,8 @@ function pay(): never {
   throw new TypeError('no account', { cause: new Error('no row') });
 }
 
-describe.each(['remote', 'local'] as const)('what a %s tool throws', (tier) => {
-  test('fails an attempt with the stack and the cause of the author', async () => {
+describe.each(['remote', 'local'] as const)('an error thrown by a %s tool', (tier) => {
+  test("fails an attempt with the author's stack and cause", async () => {
     const failure = (await attemptOf(pay, { tier })
       .act()
       .catch((error: unknown) => error)) as ApplicationFailure;
@@ -44,7 +44,7 @@ describe.each(['remote', 'local'] as const)('what a %s tool throws', (tier) => {
     expect(failure.cause?.stack).toMatch(HERE);
   });
 
-  test('is logged at every attempt with the stack, at the last as an error', async () => {
+  test('is logged at every attempt with the stack, and at the last attempt as an error', async () => {
     const levels: string[] = [];
     for (const attempt of [1, 2, 3]) {
       const world = attemptOf(pay, { tier, attempt });
@@ -57,13 +57,13 @@ describe.each(['remote', 'local'] as const)('what a %s tool throws', (tier) => {
   });
 });
 
-test('the last line says which call of which run', async () => {
+test('the last log line names the call and the run', async () => {
   const world = attemptOf(pay, { attempt: 3 });
   await world.act();
   expect(world.logged[0]).toMatchObject({ message: 'Tool "act" threw', meta: { agent: 'clerk', step: 1, callId: 'c1', attempt: 3 } });
 });
 
-test.each([1, 3])('no secret is in what attempt %d fails with and logs', async (attempt) => {
+test.each([1, 3])('the failure and the log of attempt %d contain no secret', async (attempt) => {
   const leak: Execute = async (_, { secret }) => {
     const value = await secret('crm-token');
     throw new Error(`refused ${value}`, { cause: new Error(`by ${value}`) });
@@ -78,7 +78,7 @@ test.each([1, 3])('no secret is in what attempt %d fails with and logs', async (
 test.each([
   ['a ToolFailure', new ToolFailure('closed')],
   ['a ModelRetry', new ModelRetry('again')],
-])('%s is meant for the model: only who debugs sees where it was thrown', async (_, thrown) => {
+])('%s is meant for the model: its stack is logged at debug level only', async (_, thrown) => {
   const world = attemptOf(() => {
     throw thrown;
   });
@@ -87,13 +87,13 @@ test.each([
   expect(world.logged.map((entry) => logLine(entry)).join('\n')).toContain('tool-errors.test.ts');
 });
 
-test('a tool whose time is up at its last attempt is logged as an error', async () => {
+test('a tool that exceeds its time limit at its last attempt is logged as an error', async () => {
   const world = attemptOf(() => new Promise(() => undefined), { attempt: 3 });
   await world.act();
   expect(world.logged).toMatchObject([{ level: 'ERROR', meta: { error: { message: "Tool 'act' timed out after 50ms" } } }]);
 });
 
-test('a predicate of "approval" that throws is logged with its stack: a person is shown the message alone', async () => {
+test('a predicate of "approval" that throws is logged with its stack: the approver sees the message alone', async () => {
   const guarded = defineTool({ name: 'guarded', description: 'Acts', parameters: z.object({}), approval: pay, execute: () => 'acted' });
   const { result, log } = await logOf(() =>
     testAgent(defineAgent({ name: 'clerk', model: 'scripted/m', tools: [guarded] }), {
@@ -107,7 +107,7 @@ test('a predicate of "approval" that throws is logged with its stack: a person i
   expect(log).toContain('"approval" of tool "guarded" threw');
 });
 
-test('testAgent shows the stack of the last attempt on stderr, and attempts before where the level says so', async () => {
+test('testAgent prints the stack of the last attempt on stderr, and earlier attempts if the log level allows it', async () => {
   const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), maxAttempts: 2, execute: pay });
   const run = (): Promise<TestedRun> =>
     testAgent(defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] }), {
@@ -121,7 +121,7 @@ test('testAgent shows the stack of the last attempt on stderr, and attempts befo
   expect(more.match(/pay .*tool-errors\.test\.ts/g)?.length).toBeGreaterThan((log.match(/pay .*tool-errors\.test\.ts/g) ?? []).length);
 });
 
-test('instructions that throw fail the run with the place where they did', async () => {
+test('if instructions throw, the run fails with the place in the source', async () => {
   const { result, log } = await logOf(
     () => testAgent(defineAgent({ name: 'clerk', model: 'scripted/m', instructions: pay }), { input: 'Go', model: scriptedModel([]) }),
     'WARN',
@@ -130,7 +130,7 @@ test('instructions that throw fail the run with the place where they did', async
   expect(log).toMatch(HERE);
 });
 
-/** What a run in memory has come to, and what it has written to stderr. */
+/** The outcome of a run in memory, and its output on stderr. */
 async function logOf(run: () => Promise<TestedRun>, level?: string): Promise<TestedRun & { log: string }> {
   vi.stubEnv('LONGHAUL_LOG_LEVEL', level);
   const lines: string[] = [];
