@@ -7,7 +7,7 @@ import { plannedRun } from './generated-runs/planned-run.ts';
 
 const NEVER: Switches = () => false;
 
-/** Switches at random points, over and over. */
+/** Continues as new at random points, over and over. */
 const somewhere = fc.array(fc.boolean(), { minLength: 1, maxLength: 40 });
 
 function switching(points: boolean[]): Switches {
@@ -15,13 +15,16 @@ function switching(points: boolean[]): Switches {
   return () => points[index++ % points.length] ?? false;
 }
 
-/** Many runs of many steps, on a machine that may have other things to do. */
+/** Many runs of many steps, on a machine that may be busy. */
 const MANY_RUNS_MS = 120_000;
 
-/** A run that waits for ever, or runs that take too long together, are reported with the run that did, instead of as a test without an end. */
+/**
+ * A run that waits for ever, or runs that take too long together, are reported with the run, instead of as a test that does not
+ * end.
+ */
 const BOUNDED: fc.Parameters<unknown> = { timeout: 15_000, interruptAfterTimeLimit: 90_000, markInterruptAsFailure: true };
 
-/** Plays each of many generated runs as a whole and with switches. */
+/** Does each of many generated runs twice: in one execution, and continued as new. */
 async function holds(property: (split: ChainedRun, whole: ChainedRun) => void): Promise<void> {
   await fc.assert(
     fc.asyncProperty(plannedRun, somewhere, async (plan, points) =>
@@ -41,7 +44,7 @@ describe('a run that continues as new at any point', { timeout: MANY_RUNS_MS }, 
       expect(result).toEqual(expected);
     }));
 
-  it('asks the model the same each time, and gives every tool the same state', () =>
+  it('sends the same requests to the model, and gives every tool the same state', () =>
     holds((split, whole) => {
       expect(split.world.requests).toEqual(whole.world.requests);
       expect(split.world.summaries).toEqual(whole.world.summaries);
@@ -65,7 +68,7 @@ describe('a run that continues as new at any point', { timeout: MANY_RUNS_MS }, 
       const asked = items.filter(isToolCall).map(({ toolCallId }) => toolCallId);
       const answered = events.map(({ content }) => content.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : [])));
       expect(answered.flat().toSorted()).toEqual(asked.toSorted());
-      // Those of one event are in the order of the model, whatever was decided first.
+      // The results of one event are in the order of the model, whichever was decided first.
       for (const ids of answered) expect(ids).toEqual(asked.filter((id) => ids.includes(id)));
       const started = world.invocations.map(({ callId }) => callId);
       expect(new Set(started).size).toBe(started.length);
@@ -73,7 +76,7 @@ describe('a run that continues as new at any point', { timeout: MANY_RUNS_MS }, 
       expect(said.filter((text) => world.accepted.includes(text))).toEqual(world.accepted);
     }));
 
-  it('has a usage that is the sum over its events, summaries included, and one step for each answer', () =>
+  it('has the sum over its events as its usage, summaries included, and one step for each answer', () =>
     holds(({ events, result, steps }) => {
       const usages = events.flatMap(({ usage }) => (usage === undefined ? [] : [usage]));
       expect(result.usage.llmCalls).toBe(usages.length);
@@ -85,7 +88,7 @@ describe('a run that continues as new at any point', { timeout: MANY_RUNS_MS }, 
 });
 
 it(
-  'runs are generated that continue at every place, are compacted in every way, and are decided about by everybody',
+  'the generated runs continue as new at every kind of point, are compacted in every way, and get every kind of decision',
   { timeout: MANY_RUNS_MS },
   async () => {
     const seen = new Set<string>();

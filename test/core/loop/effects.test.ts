@@ -21,15 +21,15 @@ function paying(changes: Partial<FakeScript> = {}): FakeScript {
   };
 }
 
-describe('a call that happens once and whose answer is lost', () => {
-  it('is not started again, and the model is told that nobody knows', async () => {
+describe('a call with effect `once` whose answer is lost', () => {
+  it('is not started again, and the model reads that its outcome is unknown', async () => {
     const run = await runFake(paying());
     expect(run.invocations).toHaveLength(1);
     expect(run.steps[0]?.toolCalls).toMatchObject([{ callId: 'c1', result: UNKNOWN, isError: true, durationMs: null }]);
     expect(run.result.status).toBe('completed');
   });
 
-  it('has the result that its tool finds out', async () => {
+  it('has the result that its tool verifies', async () => {
     const asked: string[] = [];
     const run = await runFake(
       paying({
@@ -46,7 +46,7 @@ describe('a call that happens once and whose answer is lost', () => {
     expect(asked).toEqual(['c1']);
   });
 
-  it('is marked as verified, with the reason, in whatever execution its step is recorded', async () => {
+  it('is marked as verified, with the reason, in whichever execution its step is recorded', async () => {
     const reasons: string[] = [];
     const run = await runFake(
       paying({
@@ -69,24 +69,24 @@ describe('a call that happens once and whose answer is lost', () => {
     ]);
   });
 
-  it('may be asked for again where its tool found no effect', async () => {
+  it('may be started again if its tool verifies that it had no effect', async () => {
     const gone: ToolOutcome = { type: 'result', status: 'error', content: [notHappened('pay')], durationMs: null };
     const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
     const run = await runFake(paying({ snapshot, ports: { verify: async () => gone } }));
     expect(resultsOf(run, 1)).toEqual([notHappened('pay')]);
   });
 
-  it('is unknown where its tool cannot tell either', async () => {
+  it('has an unknown outcome if its tool cannot verify it', async () => {
     const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
     const run = await runFake(paying({ snapshot, ports: { verify: async () => LOST } }));
     expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
   });
 });
 
-describe('a person who is asked what became of a call', () => {
+describe('a person who is asked about the outcome of a call', () => {
   const snapshot = testSnapshot({ tools: [pay, testTool('look')], onUnknownOutcome: 'ask' });
 
-  it('says what it gave', async () => {
+  it('can give its result', async () => {
     const run = await runFake(
       paying({
         snapshot,
@@ -99,12 +99,12 @@ describe('a person who is asked what became of a call', () => {
     expect(story(run)).toContain('so far: c2 gave "look ran"');
   });
 
-  it('does not know either', async () => {
+  it('can answer that the outcome is unknown', async () => {
     const run = await runFake(paying({ snapshot, people: [rejects('c1', { reason: 'The bank is closed.' })] }));
     expect(resultsOf(run, 1)).toEqual([`${UNKNOWN} The bank is closed.`]);
   });
 
-  it('cannot have it started again', async () => {
+  it('cannot let it start again', async () => {
     await runFake(
       paying({
         snapshot,
@@ -117,7 +117,7 @@ describe('a person who is asked what became of a call', () => {
     );
   });
 
-  it('is asked in the next execution, too, and the call is not started there', async () => {
+  it('is asked in the next execution too, and the call does not start there', async () => {
     const run = await runFake(
       paying({
         snapshot,
@@ -133,7 +133,7 @@ describe('a person who is asked what became of a call', () => {
   describe('in the next execution', () => {
     const switches: FakeScript['switches'] = ({ state, positions }) => state.approvals.pending.length > 0 && positions.length === 0;
 
-    it('is told that nobody knows where the run is cancelled before anything else', async () => {
+    it('a call has an unknown outcome if the run is cancelled before anything else', async () => {
       const run = await runFake(
         paying({
           snapshot,
@@ -148,27 +148,24 @@ describe('a person who is asked what became of a call', () => {
       expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
     });
 
-    it.each([{}, { onLimit: 'ask' as const }])(
-      'is asked about a call that was the last one the limits had room for %j',
-      async (atLimit) => {
-        const limits = { maxIterations: 10, finalAttempt: false, toolCalls: 1, ...atLimit };
-        const run = await runFake(paying({ snapshot: { ...snapshot, limits }, switches, people: [responds('c1', 'paid')] }));
-        expect(run.positions).toHaveLength(1);
-        expect(run.invocations).toHaveLength(1);
-        expect(resultsOf(run, 1)).toEqual(['paid']);
-        expect(run.result.status).toBe('completed');
-      },
-    );
+    it.each([{}, { onLimit: 'ask' as const }])('a call that used up the limits is verified: %j', async (atLimit) => {
+      const limits = { maxIterations: 10, finalAttempt: false, toolCalls: 1, ...atLimit };
+      const run = await runFake(paying({ snapshot: { ...snapshot, limits }, switches, people: [responds('c1', 'paid')] }));
+      expect(run.positions).toHaveLength(1);
+      expect(run.invocations).toHaveLength(1);
+      expect(resultsOf(run, 1)).toEqual(['paid']);
+      expect(run.result.status).toBe('completed');
+    });
   });
 
-  it('is asked about a call that had to be approved before', async () => {
+  it('a call that was approved before is verified', async () => {
     const approved = testSnapshot({ tools: [{ ...pay, approval: { when: 'always' } }], onUnknownOutcome: 'ask' });
     const run = await runFake(paying({ snapshot: approved, people: [approves('c1'), responds('c1', 'paid', { id: 'second' })] }));
     expect(resultsOf(run, 1)).toEqual(['paid']);
     expect(run.invocations).toHaveLength(1);
   });
 
-  it('sees the arguments that the call was started with', async () => {
+  it('the verification gets the arguments with which the call was started', async () => {
     const approved = testSnapshot({ tools: [{ ...pay, approval: { when: 'always' } }], onUnknownOutcome: 'ask' });
     await runFake(
       paying({
@@ -183,17 +180,17 @@ describe('a person who is asked what became of a call', () => {
     );
   });
 
-  it('is not waited for once a message says where to go instead', async () => {
+  it('the person is not waited for after a message that steers', async () => {
     const run = await runFake(paying({ snapshot, model: [called(call('c1', 'pay')), said('done')], people: [sends('Stop', 'steer')] }));
     expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
   });
 
-  it('has until the deadline of the agent, which approves nothing', async () => {
+  it('the person has until the deadline of the agent, which approves nothing', async () => {
     const run = await runFake(paying({ snapshot: { ...snapshot, approvals: { deadlineMs: 60_000, onDeadline: 'approve' } }, people: [] }));
     expect(resultsOf(run, 1)).toEqual([`${UNKNOWN} nobody decided before the deadline`]);
   });
 
-  it('is asked about each call of a response by itself', async () => {
+  it('the person is asked about each call of a response separately', async () => {
     const run = await runFake(
       paying({
         snapshot,
@@ -218,7 +215,7 @@ describe('a call that was running when its run was cancelled', () => {
     ['is idempotent', { tools: [testTool('pay')] }, []],
     ['was approved', { tools: [decided] }, [approves('c1')]],
     ['is one whose outcome a person may be asked about', { tools: [pay], onUnknownOutcome: 'ask' }, []],
-  ])('is never said not to have been executed: it %s', async (_, changes, people = []) => {
+  ])('is never reported as not executed: it %s', async (_, changes, people = []) => {
     const run = await runFake({
       snapshot: testSnapshot({ parallel: false, ...changes }),
       model: [called(call('c1', 'pay'), call('c2', 'pay'))],
@@ -230,7 +227,7 @@ describe('a call that was running when its run was cancelled', () => {
     expect(run.steps[0]?.toolCalls[0]).toMatchObject({ isError: true, durationMs: null });
   });
 
-  it('keeps the result that it gave all the same', async () => {
+  it('keeps the result that it still gave', async () => {
     const gives: FakeTool = (_, { cancel }) => {
       cancel();
       return returned('paid');
@@ -239,7 +236,7 @@ describe('a call that was running when its run was cancelled', () => {
     expect(resultsOf(run, 1)).toEqual(['paid']);
   });
 
-  it('is unknown for another reason where its answer had been lost before', async () => {
+  it('is unknown for another reason if its answer had been lost before', async () => {
     const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
     let cancel = (): void => undefined;
     const run = await runFake(

@@ -9,7 +9,7 @@ import { agent, letters, read, watched } from './fakes/watched-run.ts';
 
 const snapshot = testSnapshot({ tools: [testTool('t')] });
 
-/** The model is interrupted by a message, after it has said so much. */
+/** A message that interrupts the model after this output. */
 function interrupted(text: string | null, more: Partial<RecordedResponse> = {}): (run: FakeRun) => ModelCallOutcome {
   return (run) => {
     sends(`stop ${run.modelCalls.length}`, 'interrupt')(run);
@@ -20,7 +20,7 @@ function interrupted(text: string | null, more: Partial<RecordedResponse> = {}):
 }
 
 describe('a model call that a message interrupts', () => {
-  it('is an event with what had arrived, is followed by the message, and is no step', async () => {
+  it('is an event with its output so far, is followed by the message, and is not a step', async () => {
     const run = await runFake({ snapshot, model: [interrupted('let me exp'), said('as you like')] });
     expect(story(run)).toEqual(['user: Q', 'interrupted: assistant: let me exp', 'user: stop 1', 'assistant: as you like']);
     expect(run.events[1]).toMatchObject({ id: 'partial 1', author: 'a', interrupted: true, usage: null });
@@ -32,7 +32,7 @@ describe('a model call that a message interrupts', () => {
     expect(run.steps).toHaveLength(1);
   });
 
-  it('counts as a call, and as much as its request and what had arrived are estimated at', async () => {
+  it('counts as a call, with an estimate for its request and its output so far', async () => {
     const run = await watched({
       snapshot: agent({}, { instructions: [letters(4_000)] }),
       model: [interrupted(letters(400)), said('ok', { usage: tokens(1, 1) })],
@@ -46,7 +46,7 @@ describe('a model call that a message interrupts', () => {
     expect(read(run.windows[1])).toEqual(['Q', letters(40), 'stop 1']);
   });
 
-  it('counts as what its provider reported, where it did, and with the attempts before', async () => {
+  it('counts with the usage that its provider reported, if it did, and with the attempts before', async () => {
     const failedAttempts = { reported: tokens(7, 0), estimated: tokens(0, 3) };
     const run = await runFake({
       snapshot,
@@ -57,13 +57,13 @@ describe('a model call that a message interrupts', () => {
     expect(run.result.usage).toMatchObject({ llmCalls: 2, totalTokens: 34, estimated: { totalTokens: 3 } });
   });
 
-  it('leaves nothing behind where nothing of it was sent', async () => {
+  it('leaves no event if its request was not sent', async () => {
     const run = await runFake({ snapshot, model: [interrupted(null), said('as you like', { usage: tokens(1, 1) })] });
     expect(story(run)).toEqual(['user: Q', 'user: stop 1', 'assistant: as you like']);
     expect(run.result.usage).toMatchObject({ llmCalls: 1, totalTokens: 2 });
   });
 
-  it('may be interrupted again and again, and the limits count each of them', async () => {
+  it('may be interrupted again and again, and each time counts towards the limits', async () => {
     const limits = { maxIterations: 10, finalAttempt: false, totalTokens: 100 };
     const run = await runFake({
       snapshot: testSnapshot({ limits }),
@@ -74,11 +74,11 @@ describe('a model call that a message interrupts', () => {
       ],
     });
     expect(run.result).toMatchObject({ stopReason: 'token_budget', stepsUsed: 0, usage: { totalTokens: 120, llmCalls: 3 } });
-    // What was accepted is in the record, even where no model reads it any more.
+    // Accepted messages are in the record, even if no model reads them any more.
     expect(story(run).slice(-2)).toEqual(['interrupted: assistant: c', 'user: stop 3']);
   });
 
-  it('is the final attempt again where it was that', async () => {
+  it('is the final attempt again if it was one', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('t')], limits: { maxIterations: 1, finalAttempt: true } }),
       model: [called(call('c1', 't')), interrupted('the best I'), said('the best I have')],
@@ -87,7 +87,7 @@ describe('a model call that a message interrupts', () => {
     expect(run.result).toMatchObject({ stopReason: 'step_limit', output: 'the best I have', stepsUsed: 2 });
   });
 
-  it('waits with all else where the run is paused as well', async () => {
+  it('waits if the run is paused as well', async () => {
     const run = await runFake({
       snapshot,
       model: [
@@ -103,7 +103,7 @@ describe('a model call that a message interrupts', () => {
   });
 });
 
-it('a message that interrupts while a call runs is read after it, like one that steers', async () => {
+it('a message that interrupts while a call runs is read after the call, like one that steers', async () => {
   const run = await runFake({
     snapshot: testSnapshot({ tools: [testTool('t')], parallel: false }),
     model: [called(call('c1', 't'), call('c2', 't')), said('as you like')],
@@ -118,7 +118,7 @@ it('a message that interrupts while a call runs is read after it, like one that 
   expect(story(run).slice(3)).toEqual(['user: stop', 'assistant: as you like']);
 });
 
-it('an answer that is ready while a message interrupts it is an answer: the message is read next', async () => {
+it('if an answer is complete when a message interrupts it, it is kept, and the message is read next', async () => {
   const run = await runFake({
     snapshot,
     model: [
@@ -133,7 +133,7 @@ it('an answer that is ready while a message interrupts it is an answer: the mess
   expect(run.result).toMatchObject({ stepsUsed: 2, output: 'what else?' });
 });
 
-it('a cancelled model call keeps what had arrived, and what it is estimated at', async () => {
+it('a cancelled model call keeps its output so far, with an estimate of its usage', async () => {
   const run = await runFake({
     snapshot,
     model: [
@@ -149,7 +149,7 @@ it('a cancelled model call keeps what had arrived, and what it is estimated at',
   expect(run.result.usage.estimated?.totalTokens).toBeGreaterThan(0);
 });
 
-it('a model call that failed keeps what its attempts cost, where that is known', async () => {
+it('a failed model call keeps the usage of its attempts, if it is known', async () => {
   const spent = { reported: tokens(40, 2), estimated: tokens(9, 0) };
   const run = await runFake({ snapshot, model: [{ type: 'failed', code: 'model_server_error', message: 'down', spent }] });
   expect(story(run)).toEqual(['user: Q', 'failed: model_server_error']);
@@ -159,7 +159,7 @@ it('a model call that failed keeps what its attempts cost, where that is known',
   expect(story(silent)).toEqual(['user: Q']);
 });
 
-it('every cost has its price, estimated or not', async () => {
+it('all usage has its price, estimated or not', async () => {
   const prices = { 'scripted/model': { input: 10, output: 100, cachedInput: 1 } };
   const run = await runFake({
     snapshot: testSnapshot({ prices }),

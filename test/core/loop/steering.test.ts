@@ -14,7 +14,7 @@ describe('a message that steers the run', () => {
     ['one after the other', called(call('c1', 'lonely'), call('c2', 'nope'), call('c3', 't'))],
     ['together', called(call('c1', 't'), call('c2', 'nope'), call('c3', 't'))],
     ['with decisions', called(call('c1', 'paid'), call('c2', 'nope'), call('c3', 't'))],
-  ])('while the model answers keeps all calls from starting that run %s', async (_, calls) => {
+  ])('keeps all calls from starting if it comes while the model answers: calls that run %s', async (_, calls) => {
     const run = await runFake({
       snapshot,
       model: [
@@ -30,7 +30,7 @@ describe('a message that steers the run', () => {
     expect(story(run).slice(3)).toEqual(['user: stop', 'assistant: as you like']);
   });
 
-  it('takes no call back that has started', async () => {
+  it('withdraws no call that has started', async () => {
     const run = await runFake({
       snapshot,
       model: [called(call('c1', 't'), call('c2', 't')), said('as you like')],
@@ -46,7 +46,7 @@ describe('a message that steers the run', () => {
   });
 });
 
-describe('a message in the queue', () => {
+describe('a queued message', () => {
   it('is read after the current step, with all its calls', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools, parallel: false }),
@@ -62,7 +62,7 @@ describe('a message in the queue', () => {
     expect(story(run).slice(3)).toEqual(['user: and hurry', 'assistant: done']);
   });
 
-  it('is answered before the run ends, where it was accepted before the answer was there', async () => {
+  it('is answered before the run ends, if it was accepted before the answer was there', async () => {
     const run = await runFake({
       snapshot,
       model: [
@@ -76,7 +76,7 @@ describe('a message in the queue', () => {
     expect(story(run)).toEqual(['user: Q', 'assistant: too early', 'user: wait', 'assistant: done']);
   });
 
-  it('is told where it lands: the step that reads it, and the record so far', async () => {
+  it('gets a receipt with the step that reads it, and the record so far', async () => {
     const receipts: unknown[] = [];
     const inbox = new Inbox();
     const run = await runFake({
@@ -109,7 +109,7 @@ describe('a message in the queue', () => {
     expect(story(run).slice(1)).toEqual(['user: a', 'user: b', 't(c1)', 'c1 gave ""', 'user: c', 'assistant: done']);
   });
 
-  it('is refused once the end of the run is decided', async () => {
+  it('is refused once the ending of the run is decided', async () => {
     const run = await runFake({ snapshot, model: [said('done')] });
     run.inbox.closed = true;
     expect(refusal(run, 'send', { id: 'm1', content: 'late' })).toMatchObject({ code: 'run_ended' });

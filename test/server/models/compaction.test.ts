@@ -86,16 +86,19 @@ test('a worker with a cold cache and a second worker send the same requests, byt
   expect(cold.result).toEqual(warm.result);
 });
 
-test.each([undefined, 1])('a run that continues as new sends the same requests too, with a transcript cache of %s bytes', async (transcriptCacheSize) => {
-  const [whole, split] = [
-    await tell(),
-    await tell({ continueAsNew: { events: 30 }, ...(transcriptCacheSize === undefined ? {} : { transcriptCacheSize }) }),
-  ];
-  expect(split.executions).toBeGreaterThanOrEqual(3);
-  expect(JSON.stringify(split.requests)).toBe(JSON.stringify(whole.requests));
-  expect(JSON.stringify(split.summaries)).toBe(JSON.stringify(whole.summaries));
-  expect(split.result).toEqual(whole.result);
-});
+test.each([undefined, 1])(
+  'a run that continues as new sends the same requests too, with a transcript cache of %s bytes',
+  async (transcriptCacheSize) => {
+    const [whole, split] = [
+      await tell(),
+      await tell({ continueAsNew: { events: 30 }, ...(transcriptCacheSize === undefined ? {} : { transcriptCacheSize }) }),
+    ];
+    expect(split.executions).toBeGreaterThanOrEqual(3);
+    expect(JSON.stringify(split.requests)).toBe(JSON.stringify(whole.requests));
+    expect(JSON.stringify(split.summaries)).toBe(JSON.stringify(whole.summaries));
+    expect(split.result).toEqual(whole.result);
+  },
+);
 
 test('if a model says that the conversation is too long, it is called once more with a shorter one', async () => {
   await using testbed = await Testbed.open();

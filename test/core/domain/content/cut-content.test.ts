@@ -8,7 +8,7 @@ import { utf8Length } from '../../../../src/core/domain/content/text.ts';
 
 const cut = (content: JsonValue[], maxBytes: number): JsonValue[] => cutContent(content, maxBytes, cutMarker).content;
 
-/** The two numbers of the marker, and what is before it in the first block. */
+/** The two numbers of the marker, and the text before it in the first block. */
 function markerOf(content: JsonValue[]): { missing: number; total: number; before: string } {
   const found = /^(?<before>.*?)\n?\[Cut: (?<missing>\d+) of (?<total>\d+) bytes of this result are missing\. [^\]]*\]$/su.exec(
     z.string().parse(content[0]),
@@ -24,7 +24,7 @@ describe('content that is over its budget is cut', () => {
   test.each([
     ['one byte below the budget', 997],
     ['at the budget', 998],
-  ])('%s it is whole', (_, length) => {
+  ])('%s it is unchanged', (_, length) => {
     const content = ['a'.repeat(length)];
     expect(cutContent(content, 1_002, cutMarker)).toEqual({ content, missingBytes: 0 });
   });
@@ -51,7 +51,7 @@ describe('content that is over its budget is cut', () => {
     expect(JSON.stringify(value).startsWith(before)).toBe(true);
   });
 
-  test('blocks that fit stay as they are, the ones after the cut are missing, and the marker is in the first, which a model reads', () => {
+  test('blocks that fit are unchanged, those after the cut are removed, and the marker is in the first block, which a model reads', () => {
     const content = ['text', { a: 1 }, 'x'.repeat(500), 'last'];
     const [first, second, third, ...others] = cut(content, 300);
     const { missing, total, before } = markerOf([first ?? '']);
@@ -61,28 +61,28 @@ describe('content that is over its budget is cut', () => {
     expect(missing).toBe(500 - z.string().parse(third).length + 4);
   });
 
-  test('the marker comes before media, which a model is shown beside the first block', () => {
+  test('the marker comes before media, which are shown to a model beside the first block', () => {
     const image = { type: 'image', url: 'https://example.com/a.png' };
     expect(cut([image, { type: 'image', data: 'a'.repeat(1_000) }], 500)).toEqual([expect.stringContaining('[Cut: 1026 of'), image]);
   });
 
-  test('a first value that is not text is text once something after it is missing', () => {
+  test('a first value that is not text becomes text if a later value is removed', () => {
     expect(cut([{ a: 1 }, { type: 'image', data: 'a'.repeat(1_000) }], 500)).toEqual([
       '{"a":1}\n[Cut: 1026 of 1033 bytes of this result are missing. Ask for less, or for a part.]',
     ]);
   });
 
-  test('media is missing as a whole, for half an image is none', () => {
+  test('media are removed as a whole, because a part of an image is no image', () => {
     expect(cut(['see', { type: 'image', data: 'a'.repeat(1_000) }], 500)).toEqual([
       'see\n[Cut: 1026 of 1029 bytes of this result are missing. Ask for less, or for a part.]',
     ]);
   });
 });
 
-/** Room for the marker. */
+/** Bytes for the marker. */
 const LEAST = 200;
 
-test('whatever the content, the result is well-formed, fits the budget, and its marker says exactly how much is missing', () => {
+test('for any content, the result is well-formed, fits the budget, and its marker has the exact number of missing bytes', () => {
   const text = fc.string({
     unit: fc.oneof(fc.constantFrom('"', '\\', '\n', '\u0001', 'é', '€', '😀', '\u2028'), fc.string({ minLength: 1, maxLength: 1 })),
     maxLength: 400,
@@ -105,7 +105,7 @@ test('whatever the content, the result is well-formed, fits the budget, and its 
       const texts = given.map((block) => (typeof block === 'string' ? block : JSON.stringify(block)));
       expect(missing).toBe(missingBytes);
       expect(total).toBe(utf8Length(texts.join('')));
-      // What is left is a beginning of what was given, and with the missing bytes it is all of it.
+      // The remaining text is a prefix of the original, and the missing bytes complete it.
       const others = result.slice(1).map((block) => (typeof block === 'string' ? block : JSON.stringify(block)));
       const left = [before, ...others].join('');
       expect(left.isWellFormed()).toBe(true);

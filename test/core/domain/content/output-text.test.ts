@@ -15,7 +15,7 @@ describe('an output as text', () => {
     expect(outputText(parts)).toBe('See [Image: 640x480] [Audio: wav] [Video: mp4] [File: a.pdf]');
   });
 
-  it('names media of which nothing more is known', () => {
+  it('names media without further data', () => {
     expect(outputText([{ type: 'image', url: 'u' }])).toBe('[Image]');
   });
 
@@ -33,12 +33,12 @@ describe('an output as text', () => {
 });
 
 describe('the kinds of content', () => {
-  it('are sorted and each named once', () => {
+  it('are sorted, and each is named once', () => {
     const image: ContentPart = { type: 'image', url: 'u' };
     expect(mediaTypes([{ type: 'text', text: 't' }, image, image, { type: 'audio', url: 'u' }])).toEqual(['audio', 'image', 'text']);
   });
 
-  it('are none for an object, which is data', () => {
+  it('are none for an object, because it is data', () => {
     expect(mediaTypes({ type: 'image' })).toEqual([]);
     expect(mediaTypes('')).toEqual([]);
   });

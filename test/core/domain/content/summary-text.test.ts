@@ -9,13 +9,13 @@ test('a short text is its own summary, on one line', () => {
   expect(summaryText('look_up:\n  order  42 ')).toBe('look_up: order 42');
 });
 
-test('a long text is cut, and shows it', () => {
+test('a long text is cut, and ends in an ellipsis', () => {
   const summary = summaryText('word '.repeat(100));
   expect(summary).toMatch(/^(word )+w?o?r?d?…$/);
   expect(summary.length).toBeGreaterThan(200);
 });
 
-test('whatever the text, its payload fits the 400 bytes that the server takes, encrypted with the longest key id', async () => {
+test('the payload of any summary fits into the 400 bytes of the server, encrypted with the longest key id', async () => {
   const keyId = 'k'.repeat(64);
   const codec = new EncryptionCodec(new Keyring({ activeKeyId: keyId, keys: { [keyId]: new Uint8Array(32) } }));
   const unit = fc.constantFrom('a', ' ', '"', '\\', '\u0001', 'ü', '漢', '🚀', '\ud800');

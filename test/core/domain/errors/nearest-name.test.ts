@@ -12,7 +12,7 @@ test.each([
   expect(nearestName(name, known)).toBe(meant);
 });
 
-test('a name that is like no other was not meant to be any', () => {
+test('for a name unlike all others there is no suggestion', () => {
   expect(nearestName('poet', known)).toBeUndefined();
   expect(nearestName('x', known)).toBeUndefined();
   expect(nearestName('', known)).toBeUndefined();

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../../../src/core/domain/json/byte-budget.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../../src/core/domain/json/payload-limit.ts';
 
-test('what a run keeps for ever fits one payload, and the window has room beside it', () => {
+test('all permanent state of a run fits into one payload, and leaves room for the window', () => {
   const { snapshot, startInput, deps, state, queue } = BYTE_BUDGETS;
   expect(MAX_PAYLOAD_BYTES - (snapshot + startInput + deps + state + queue)).toBeGreaterThanOrEqual(600_000);
 });
 
-test('the largest event fits a page of an answer, beside state and final result', () => {
+test('the largest event fits into a page of an answer, with state and final result', () => {
   expect(BYTE_BUDGETS.modelResponse + BYTE_BUDGETS.state + BYTE_BUDGETS.modelText).toBeLessThan(MAX_PAYLOAD_BYTES);
 });
 
@@ -17,7 +17,7 @@ test('200 calls with 5 kB of arguments fit one response', () => {
   expect(200 * (JSON.stringify(call).length + 5_000)).toBeLessThan(BYTE_BUDGETS.modelResponse);
 });
 
-test.each(Object.entries({ ...BYTE_BUDGETS, messages: MAX_QUEUED_MESSAGES }))('the page about sizes has the number of %s', (_, budget) => {
+test.each(Object.entries({ ...BYTE_BUDGETS, messages: MAX_QUEUED_MESSAGES }))('the page about sizes has the value of %s', (_, budget) => {
   const page = readFileSync(new URL('../../../../docs/sizes.md', import.meta.url), 'utf8');
   const rows = page.split('\n').filter((line) => line.startsWith('|'));
   expect(rows.join('\n')).toMatch(new RegExp(`(?<![\\d,])${budget.toLocaleString('en-US')}(?![\\d,])`));

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { depthProblem, isTooDeep, MAX_JSON_DEPTH } from '../../../../src/core/domain/json/json-depth.ts';
 
-/** So many lists inside each other. */
+/** So many nested lists. */
 function nested(levels: number): unknown {
   return JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
 }
 
-test('a value has 64 levels of lists and objects at most', () => {
+test('a value has at most 64 levels of lists and objects', () => {
   expect(MAX_JSON_DEPTH).toBe(64);
   expect(isTooDeep(nested(64))).toBe(false);
   expect(isTooDeep(nested(65))).toBe(true);
@@ -15,14 +15,14 @@ test('a value has 64 levels of lists and objects at most', () => {
   expect(['text', 1, null, undefined, true].filter((value) => isTooDeep(value))).toEqual([]);
 });
 
-test('a million levels, and a value inside itself, are found too deep without a call for each level', () => {
+test('a million levels, and a value that contains itself, are found without recursion', () => {
   expect(isTooDeep(nested(900_000))).toBe(true);
   const cycle: { self?: unknown } = {};
   cycle.self = cycle;
   expect(isTooDeep(cycle)).toBe(true);
 });
 
-test('an object that is shared is looked at once per level, however many ways lead to it', () => {
+test('a shared object is visited once per level, however many paths lead to it', () => {
   let reads = 0;
   let shared: object = {};
   for (let level = 1; level < 60; level += 1) {
@@ -39,7 +39,7 @@ test('an object that is shared is looked at once per level, however many ways le
   expect(reads).toBeLessThan(60);
 });
 
-test('what says itself how it is written as JSON is not looked into', () => {
+test('an object with a toJSON method is not visited', () => {
   expect(isTooDeep({ toJSON: () => 'short', deep: nested(100) })).toBe(false);
 });
 

@@ -15,7 +15,7 @@ describe('canonical JSON', () => {
     expect(canonicalJson([3, 1, 2])).toBe('[3,1,2]');
   });
 
-  it('stands for the same value', () => {
+  it('parses to the same value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
         const plain = JSON.parse(JSON.stringify(value)) as JsonValue;

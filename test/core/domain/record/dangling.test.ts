@@ -42,12 +42,12 @@ describe('a call without a result', () => {
     expect(patchDangling([user, asks('c1')])).toEqual([user, asks('c1'), interrupts('c1')]);
   });
 
-  it('is answered after the results that the other calls of its event have, however many events those are', () => {
+  it('is answered after the results of the other calls of its event, however many events they take', () => {
     const events = [user, asks('c1', 'c2', 'c3'), gives('c3'), { author: 'x', content: [] }, gives('c1'), user];
     expect(patchDangling(events)).toEqual([...events.slice(0, 5), interrupts('c2'), user]);
   });
 
-  it('is answered beside those of other events', () => {
+  it('is answered beside calls of other events', () => {
     expect(patchDangling([asks('c1'), asks('c2'), user, asks('c3')])).toEqual([
       asks('c1'),
       interrupts('c1'),
@@ -59,14 +59,14 @@ describe('a call without a result', () => {
     ]);
   });
 
-  it('stays as it is where it has no id', () => {
+  it('is unchanged if it has no id', () => {
     const events = [user, asks('')];
     expect(patchDangling(events)).toBe(events);
     expect(patchDangling([asks('', 'c1')])).toEqual([asks('', 'c1'), interrupts('c1')]);
   });
 });
 
-it('a call with a result anywhere is left alone', () => {
+it('a call with a result in any event is unchanged', () => {
   const events = [gives('c1'), user, asks('c1'), user];
   expect(patchDangling(events)).toBe(events);
 });
@@ -85,7 +85,7 @@ describe('every conversation, once patched,', () => {
   const ids = (events: ConversationEvent[], type: ContentItem['type']): string[] =>
     events.flatMap(({ content }) => content.flatMap((item) => (item.type === type && 'toolCallId' in item ? [item.toolCallId] : [])));
 
-  it('has a result for every call with an id, and lost nothing', () =>
+  it('has a result for every call with an id, and all its original items', () =>
     fc.assert(
       fc.property(conversation, (events) => {
         const before = structuredClone(events);
@@ -98,7 +98,7 @@ describe('every conversation, once patched,', () => {
       }),
     ));
 
-  it('has each of the new results once, after its call, with nothing but results in between', () =>
+  it('has each added result once, after its call, with nothing but results in between', () =>
     fc.assert(
       fc.property(conversation, (events) => {
         const given = new Set(events);
@@ -115,7 +115,7 @@ describe('every conversation, once patched,', () => {
       }),
     ));
 
-  it('does not change any more', () =>
+  it('is not changed by patching it again', () =>
     fc.assert(
       fc.property(conversation, (events) => {
         const patched = patchDangling(events);

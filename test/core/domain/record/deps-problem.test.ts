@@ -11,7 +11,7 @@ class Pool {
 const cycle: Record<string, unknown> = {};
 cycle['self'] = [cycle];
 
-describe('what JSON cannot hold is refused with its path and what to do', () => {
+describe('a value that JSON cannot hold is refused with its path and the remedy', () => {
   test.each<[string, unknown, RegExp]>([
     ['a function', { a: { b: [1, () => 1] } }, /^deps\.a\.b\[1\] is a function: .*"resources" of the worker$/],
     ['a method', { toJSON: () => ({}) }, /^deps\.toJSON is a function/],
@@ -33,7 +33,7 @@ describe('what JSON cannot hold is refused with its path and what to do', () => 
   });
 });
 
-describe('secrets are refused, and where to read them is said', () => {
+describe('a secret is refused, and the error says where to read secrets', () => {
   test('a reference', () => {
     const problem = depsProblem({ crm: { token: secret('crm-token', { prefix: 'Bearer ' }) } });
     expect(problem).toMatch(/^deps\.crm\.token is a reference to secret "crm-token": .*await context\.secret\("crm-token"\)$/);
@@ -50,12 +50,12 @@ describe('secrets are refused, and where to read them is said', () => {
     expect(depsProblem({ [key]: ['v8-Kq2'] })).toContain('[0] is a text');
   });
 
-  test('the text itself is not in what is said', () => {
+  test('the error does not contain the secret', () => {
     expect(depsProblem({ password: 'v8-Kq2' })).not.toContain('v8-Kq2');
   });
 });
 
-describe('other data is taken', () => {
+describe('other data is accepted', () => {
   test.each(
     'tokenBudget token_count nextPageToken maxTokens tokens passwordChangedAt accessKeyId secretary apiKeyName authorizationUrl keyboard compass tokenType key author'.split(
       ' ',
@@ -64,7 +64,7 @@ describe('other data is taken', () => {
     expect(depsProblem({ [key]: 'text' })).toBeUndefined();
   });
 
-  test('what is no text under the key of a credential', () => {
+  test('a value that is not text under the key of a credential', () => {
     expect(
       depsProblem({ token: 7, password: true, secret: null, credential: '', authorization: { role: 'admin' }, apiKey: undefined }),
     ).toBeUndefined();

@@ -7,7 +7,7 @@ describe('an execution context', () => {
     expect(newExecutionContext('run-1')).toEqual({ executionId: 'run-1', events: [], currentStep: 0, state: {}, finalResult: null });
   });
 
-  it('shares nothing with another', () => {
+  it('shares no data with another', () => {
     const [first, second] = [newExecutionContext('1'), newExecutionContext('2')];
     addEvent(first, { id: 'e', executionId: '1', timestamp: 0, author: 'user', content: [] });
     incrementStep(first);
@@ -26,11 +26,11 @@ describe('an execution context', () => {
 });
 
 describe('a step', () => {
-  it('has no thought, calls or usage and finished by stop unless told otherwise', () => {
+  it('has no thought, calls or usage and finished by stop by default', () => {
     expect(newStep(3)).toEqual({ step: 3, thought: null, toolCalls: [], usage: null, finishReason: 'stop' });
   });
 
-  it('has tool calls as soon as there is one', () => {
+  it('has tool calls if there is at least one', () => {
     const record = newToolCallRecord('search', 'c1', '2026-01-01T00:00:00.000Z');
     expect(record).toMatchObject({ arguments: {}, result: '', isError: false, durationMs: null });
     expect([newStep(1), { ...newStep(1), toolCalls: [record] }].map(hasToolCalls)).toEqual([false, true]);

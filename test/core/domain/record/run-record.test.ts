@@ -13,7 +13,7 @@ const call = event('call', [{ type: 'tool_call', toolCallId: 'c', name: 't', arg
 const result = event('result', [{ type: 'tool_result', toolCallId: 'c', name: 't', status: 'success', content: [] }]);
 const said = event('said', [{ type: 'message', role: 'assistant', content: 'A' }], { usage: null });
 
-/** Ids of events and numbers of steps, in order. */
+/** Offsets of events and numbers of steps, in order. */
 function order(events: Event[], steps: number, firstStep = 0): (string | number)[] {
   const recorded = Array.from({ length: steps }, (_, index) => newStep(firstStep + index + 1));
   const records = [...recordsInOrder({ firstOffset: 7, events, firstStep, steps: recorded })];
@@ -22,20 +22,20 @@ function order(events: Event[], steps: number, firstStep = 0): (string | number)
   return records.map((record) => (record.type === 'event' ? record.id : record.step));
 }
 
-test('a step follows the results of its calls, or the answer that had none', () => {
+test('a step comes after the results of its calls, or after an answer without calls', () => {
   expect(order([question, call, result, said], 2)).toEqual(['question', 'call', 'result', 1, 'said', 2]);
 });
 
-test('a step whose response is in the execution before follows its results', () => {
+test('a step comes after its results if its response is in the execution before', () => {
   expect(order([result, call], 1, 4)).toEqual(['result', 5, 'call']);
 });
 
-test('summaries, evictions and what was interrupted are no steps', () => {
+test('summaries, evictions and interrupted answers are not steps', () => {
   const summary = event('summary', [{ type: 'message', role: 'user', content: 'S' }], { usage: null, compaction: {} });
   const half = event('half', [{ type: 'message', role: 'assistant', content: 'A' }], { usage: null, interrupted: true });
   expect(order([question, summary, said, half], 1)).toEqual(['question', 'summary', 'said', 1, 'half']);
 });
 
-test('no step is lost, wherever its event is', () => {
+test('no step is lost, for any position of its event', () => {
   expect(order([question], 2)).toEqual(['question', 1, 2]);
 });

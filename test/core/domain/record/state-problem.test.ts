@@ -3,7 +3,7 @@ import { BYTE_BUDGETS } from '../../../../src/core/domain/json/byte-budget.ts';
 import { stateProblem } from '../../../../src/core/domain/record/state-problem.ts';
 
 const state = { kept: 'a' };
-/** Text that makes the state as large as the budget, and `more` bytes larger. */
+/** Text with which the state is `more` bytes larger than the budget. */
 const fill = (more: number): string => 'x'.repeat(BYTE_BUDGETS.state - JSON.stringify({ ...state, big: '' }).length + more);
 
 test.each([
@@ -18,7 +18,7 @@ test.each([
   expect(stateProblem(state, { big: fill(more) })).toBe(problem);
 });
 
-test('a key that is set again counts once, whatever its name', () => {
+test('a key that is set again counts once, for any name', () => {
   expect(stateProblem({ ['__proto__']: fill(0) }, JSON.parse(`{"__proto__":"${fill(-100)}"}`) as { __proto__: string })).toBeUndefined();
 });
 

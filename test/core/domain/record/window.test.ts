@@ -31,7 +31,7 @@ function fold(events: readonly Folded[], from: Window = emptyWindow()): Window {
   return events.reduce(extendWindow, from);
 }
 
-/** The texts of the window, as far as it has any. */
+/** The texts of the window, if it has any. */
 function texts({ events }: Window): unknown[] {
   return events.flatMap(({ content }) => content.map((item) => (item.type === 'tool_call' ? item.toolCallId : textOf(item))));
 }
@@ -41,7 +41,7 @@ function textOf(item: Exclude<ContentItem, { type: 'tool_call' }>): unknown {
 }
 
 describe('the window of a run', () => {
-  it('has every event with its offset, until something is taken out', () => {
+  it('has every event with its offset, until something is removed', () => {
     const window = fold([said('Q'), asked('e1', 'c1'), answered('e2', 'found')]);
     expect(window.events.map(({ offset, id }) => [offset, id])).toEqual([
       [0, 'Q'],
@@ -51,7 +51,7 @@ describe('the window of a run', () => {
     expect(window).toMatchObject({ through: 3, lastEventId: 'e2' });
   });
 
-  it('has a marker in the place of an evicted result, which says whose it was and how large', () => {
+  it('has a marker in place of an evicted result, with its tool and its size', () => {
     const window = fold([
       said('Q'),
       asked('e1', 'c1', 'c2'),
@@ -63,20 +63,20 @@ describe('the window of a run', () => {
     expect(window.events).toHaveLength(3);
   });
 
-  it('has the summary in the place of what it sums up, and events that are new after that', () => {
+  it('has the summary in place of the events before it, and then the new events', () => {
     const summary: Folded = { ...said('e5', 'the summary'), compaction: { summarised: { head: 0, tail: 3 } } };
     const before = [said('Q'), asked('e1', 'c1'), answered('e2', 'one'), asked('e3', 'c2'), answered('e4', 'two')];
     expect(texts(fold([...before, summary, said('e6', 'new')]))).toEqual(['Q', 'the summary', 'c2', 'two', 'new']);
   });
 
-  it('has nothing but the first message and the summary where all was summed up, and a summary of a summary replaces it', () => {
+  it('has only the first message and the summary if everything was summarised, and a later summary replaces the first', () => {
     const first: Folded = { ...said('e2', 'summary 1'), compaction: { summarised: { head: 0, tail: null } } };
     const second: Folded = { ...said('e4', 'summary 2'), compaction: { summarised: { head: 0, tail: null } } };
     expect(texts(fold([said('Q'), said('more'), first, said('e3', 'later')]))).toEqual(['Q', 'summary 1', 'later']);
     expect(texts(fold([said('Q'), said('more'), first, said('e3', 'later'), second]))).toEqual(['Q', 'summary 2']);
   });
 
-  it('does not change when it is extended: the window before stays as it was', () => {
+  it('is immutable: extending it makes another', () => {
     const before = fold([said('Q'), asked('e1', 'c1'), answered('e2', 'x'.repeat(500))]);
     const copy = structuredClone(before);
     extendWindow(before, { id: 'e3', author: 'a', content: [], compaction: { evicted: [[2, 0]] } });
@@ -85,7 +85,7 @@ describe('the window of a run', () => {
 });
 
 describe('an evicted result', () => {
-  it('keeps its call, its status and where the whole is stored', () => {
+  it('keeps its call, its status and its place in the store', () => {
     const spilled = { store: 's', claim: {}, bytes: 9, sha256: '0' };
     const evicted = evictedResult({ ...result('c1', 'x'), status: 'error', spilled });
     expect(evicted).toMatchObject({ toolCallId: 'c1', name: 't', status: 'error', spilled });
@@ -97,13 +97,13 @@ describe('an evicted result', () => {
     expect(evictedResult(evicted)).toBe(evicted);
   });
 
-  it('is not mistaken for one that only begins like it', () => {
+  it('is distinguished from a result that begins like the marker', () => {
     expect(isEvicted(result('c1', `[removed to save space: the result of "t", 504 bytes] ${'x'.repeat(500)}`))).toBe(false);
     expect(isEvicted(result('c1', '[removed to save space: the result of "other", 504 bytes]'))).toBe(false);
   });
 });
 
-/** Events of any kind; compactions refer to what may or may not be there. */
+/** Events of any kind. Compactions refer to offsets that may not exist. */
 const event: fc.Arbitrary<Omit<Folded, 'id'>> = fc.oneof(
   fc.string().map((text) => said('', text)),
   fc.array(fc.string(), { minLength: 1, maxLength: 3 }).map((results) => answered('', ...results)),
@@ -119,7 +119,7 @@ const event: fc.Arbitrary<Omit<Folded, 'id'>> = fc.oneof(
 const record = fc.array(event, { minLength: 1, maxLength: 15 }).map((events) => events.map((one, index) => ({ ...one, id: `e${index}` })));
 
 describe('every window', () => {
-  it('is the same whether all events are folded or a carried window is extended by those after it', () =>
+  it('is the same whether all events are folded, or a carried window is extended by the later events', () =>
     fc.assert(
       fc.property(record, fc.nat(15), (events, at) => {
         const carried = JSON.parse(JSON.stringify(fold(events.slice(0, at)))) as Window;
@@ -127,7 +127,7 @@ describe('every window', () => {
       }),
     ));
 
-  it('knows its bytes, the number of events behind it and the last of them', () =>
+  it('has its size in bytes, its number of events and the last of them', () =>
     fc.assert(
       fc.property(record, (events) => {
         const window = fold(events);

@@ -5,7 +5,7 @@ import { UsageError } from '../../../../src/core/domain/errors/error.ts';
 import { seconds } from '../../../../src/cli/program/argument-parsers.ts';
 import { z } from 'zod';
 
-test('a time on the command line is seconds, or has its unit', () => {
+test('a time on the command line is in seconds, or has a unit', () => {
   expect(['90', '1.5', '5m', '250ms'].map(seconds)).toEqual([90_000, 1_500, 300_000, 250]);
 });
 
@@ -20,14 +20,14 @@ describe('a duration', () => {
     expect(milliseconds(duration, 'x')).toBe(ms);
   });
 
-  test.each([0, -5, Number.NaN, Infinity, '', '5 minutes', '5', '-1s', null, {}, [], 5n])('%s is none', (bad) => {
+  test.each([0, -5, Number.NaN, Infinity, '', '5 minutes', '5', '-1s', null, {}, [], 5n])('%s is refused', (bad) => {
     expect(() => milliseconds(bad as Duration, 'tool "x": "timeout"')).toThrow(UsageError);
     expect(() => milliseconds(bad as Duration, 'tool "x": "timeout"')).toThrow(
       /^tool "x": "timeout" is .*: write milliseconds \(at least 1\)/,
     );
   });
 
-  test('is no longer than what Temporal keeps, or a timer holds', () => {
+  test('is limited to the longest duration of Temporal, or of a timer', () => {
     expect(milliseconds('25d', 'x')).toBe(2_160_000_000);
     expect(() => milliseconds('4000000d', 'x')).toThrow('x is "4000000d": write at most 315576000000000 milliseconds ("3652500d")');
     expect(timerMilliseconds(2_147_483_647, 'x')).toBe(2_147_483_647);
@@ -35,7 +35,7 @@ describe('a duration', () => {
   });
 });
 
-test('what waits with a timer is refused where no timer can wait so long: it would be over at once', () => {
+test('is refused for a timer that cannot run so long, because it would fire at once', () => {
   const tool = { name: 'act', description: 'Acts', parameters: z.object({}), execute: () => 'acted' };
   const agent = { name: 'clerk', model: 'p/m' } as const;
   const timeout = '25d';

@@ -42,7 +42,7 @@ describe('the summary', () => {
     );
   });
 
-  it('names the kinds of content where media is among them', () => {
+  it('names the kinds of content if media are among them', () => {
     const output = [
       { type: 'video' as const, url: 'u', format: 'mp4' },
       { type: 'text' as const, text: 'see' },
@@ -67,7 +67,7 @@ describe('the multi-line form', () => {
     `);
   });
 
-  it('cuts the output after 120 whole characters and says what went wrong', () => {
+  it('cuts the output after 120 whole characters and has the error', () => {
     const text = String(new RunResult({ ...fields, output: '😀'.repeat(121), status: 'error', stopReason: 'error', error: 'api down' }));
     expect(text).toContain(`Output:   ${'😀'.repeat(120)}...`);
     expect(text).toContain('Error:    api down');
@@ -80,7 +80,7 @@ describe('the multi-line form', () => {
     expect(text).not.toContain('Archive:');
   });
 
-  it('says what of the run is not in the archive', () => {
+  it('names the events that are not in the archive', () => {
     const notArchived = [
       { from: 0, through: 8, message: 'gone' },
       { from: 20, through: 21, message: 'gone' },
@@ -92,7 +92,7 @@ describe('the multi-line form', () => {
 });
 
 describe('the JSON form', () => {
-  it('survives JSON and holds what is derived', () => {
+  it('survives JSON and has the derived fields', () => {
     const json = JSON.parse(JSON.stringify(new RunResult({ ...fields, steps: [newStep(1)] }))) as Record<string, unknown>;
     expect(json).toEqual({
       ...fields,
@@ -104,7 +104,7 @@ describe('the JSON form', () => {
     });
   });
 
-  it('leaves out the steps where they were not asked for', () => {
+  it('leaves out the steps if they were not requested', () => {
     expect('steps' in new RunResult(fields).toJSON()).toBe(false);
   });
 });

@@ -8,7 +8,7 @@ import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 import { story } from '../fakes/story.ts';
 
 describe('a call that needs a decision', () => {
-  it('waits, while the others of its response go ahead and are recorded', async () => {
+  it('waits, while the other calls of its response run and are recorded', async () => {
     const run = await runFake({
       snapshot,
       model: [asks({ c1: {} }, call('c1', 'paid'), call('c2', 'free')), said('done')],
@@ -33,7 +33,7 @@ describe('a call that needs a decision', () => {
     expect(run.modelCalls.map(({ step }) => step)).toEqual([1, 2]);
   });
 
-  it('is one that its tool or what was recorded of it says so of, and no other', async () => {
+  it('is one for which its tool or its recorded predicate requires it, and no other', async () => {
     const run = await runFake({
       snapshot,
       model: [asks({ c3: {} }, call('c1', 'maybe'), call('c2', 'paid'), call('c3', 'maybe')), said('done')],
@@ -45,7 +45,7 @@ describe('a call that needs a decision', () => {
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c1', 'c2', 'c3']);
   });
 
-  it('shows what it is, since when it waits, and why', async () => {
+  it('shows its tool, the time since when it waits, and the reason', async () => {
     const terms = { reason: 'over the limit', deadlineMs: 60_000 };
     await runFake({
       snapshot,
@@ -71,7 +71,7 @@ describe('a call that needs a decision', () => {
     });
   });
 
-  it('does not wait where the model got it wrong: it is answered at once', async () => {
+  it('does not wait if the model made a mistake: it is answered at once', async () => {
     const problems = { c1: 'does not fit' };
     const run = await runFake({
       snapshot,
@@ -80,7 +80,7 @@ describe('a call that needs a decision', () => {
     expect(resultsOf(run, 1)).toEqual(['does not fit', "Tool 'nope' not found in agent's tool list"]);
   });
 
-  it('waits for its turn where calls must not overlap, and lets those go ahead that come after it', async () => {
+  it('waits for its turn if calls must not overlap, and does not delay the calls after it', async () => {
     let running = 0;
     const alone = async (): Promise<ReturnType<typeof returned>> => {
       expect((running += 1)).toBe(1);
@@ -97,7 +97,7 @@ describe('a call that needs a decision', () => {
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c2', 'c4', 'c1', 'c3']);
   });
 
-  it('starts as soon as it is approved, whatever else still runs', async () => {
+  it('starts as soon as it is approved, even if other calls still run', async () => {
     const slow = delivery();
     const states: string[] = [];
     const run = await runFake({
@@ -126,7 +126,7 @@ describe('a call that needs a decision', () => {
 describe('a decision', () => {
   const model = [called(call('c1', 'paid', { amount: 9 })), said('done')];
 
-  it('runs the call with other arguments, of which the model reads nothing and the step everything', async () => {
+  it('runs the call with edited arguments, which are in the step and not in the conversation', async () => {
     const run = await runFake({ snapshot, model, people: [approves('c1', { arguments: { amount: 1 } })] });
     expect(run.invocations[0]).toMatchObject({ call: { toolCallId: 'c1', arguments: { amount: 1 } }, edited: true });
     expect(run.steps[0]?.toolCalls[0]).toMatchObject({ arguments: { amount: 1 }, isError: false });
@@ -134,7 +134,7 @@ describe('a decision', () => {
     expect(run.events[2]?.decision).toMatchObject({ type: 'approve', arguments: { amount: 1 }, by: 'ann', source: 'update' });
   });
 
-  it('runs the call as it is, and says so to the tool', async () => {
+  it('runs the call unchanged, and the tool can see the decision', async () => {
     const run = await runFake({ snapshot, model, people: [approves('c1')] });
     expect(run.invocations[0]?.call.arguments).toEqual({ amount: 9 });
     expect(run.invocations[0]).not.toHaveProperty('edited');
@@ -143,14 +143,14 @@ describe('a decision', () => {
   it.each([
     [{}, 'User denied the tool execution.'],
     [{ reason: 'too much' }, 'User denied the tool execution. Reason: too much'],
-  ])('rejects the call with %j, and the model reads it', async (more, text) => {
+  ])('rejects the call with %j, which the model reads', async (more, text) => {
     const run = await runFake({ snapshot, model, people: [rejects('c1', more)] });
     expect(run.invocations).toEqual([]);
     expect(run.steps[0]?.toolCalls).toMatchObject([{ result: text, isError: true, durationMs: null }]);
     expect(run.result.status).toBe('completed');
   });
 
-  it("answers the call in the tool's stead", async () => {
+  it('answers the call in place of the tool', async () => {
     const run = await runFake({ snapshot, model, people: [responds('c1', { paid: 3 })] });
     expect(run.invocations).toEqual([]);
     expect(run.events[3]?.content).toEqual([
@@ -159,7 +159,7 @@ describe('a decision', () => {
     expect(run.result.toolCallsByName).toEqual({ paid: 1 });
   });
 
-  it('on a question is an answer that fits it', async () => {
+  it('on a question is an answer that fits its schema', async () => {
     const question = testTool('ask', { approval: { when: 'always' }, answer: { type: 'string' } });
     const run = await runFake({
       snapshot: testSnapshot({ tools: [question] }),
@@ -176,7 +176,7 @@ describe('a decision', () => {
     expect(resultsOf(run, 1)).toEqual(['Tuesday']);
   });
 
-  it('shows the status of the run as it is at each moment', async () => {
+  it('changes the status of the run at once', async () => {
     const states: RunState['status'][] = [];
     await runFake({
       snapshot,
@@ -203,7 +203,7 @@ describe('a deadline', () => {
     expect(run.events[2]?.decision).toMatchObject({ source: 'deadline', by: null, at: '2023-11-14T23:13:20.000Z' });
   });
 
-  it('is that of the call, else of its tool, else of the agent, each with its own default', async () => {
+  it('is that of the call, or of its tool, or of the agent, each with its own default', async () => {
     const own = testTool('own', { approval: { when: 'always', deadlineMs: 2_000 } });
     const none = testTool('none', { approval: { when: 'always' } });
     const run = await runFake({
@@ -221,15 +221,15 @@ describe('a deadline', () => {
     expect(run.result.durationSeconds).toBe(4.5);
   });
 
-  it('is no more once somebody has decided', async () => {
+  it('ends with a decision', async () => {
     const model = [asks({ c1: { deadlineMs: 60_000 } }, call('c1', 'maybe'), call('c2', 'paid')), said('done')];
     const run = await runFake({ snapshot, model, people: [approves('c1'), approves('c2')] });
     expect(run.result).toMatchObject({ status: 'completed', durationSeconds: 1.5 });
   });
 });
 
-describe('calls that wait are given up', () => {
-  it('for a message that steers the run: those that run are waited for, and the message is read next', async () => {
+describe('pending calls are given up', () => {
+  it('if a message steers the run: running calls are waited for, and the message is read next', async () => {
     const slow = delivery();
     const run = await runFake({
       snapshot,
@@ -255,13 +255,13 @@ describe('calls that wait are given up', () => {
     expect(run.result).toMatchObject({ status: 'completed', stepsUsed: 2 });
   });
 
-  it('not for a message in the queue: the decision is waited for', async () => {
+  it('but not for a queued message: the run waits for the decision', async () => {
     const model = [called(call('c1', 'paid')), said('done')];
     const run = await runFake({ snapshot, model, people: [sends('and hurry'), approves('c1')] });
     expect(story(run).slice(2)).toEqual(['approve c1 by ann', 'c1 gave "paid ran"', 'user: and hurry', 'assistant: done']);
   });
 
-  it('where the run is cancelled: no call is left without a result, and nothing is started', async () => {
+  it('if the run is cancelled: every call has a result, and no call starts', async () => {
     const run = await runFake({
       snapshot,
       model: [called(call('c1', 'paid'), call('c2', 'free'), call('c3', 'paid'))],
@@ -273,7 +273,7 @@ describe('calls that wait are given up', () => {
     expect(run.state.approvals.pending).toEqual([]);
   });
 
-  it('where the run is cancelled while others run: those are waited for', async () => {
+  it('if the run is cancelled while other calls run: those are waited for', async () => {
     const slow = delivery();
     const run = await runFake({
       snapshot,

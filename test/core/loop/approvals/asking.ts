@@ -4,7 +4,7 @@ import type { ModelCallOutcome } from '../../../../src/core/loop/ports.ts';
 import { responded } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
-/** Tools whose calls wait never, always, or where a predicate says so; the last never overlaps with another. */
+/** Tools whose calls need no approval, always need it, or need it if a predicate says so; calls of the last never overlap. */
 export const askingTools = [
   testTool('free'),
   testTool('paid', { approval: { when: 'always' } }),
@@ -12,10 +12,10 @@ export const askingTools = [
   testTool('lonely', { parallel: false }),
 ];
 
-/** An agent with those tools. */
+/** An agent with these tools. */
 export const askingAgent = testSnapshot({ tools: askingTools });
 
-/** The model calls tools, of which the activity has found that some need a decision. */
+/** A model response with tool calls, some of which need a decision according to the activity. */
 export function asks(terms: Record<string, Partial<ApprovalRequirement>>, ...calls: ToolCall[]): ModelCallOutcome {
   const approvals = Object.entries(terms).map(([id, more]) => [id, { digest: `of ${id}`, ...more }]);
   return responded(calls, { approvals: Object.fromEntries(approvals) });

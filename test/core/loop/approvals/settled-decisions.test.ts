@@ -9,8 +9,8 @@ import { story } from '../fakes/story.ts';
 const once = [called(call('c1', 'paid')), said('done')];
 const twice = [called(call('c1', 'paid'), call('c2', 'paid')), said('done')];
 
-describe('a decision that is remembered', () => {
-  it('lets every later call of the tool run', async () => {
+describe('a remembered decision', () => {
+  it('approves every later call of the tool', async () => {
     const run = await runFake({
       snapshot: askingAgent,
       model: [called(call('c1', 'paid', { n: 1 })), called(call('c2', 'paid', { n: 2 }), call('c3', 'free')), said('done')],
@@ -25,7 +25,7 @@ describe('a decision that is remembered', () => {
     expect(run.events[5]?.decision).toMatchObject({ source: 'remembered', type: 'approve', id: 'decision on c1 for c2' });
   });
 
-  it('lets calls of the tool run that wait already', async () => {
+  it('approves pending calls of the tool', async () => {
     const run = await runFake({ snapshot: askingAgent, model: twice, people: [approves('c2', { remember: 'tool' })] });
     expect(run.events.flatMap(({ decision }) => (decision ? [[decision.callId, decision.source]] : []))).toEqual([
       ['c2', 'update'],
@@ -34,7 +34,7 @@ describe('a decision that is remembered', () => {
     expect(run.result.status).toBe('completed');
   });
 
-  it('holds for equal arguments alone where it says so', async () => {
+  it('applies only to equal arguments if it says so', async () => {
     const model = [
       asks({ c1: { digest: 'seven' } }, call('c1', 'maybe')),
       asks({ c2: { digest: 'seven' }, c3: { digest: 'eight' } }, call('c2', 'maybe'), call('c3', 'maybe')),
@@ -48,7 +48,7 @@ describe('a decision that is remembered', () => {
     ]);
   });
 
-  it('rejects every later call, with the reason that it had', async () => {
+  it('rejects every later call, with the same reason', async () => {
     const model = [called(call('c1', 'paid')), called(call('c2', 'paid')), said('done')];
     const run = await runFake({ snapshot: askingAgent, model, people: [rejects('c1', { remember: 'tool', reason: 'closed' })] });
     expect(run.steps.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result))).toEqual([
@@ -57,7 +57,7 @@ describe('a decision that is remembered', () => {
     ]);
   });
 
-  it('holds no longer once it is revoked', async () => {
+  it('ends when it is revoked', async () => {
     const model = [called(call('c1', 'paid')), called(call('c2', 'paid'), call('c3', 'paid')), called(call('c4', 'paid')), said('done')];
     const receipts: unknown[] = [];
     const run = await runFake({
@@ -78,15 +78,15 @@ describe('a decision that is remembered', () => {
     expect(run.events.flatMap(({ decision }) => decision?.source ?? [])).toEqual(['update', 'remembered', 'remembered', 'update']);
   });
 
-  it('is not one that answers a call', async () => {
+  it('cannot be an answer to a call', async () => {
     const model = [called(call('c1', 'paid')), called(call('c2', 'paid')), said('done')];
     const run = await runFake({ snapshot: askingAgent, model, people: [responds('c1', 'yes'), approves('c2')] });
     expect(run.state.approvals.remembered).toEqual([]);
   });
 });
 
-describe('a call that was decided', () => {
-  it('is not decided again: the same decision is answered with what happened, another one with who decided what', async () => {
+describe('a decided call', () => {
+  it('is not decided again: the same decision gets its receipt, and another the author of the first', async () => {
     const seen: unknown[] = [];
     const first = { callId: 'c1', id: 'decision on c1', digest: 'of the first', by: 'ann' };
     const run = await runFake({
@@ -111,7 +111,7 @@ describe('a call that was decided', () => {
     expect(run.events.filter(({ decision }) => decision)).toHaveLength(2);
   });
 
-  it('is known as such before the decision is applied', async () => {
+  it('counts as decided before the decision is applied', async () => {
     await runFake({
       snapshot: askingAgent,
       model: once,
@@ -127,8 +127,8 @@ describe('a call that was decided', () => {
   });
 });
 
-describe('a decision that does not go with what waits', () => {
-  it('is refused, says why, and leaves no trace', async () => {
+describe('a decision that does not fit a pending call', () => {
+  it('is refused with the reason, and leaves no trace', async () => {
     const run = await runFake({
       snapshot: askingAgent,
       model: once,
@@ -146,7 +146,7 @@ describe('a decision that does not go with what waits', () => {
     expect(story(run)).toEqual(['user: Q', 'paid(c1)', 'approve c1 by ann', 'c1 gave "paid ran"', 'assistant: done']);
   });
 
-  it('is refused for the moment where the run has much to apply already, and taken then', async () => {
+  it('is refused while the run has too much to apply, and accepted afterwards', async () => {
     const run = await runFake({
       snapshot: askingAgent,
       model: twice,
@@ -162,7 +162,7 @@ describe('a decision that does not go with what waits', () => {
     expect(run.invocations.map(({ edited }) => edited)).toEqual([true, true]);
   });
 
-  it('is an event where it came by signal: its sender cannot be told', async () => {
+  it('becomes an event if it came by Signal, because its sender gets no answer', async () => {
     const run = await runFake({
       snapshot: askingAgent,
       model: once,
@@ -176,7 +176,7 @@ describe('a decision that does not go with what waits', () => {
     expect(run.events[3]?.decision?.source).toBe('signal');
   });
 
-  it('is refused in the record where the call was given up before it could be applied', async () => {
+  it('is recorded as refused if the call was given up before the decision was applied', async () => {
     const run = await runFake({
       snapshot: askingAgent,
       model: twice,
@@ -187,7 +187,7 @@ describe('a decision that does not go with what waits', () => {
   });
 });
 
-describe('where the worker checks who decides', () => {
+describe('if the worker has an authorize hook', () => {
   const snapshot = { ...askingAgent, authorize: true as const };
   const asked: [Decision, PendingApproval][] = [];
   const authorize = (decision: Decision, waiting: PendingApproval): Promise<Authorization> => {
@@ -197,7 +197,7 @@ describe('where the worker checks who decides', () => {
     );
   };
 
-  it('a decision is recorded with who it is verified to be by', async () => {
+  it('a decision is recorded with the verified identity', async () => {
     const run = await runFake({ snapshot, model: once, ports: { authorize }, people: [heard('decision on c1', approves('c1'))] });
     expect(run.events[2]).toMatchObject({ author: 'ann@example.org', decision: { by: 'ann', verifiedBy: 'ann@example.org' } });
     expect(asked.at(-1)).toMatchObject([
@@ -209,14 +209,14 @@ describe('where the worker checks who decides', () => {
     expect(run.inbox.verdictOn('decision on c1')).toBeUndefined();
   });
 
-  it('what nobody waits for is kept in the record alone', async () => {
+  it('the verdict on a decision without a waiting caller is recorded', async () => {
     const run = await runFake({ snapshot, model: once, ports: { authorize }, people: [approves('c1')] });
     expect(run.result.status).toBe('completed');
     expect(run.inbox.awaitedVerdicts).toBe(0);
     expect(run.inbox.verdictOn('decision on c1')).toBeUndefined();
   });
 
-  it('one that may not is refused in the record, and the call waits on', async () => {
+  it('an unauthorized decision is recorded as refused, and the call stays pending', async () => {
     const run = await runFake({
       snapshot,
       model: once,
@@ -240,7 +240,7 @@ describe('where the worker checks who decides', () => {
     });
   });
 
-  it('the first who may decides: the other is refused in the record', async () => {
+  it('the first authorized decision counts: the other is recorded as refused', async () => {
     const run = await runFake({
       snapshot,
       model: once,
@@ -255,7 +255,7 @@ describe('where the worker checks who decides', () => {
     expect(run.inbox.verdictOn('a2')).toMatchObject({ type: 'refused', code: 'already_decided' });
   });
 
-  it('one that is sent again while it is checked is the same, and is decided once', async () => {
+  it('a decision that is sent again while it is checked counts as the same, and is applied once', async () => {
     let again = (): void => undefined;
     const run = await runFake({
       snapshot,
@@ -280,7 +280,7 @@ describe('where the worker checks who decides', () => {
     expect(run.inbox.verdictOn('decision on c1')).toBeUndefined();
   });
 
-  it('one that comes while another is checked is checked next, without anything else having to come', async () => {
+  it('a decision that comes while another is checked is checked next, without a further event', async () => {
     const checks: string[] = [];
     let one = (): FakeRun => expect.fail('nobody has acted');
     const run = await runFake({
@@ -298,7 +298,7 @@ describe('where the worker checks who decides', () => {
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c2']);
   });
 
-  it('a decision by a deadline, or one that is remembered, is not checked again', async () => {
+  it('a decision by a deadline, or a remembered one, is not checked again', async () => {
     const before = asked.length;
     const model = [called(call('c1', 'paid')), asks({ c3: { deadlineMs: 1_000 } }, call('c2', 'paid'), call('c3', 'maybe')), said('done')];
     const run = await runFake({ snapshot, model, ports: { authorize }, people: [approves('c1', { remember: 'tool' })] });

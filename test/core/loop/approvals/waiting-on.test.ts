@@ -17,7 +17,7 @@ import { about, approves, refusal, rejects, sends, together, update } from '../f
 import { testSnapshot } from '../fakes/snapshot.ts';
 import { story } from '../fakes/story.ts';
 
-/** Goes on in the next execution as soon as nothing is left but to wait, so many times. */
+/** Continues as new whenever nothing is left but to wait, so many times. */
 function whileWaiting(times: number): (run: FakeRun) => boolean {
   return ({ state, positions }) => positions.length < times && state.status === 'pending_confirmation';
 }
@@ -28,14 +28,14 @@ const paying = [
   said('done'),
 ];
 
-describe('a run that goes on in its next execution while calls wait', () => {
+describe('a run that continues as new while calls wait', () => {
   const script: FakeScript = {
     snapshot: askingAgent,
     model: paying,
     people: [sends('thanks'), rejects('c1', { reason: 'no' }), approves('c3', { arguments: { n: 30 }, remember: 'tool' })],
   };
 
-  it.each([1, 2, 3])('%d times records and asks the same as one that does not', async (times) => {
+  it.each([1, 2, 3])('%d times makes the same records and requests as one that does not', async (times) => {
     const whole = await runFake(script);
     const split = await runFake({ ...script, switches: whileWaiting(times) });
     expect(split.positions).toHaveLength(times);
@@ -50,13 +50,13 @@ describe('a run that goes on in its next execution while calls wait', () => {
     expect({ ...split.result, steps: [] }).toEqual({ ...whole.result, steps: [] });
   });
 
-  it('keeps what was recorded ahead of the others, and runs none of it again', async () => {
+  it('keeps results that were recorded early, and repeats none of their calls', async () => {
     const run = await runFake({ ...script, switches: whileWaiting(1) });
     expect(run.positions).toMatchObject([{ type: 'run_tools', outcomes: [null, { content: ['free ran'] }, null] }]);
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c2', 'c3', 'c4']);
   });
 
-  it('keeps the deadlines as they were', async () => {
+  it('keeps the deadlines', async () => {
     const model = [asks({ c1: { deadlineMs: 60_000 }, c2: {} }, call('c1', 'maybe'), call('c2', 'maybe')), said('done')];
     const run = await runFake({
       snapshot: askingAgent,
@@ -73,7 +73,7 @@ describe('a run that goes on in its next execution while calls wait', () => {
     expect(run.world.now).toBe(1_700_000_060_000);
   });
 
-  it('carries out what was decided after it had made up its mind to go on', async () => {
+  it('carries out a decision that came after the run began to continue as new', async () => {
     const run = await runFake({
       snapshot: askingAgent,
       model: [called(call('c1', 'paid')), said('done')],
@@ -86,7 +86,7 @@ describe('a run that goes on in its next execution while calls wait', () => {
     expect(story(run).slice(2)).toEqual(['approve c1 by ann', 'c1 gave "paid ran"', 'assistant: done']);
   });
 
-  it('still knows what was decided, and what holds for further calls', async () => {
+  it('still has earlier decisions, and those remembered for further calls', async () => {
     const run = await runFake({
       snapshot: askingAgent,
       model: [called(call('c1', 'paid'), call('c2', 'paid')), called(call('c3', 'paid')), said('done')],
@@ -105,7 +105,7 @@ describe('a run that goes on in its next execution while calls wait', () => {
     expect(run.events.flatMap(({ decision }) => decision?.source ?? [])).toEqual(['update', 'update', 'remembered']);
   });
 
-  it('starts what was approved and could not start yet, with the arguments of the decision', async () => {
+  it('starts approved calls that could not start yet, with the arguments of the decision', async () => {
     let isFull = false;
     const run = await runFake({
       snapshot: testSnapshot({ ...askingAgent, parallel: false }),
@@ -128,10 +128,10 @@ describe('a run that goes on in its next execution while calls wait', () => {
   });
 });
 
-describe('whoever is to be told that something waits', () => {
+describe('the notify hook', () => {
   const snapshot = { ...askingAgent, notify: true as const };
 
-  it('is told of every call once, with a key that no other has', async () => {
+  it('is called once for each call, with a unique key', async () => {
     const told: PendingApproval[] = [];
     const run = await runFake({
       snapshot,
@@ -150,7 +150,7 @@ describe('whoever is to be told that something waits', () => {
     expect(run.result.status).toBe('completed');
   });
 
-  it('is told again in the next execution where nobody can say that they have been', async () => {
+  it('is called again in the next execution if the outcome of the call is unknown', async () => {
     const told: string[] = [];
     await runFake({
       snapshot,
@@ -168,7 +168,7 @@ describe('whoever is to be told that something waits', () => {
     expect(told[1]).toBe(told[0]);
   });
 
-  it('could not be told: the run says so, tells nobody again in the next execution, and the decision is carried out', async () => {
+  it('could fail: the status of the run shows it, the next execution does not repeat it, and the decision is carried out', async () => {
     const seen: unknown[] = [];
     const noted: (string | undefined)[] = [];
     let asked = 0;
@@ -194,7 +194,7 @@ describe('whoever is to be told that something waits', () => {
     expect(run.result.status).toBe('completed');
   });
 
-  it('does not keep a decision from being carried out', async () => {
+  it('does not delay a decision', async () => {
     const run = await runFake({
       snapshot,
       model: [called(call('c1', 'paid')), said('done')],

@@ -7,14 +7,14 @@ import { agent, giving, letters, read, watched } from '../fakes/watched-run.ts';
 
 const TOO_LONG: ModelCallOutcome = { type: 'failed', code: 'context_length_exceeded', message: 'the model takes less' };
 
-/** The window as whoever reads the record folds it. */
+/** The window that a reader of the record folds. */
 function replayed({ context }: RunState): Window {
   return context.events.reduce(extendWindow, emptyWindow());
 }
 
 const MARKER = '[removed to save space: the result of "t", 3004 bytes]';
 
-describe('a window that is full', () => {
+describe('a full window', () => {
   it('loses old results first, the oldest before the others, and the record keeps them', async () => {
     const run = await watched({
       snapshot: agent({ keepResults: 2 }),
@@ -38,7 +38,7 @@ describe('a window that is full', () => {
     expect(JSON.stringify(run.state.context.events)).toContain(letters(3_000));
   });
 
-  it('has its older part summed up where that is not enough; the first message and the newest results stay', async () => {
+  it('has its older part summarised if that is not enough; the first message and the newest results stay', async () => {
     const run = await watched({
       snapshot: agent(),
       model: [...[1, 2, 3].map((n) => responded([message(letters(3_000)), call(`c${n}`, 't')])), said('done')],
@@ -47,11 +47,11 @@ describe('a window that is full', () => {
     expect(read(run.windows[3])).toEqual(['Q', 'Summary of the conversation so far:', letters(40), 'call c3', 'c3: 2000']);
     expect(run.summaries).toMatchObject([{ through: 7, head: 0, tail: 5, events: 4, maxBytes: 1_250 }]);
     expect(run.summaries[0]?.lastEventId).toBe(run.state.context.events[6]?.id);
-    // What is summed up is not evicted first.
+    // Events that are summarised are not evicted first.
     expect(run.state.context.events.filter(({ compaction }) => compaction?.evicted)).toEqual([]);
   });
 
-  it('counts what a summary costs as a model call, and not as a step', async () => {
+  it('counts the summary as a model call, but not as a step', async () => {
     const run = await watched({
       snapshot: agent(),
       model: [responded([message(letters(9_000)), call('c1', 't')], { usage: tokens(10, 1) }), said('done', { usage: tokens(20, 2) })],
@@ -69,7 +69,7 @@ describe('a window that is full', () => {
     });
   });
 
-  it('is the same for everybody who folds the record', async () => {
+  it('is the same for every reader that folds the record', async () => {
     const run = await watched({
       snapshot: agent(),
       model: [1, 2, 3, 4, 5, 6].map((n) => responded([message(letters(1_500)), call(`c${n}`, 't')])).concat([said('done')]),
@@ -80,7 +80,7 @@ describe('a window that is full', () => {
     expect(replayed(run.state)).toEqual(run.state.window);
   });
 
-  it('is not compacted again with every step', async () => {
+  it('is not compacted again at every step', async () => {
     const steps = 200;
     const run = await watched({
       snapshot: agent({ maxBytes: 30_000, keepResults: 4 }),
@@ -95,8 +95,8 @@ describe('a window that is full', () => {
   });
 });
 
-describe('what the model has not seen yet', () => {
-  it('stays although it takes more than a quarter of the window, where a summary of the rest is enough', async () => {
+describe('the part that the model has not seen yet', () => {
+  it('stays although it takes more than a quarter of the window, if a summary of the rest is enough', async () => {
     const run = await watched({
       snapshot: agent(),
       model: [responded([message(letters(6_000)), call('c1', 't')]), responded([call('c2', 't')]), said('done')],
@@ -105,7 +105,7 @@ describe('what the model has not seen yet', () => {
     expect(read(run.windows[2])).toEqual(['Q', 'Summary of the conversation so far:', 'call c2', 'c2: 5000']);
   });
 
-  it('is not evicted where a summary of the rest is enough, although it is more results than are kept', async () => {
+  it('is not evicted if a summary of the rest is enough, although it has more results than are kept', async () => {
     const run = await watched({
       snapshot: agent(),
       model: [
@@ -119,7 +119,7 @@ describe('what the model has not seen yet', () => {
     expect(read(run.windows[2]).slice(-3)).toEqual(['c2: 2000', 'c3: 2000', 'c4: 2000']);
   });
 
-  it('is cut down, its newest results last, where it is larger than the window by itself', async () => {
+  it('is cut, its newest results last, if it is larger than the window by itself', async () => {
     const run = await watched({
       snapshot: agent({ maxBytes: 1_000_000, keepResults: 4 }),
       model: [called(...Array.from({ length: 200 }, (_, index) => call(`c${index + 1}`, 't'))), said('done')],
@@ -134,7 +134,7 @@ describe('what the model has not seen yet', () => {
     expect(run.result.status).toBe('completed');
   });
 
-  it('is summed up with the calls where their arguments alone are larger than the window', async () => {
+  it('is summarised with the calls if their arguments alone are larger than the window', async () => {
     const run = await watched({
       snapshot: agent({ maxBytes: 600_000 }),
       model: [called(call('c1', 't', { text: letters(1_000_000) })), said('done')],
@@ -142,14 +142,14 @@ describe('what the model has not seen yet', () => {
     });
     expect(read(run.windows[1])).toEqual(['Q', 'Summary of the conversation so far:']);
     expect(run.summaries).toMatchObject([{ tail: null, events: 2 }]);
-    // The result is in what is summed up, not a marker in its place.
+    // The summary contains the result, and not a marker in its place.
     expect(run.state.context.events.filter(({ compaction }) => compaction?.evicted)).toEqual([]);
     expect(run.result.status).toBe('completed');
   });
 });
 
 describe('a run whose window cannot be kept within its bounds', () => {
-  it('ends and says so where it must not be summed up', async () => {
+  it('ends with an error that says so if summaries are off', async () => {
     const run = await watched({
       snapshot: agent({ summarise: false }),
       model: [responded([message(letters(11_000)), call('c1', 't')])],
@@ -160,7 +160,7 @@ describe('a run whose window cannot be kept within its bounds', () => {
     expect(run.summaries).toEqual([]);
   });
 
-  it('goes on without a summary as long as its results can be taken out', async () => {
+  it('goes on without a summary as long as results can be evicted', async () => {
     const run = await watched({
       snapshot: agent({ summarise: false, keepResults: 4 }),
       model: [...[1, 2, 3].map((n) => responded([message(letters(2_400)), call(`c${n}`, 't')])), said('done')],
@@ -177,13 +177,13 @@ describe('a run whose window cannot be kept within its bounds', () => {
     ]);
   });
 
-  it('says that instructions and tools leave no room', async () => {
+  it('ends with an error if instructions and tools leave no room', async () => {
     const run = await watched({ snapshot: agent({ maxTokens: 1_000 }, { instructions: [letters(5_000)] }), model: [] });
     expect(run.result).toMatchObject({ status: 'error', errorCode: 'context_length_exceeded', stepsUsed: 0 });
     expect(run.result.error).toContain('The instructions and tools of agent "a" leave no room');
   });
 
-  it('keeps the end that it had come to where only the attempt after the step limit does not fit', async () => {
+  it('keeps its ending if only the attempt after the step limit does not fit', async () => {
     const run = await watched({
       snapshot: agent({ summarise: false }, { limits: { maxIterations: 1, finalAttempt: true } }),
       model: [responded([message(letters(11_000)), call('c1', 't')])],
@@ -193,26 +193,26 @@ describe('a run whose window cannot be kept within its bounds', () => {
   });
 });
 
-describe('a summary that fails', () => {
+describe('a failing summary', () => {
   const script = { snapshot: agent(), model: [responded([message(letters(9_000)), call('c1', 't')])], tools: giving(2_000) };
 
-  it('ends the run with its error and the steps that there are', async () => {
+  it('ends the run with its error and the steps so far', async () => {
     const run = await watched(script, { type: 'failed', code: 'model_server_error', message: 'down' });
     expect(run.result).toMatchObject({ status: 'error', errorCode: 'model_server_error', stepsUsed: 1 });
     expect(run.result.error).toBe('The conversation could not be summarised: down');
     expect(run.state.steps).toHaveLength(1);
   });
 
-  it('ends the run as cancelled where it was cancelled', async () => {
+  it('ends the run as cancelled if the run was cancelled', async () => {
     const run = await watched(script, { type: 'cancelled' });
     expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 1, error: null });
   });
 });
 
-describe('a model that says that the conversation is too long', () => {
+describe('a model that reports that the conversation is too long', () => {
   const beginning = [responded([message(letters(3_000)), call('c1', 't')]), called(call('c2', 't'))];
 
-  it('is asked once more, with less', async () => {
+  it('is called once more, with less', async () => {
     const run = await watched({ snapshot: agent(), model: [...beginning, TOO_LONG, said('done')], tools: giving(2_000, 100) });
     expect(run.result).toMatchObject({ status: 'completed', stepsUsed: 3 });
     expect(run.modelCalls.map(({ step }) => step)).toEqual([1, 2, 3, 3]);
@@ -220,7 +220,7 @@ describe('a model that says that the conversation is too long', () => {
     expect(read(run.windows[3]).at(-1)).toBe('c2: 100');
   });
 
-  it('ends the run where it says so again', async () => {
+  it('ends the run if it reports that again', async () => {
     const run = await watched({ snapshot: agent(), model: [...beginning, TOO_LONG, TOO_LONG], tools: giving(2_000, 100) });
     expect(run.result).toMatchObject({
       status: 'error',
@@ -231,7 +231,7 @@ describe('a model that says that the conversation is too long', () => {
     expect(run.modelCalls).toHaveLength(4);
   });
 
-  it('ends the run at once where nothing can be taken out', async () => {
+  it('ends the run at once if nothing can be evicted', async () => {
     const run = await watched({ snapshot: agent(), model: [TOO_LONG] });
     expect(run.result).toMatchObject({
       status: 'error',
@@ -242,19 +242,19 @@ describe('a model that says that the conversation is too long', () => {
     expect(run.modelCalls).toHaveLength(1);
   });
 
-  it('may say so in a later step too', async () => {
+  it('may report it again in a later step', async () => {
     const model = [...beginning, TOO_LONG, responded([message(letters(3_000)), call('c3', 't')]), TOO_LONG, said('done')];
     const run = await watched({ snapshot: agent(), model, tools: giving(2_000, 100, 100) });
     expect(run.result).toMatchObject({ status: 'completed', stepsUsed: 4 });
   });
 
-  it('does not see its newest result where that is what is too long', async () => {
+  it('does not see its newest result if that result is too long', async () => {
     const run = await watched({ snapshot: agent(), model: [called(call('c1', 't')), TOO_LONG, said('done')], tools: giving(9_000) });
     expect(read(run.windows[2])).toEqual(['Q', 'call c1', 'c1: [removed to save space: the result of "t", 9004 bytes]']);
     expect(run.result.status).toBe('completed');
   });
 
-  it('leaves a run at its limit where it was the attempt after that', async () => {
+  it('leaves a run at its limit if this was the attempt after the limit', async () => {
     const snapshot = agent({}, { limits: { maxIterations: 1, finalAttempt: true } });
     const run = await watched({
       snapshot,
@@ -266,7 +266,7 @@ describe('a model that says that the conversation is too long', () => {
 });
 
 describe('a paused run', () => {
-  it('is shortened before it is carried on, so that what its last step has brought does not end it', async () => {
+  it('is compacted before it continues as new, so that the results of its last step do not end it', async () => {
     const states: RunState[] = [];
     const hasStep = ({ steps }: RunState): boolean => steps.length === 1;
     const hasResults = (): boolean => states.slice(-1).some(hasStep);

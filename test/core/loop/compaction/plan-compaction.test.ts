@@ -5,7 +5,7 @@ import { emptyWindow, extendWindow, isEvicted, type Window } from '../../../../s
 import { planEviction, planSummary, planUnseenEviction } from '../../../../src/core/loop/compaction/plan-compaction.ts';
 import { call, message } from '../fakes/fake-ports.ts';
 
-/** A window of a first message, and then one exchange for each entry: a text, or calls with results of so many characters. */
+/** A window of a first message and one exchange for each entry: a text, or calls with results of so many characters. */
 function windowOf(exchanges: (string | number[])[]): Window {
   let window = emptyWindow();
   const add = (author: string, content: ContentItem[]): void => {
@@ -37,7 +37,7 @@ function windowOf(exchanges: (string | number[])[]): Window {
 const ALL = { keepResults: 0, keepFrom: Infinity };
 
 describe('eviction', () => {
-  it('takes the oldest results first, and no more than it takes to reach the goal', () => {
+  it('takes the oldest results first, and no more than are necessary', () => {
     const window = windowOf([[1_000], [1_000, 1_000], [1_000]]);
     expect(planEviction(window, { ...ALL, bytes: window.bytes - 1_000 })).toEqual([
       [2, 0],
@@ -45,17 +45,17 @@ describe('eviction', () => {
     ]);
   });
 
-  it('leaves the newest results, however large', () => {
+  it('keeps the newest results, however large', () => {
     const window = windowOf([[1_000], [1_000], [1_000]]);
     expect(planEviction(window, { bytes: 0, keepResults: 2, keepFrom: Infinity })).toEqual([[2, 0]]);
     expect(planEviction(window, { bytes: 0, keepResults: 9, keepFrom: Infinity })).toEqual([]);
   });
 
-  it('leaves what the model has not seen', () => {
+  it('keeps results that the model has not seen', () => {
     expect(planEviction(windowOf([[1_000], [1_000]]), { bytes: 0, keepResults: 0, keepFrom: 4 })).toEqual([[2, 0]]);
   });
 
-  it('leaves results that are no larger than the marker would be', () => {
+  it('keeps results that are no larger than the marker', () => {
     expect(planEviction(windowOf([[5], [1_000]]), { ...ALL, bytes: 0 })).toEqual([[4, 0]]);
   });
 });
@@ -63,26 +63,26 @@ describe('eviction', () => {
 describe('eviction of results that the model has not seen', () => {
   const window = windowOf([[1_000], [1_000, 1_000, 1_000]]);
 
-  it('does nothing where they fit beside a summary of the rest', () => {
+  it('does nothing if they fit with a summary of the rest', () => {
     expect(planUnseenEviction(window, 4, { mostBytes: 4_000, goalBytes: 2_000 })).toEqual([]);
   });
 
-  it('takes the oldest of them first where they do not', () => {
+  it('takes the oldest of them first if they do not fit', () => {
     expect(planUnseenEviction(window, 4, { mostBytes: 3_000, goalBytes: 2_000 })).toEqual([
       [4, 0],
       [4, 1],
     ]);
   });
 
-  it('does nothing where it would not be enough: then all of it is summed up', () => {
+  it('does nothing if it would not be enough: then everything is summarised', () => {
     expect(planUnseenEviction(window, 4, { mostBytes: 300, goalBytes: 200 })).toEqual([]);
   });
 });
 
 const GOAL = { tailBytes: 0, keptBytes: 0, keepResults: 0, unseenBytes: 0, unseenFrom: Infinity, leastBytes: 0 };
 
-describe('what is summed up', () => {
-  it('is everything after the first message where nothing may stay', () => {
+describe('the summarised part', () => {
+  it('is everything after the first message if nothing may stay', () => {
     expect(planSummary(windowOf(['one', [10]]), GOAL)).toEqual({ head: 0, tail: null, events: 3 });
   });
 
@@ -100,12 +100,12 @@ describe('what is summed up', () => {
     expect(planSummary(window, { ...GOAL, tailBytes: 200, keptBytes: 2_000, keepResults: 2 })?.tail).toBe(5);
   });
 
-  it('leaves what the model has not seen, up to a size of its own', () => {
+  it('leaves the part that the model has not seen, up to a size of its own', () => {
     const window = windowOf([[1_000], [1_000]]);
     expect(planSummary(window, { ...GOAL, unseenFrom: 4, unseenBytes: 2_000 })?.tail).toBe(3);
   });
 
-  it('is nothing where a summary would save nothing: what is one already is not summed up again', () => {
+  it('is empty if a summary would save nothing: a summary is not summarised again', () => {
     const window = windowOf(['a summary', [1_000]]);
     expect(planSummary(window, { ...GOAL, tailBytes: 1_300, leastBytes: 300 })).toBeUndefined();
     expect(planSummary(windowOf([]), GOAL)).toBeUndefined();
@@ -130,7 +130,7 @@ const summaryGoal = fc.record({
 });
 
 describe('every plan', () => {
-  it('evicts a beginning of the results, and none of the newest that stay', () =>
+  it('evicts a prefix of the results, and none of the newest that are kept', () =>
     fc.assert(
       fc.property(anyWindow, bytes, fc.nat(4), (window, goal, keepResults) => {
         const evicted = planEviction(window, { bytes: goal, keepResults, keepFrom: Infinity });
@@ -150,7 +150,7 @@ describe('every plan', () => {
       }),
     ));
 
-  it('never parts a call from its result, and never sums up the first message', () =>
+  it('never separates a call from its result, and never summarises the first message', () =>
     fc.assert(
       fc.property(anyWindow, summaryGoal, (window, goal) => {
         const range = planSummary(window, goal);

@@ -8,7 +8,7 @@ import { plannedRun } from '../generated-runs/planned-run.ts';
 import { agent, letters, read, watched } from '../fakes/watched-run.ts';
 
 describe('the limit of a window', () => {
-  it('is what the model takes less what every request repeats, by about four bytes to a token', async () => {
+  it("is the model's window less the fixed part of every request, with about four bytes to a token", async () => {
     const { state } = await runFake({
       snapshot: agent({ maxTokens: 5_000, maxBytes: 1_000_000 }, { instructions: [letters(6_000)] }),
       model: [said('ok')],
@@ -17,7 +17,7 @@ describe('the limit of a window', () => {
     expect(windowLimit(state)).toBeLessThan(14_000);
   });
 
-  it('goes down with what the provider counted', async () => {
+  it('decreases with the tokens that the provider counted', async () => {
     const { state } = await runFake({
       snapshot: agent({ maxTokens: 5_000, maxBytes: 1_000_000 }),
       model: [said(letters(4_000), { usage: tokens(2_000, 2_000) })],
@@ -28,7 +28,7 @@ describe('the limit of a window', () => {
     expect(windowLimit(state)).toBeGreaterThan(state.window.bytes / 2 - 100);
   });
 
-  it('comes down to what can be carried on, beside a large agent and a large state', async () => {
+  it('decreases to what can be carried, beside a large agent and a large state', async () => {
     const snapshot = agent({ maxBytes: 1_200_000 }, { instructions: [letters(390_000)] });
     const { state } = await runFake({ snapshot, model: [said('ok')] });
     state.context.state = { kept: letters(149_000) };
@@ -36,7 +36,7 @@ describe('the limit of a window', () => {
     expect(windowLimit(state)).toBeGreaterThan(650_000);
   });
 
-  it('lets a window that is many times too large come down to it', async () => {
+  it('is reached even by a window that is many times too large', async () => {
     const run = await watched({
       snapshot: agent({ maxTokens: 10_000, maxBytes: 1_000_000 }, { instructions: [letters(30_000)] }),
       model: [called(...[1, 2, 3, 4, 5, 6, 7, 8].map((n) => call(`c${n}`, 't'))), said('done')],
@@ -47,7 +47,7 @@ describe('the limit of a window', () => {
   });
 });
 
-describe('every window with which a model is asked', () => {
+describe('every window that is sent to a model', () => {
   it('is within its bounds, begins with the first message, and has every call with its result', () =>
     fc.assert(
       fc.asyncProperty(plannedRun, async (plan) => {
@@ -64,7 +64,7 @@ describe('every window with which a model is asked', () => {
       { numRuns: 200 },
     ));
 
-  it('is what the record folds to', () =>
+  it('equals the one that a reader folds from the record', () =>
     fc.assert(
       fc.asyncProperty(plannedRun, async (plan) => {
         const { events, states } = await chainedRun(plan, () => false);

@@ -15,51 +15,51 @@ import { newRunState, type RunState } from '../../../../src/core/loop/state/run-
 import { carriedOver } from '../generated-runs/carried-over.ts';
 import { FakeWorld } from './fake-world.ts';
 
-/** What a fake tool does with a call. `cancel` ends the run as cancelled. */
+/** The outcome of a call of a fake tool. `cancel` ends the run as cancelled. */
 export type FakeTool = (invocation: ToolInvocation, run: FakeRun) => ToolOutcome | Promise<ToolOutcome>;
 
-/** Somebody who says something to a run, once nothing else can happen to it. */
+/** A caller that sends a request to a run once nothing else can happen in it. */
 export type Person = (run: FakeRun) => unknown;
 
 /** A run of the loop on fake ports. */
 export interface FakeRun {
   runId: string;
-  /** In the execution at hand. */
+  /** Of the current execution. */
   state: RunState;
   inbox: Inbox;
-  /** What the model port was asked, in order. */
+  /** The calls of the model port, in order. */
   modelCalls: ModelCall[];
-  /** What the tool port was asked, in order of start. */
+  /** The calls of the tool port, in order of start. */
   invocations: ToolInvocation[];
-  /** The record once the run has ended, of whatever execution, as the steps. */
+  /** The record after the end of the run, over all executions, and so the steps. */
   events: Event[];
   steps: StepResult[];
-  /** Where the run went on in the next execution. */
+  /** Offsets at which the run continued as new. */
   positions: Position[];
   world: FakeWorld;
   cancel: () => void;
 }
 
-/** What a test says about its run. */
+/** The options of a run in a test. */
 export interface FakeScript {
   snapshot: AgentSnapshot;
-  /** One outcome for each model call; a function may look at the run, or cancel it. */
+  /** One outcome for each model call; a function may read the run, or cancel it. */
   model: (ModelCallOutcome | ((run: FakeRun) => ModelCallOutcome | Promise<ModelCallOutcome>))[];
   tools?: Record<string, FakeTool>;
   cancelled?: boolean;
-  /** What was said before the run began. */
+  /** The requests before the run began. */
   inbox?: Inbox;
-  /** Those who say something while the run waits, one after the other. */
+  /** The callers that act while the run waits, one after the other. */
   people?: Person[];
-  /** What else the run meets: summaries, refusals. */
+  /** Other ports of the run: summaries, refusals. */
   ports?: Partial<Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'noted' | 'allows' | 'verify' | 'askTerms'>>;
-  /** Asked wherever the run could go on in its next execution. Never where it is left out. */
+  /** Decides at each possible point if the run continues as new. Default: never. */
   switches?: (run: FakeRun) => boolean;
   /** Called after each change of the record. */
   recorded?: (state: RunState) => void;
 }
 
-/** Runs the loop to its end, in however many executions. A model call beyond the script fails the test. */
+/** Does a run to its end, over all its executions. A model call beyond the script fails the test. */
 export async function runFake(script: FakeScript): Promise<FakeRun & { result: RunResultFields }> {
   const world = new FakeWorld();
   if (script.cancelled) world.cancel();
@@ -140,12 +140,12 @@ export function responded(content: ContentItem[], more: Partial<RecordedResponse
   return { type: 'response', response };
 }
 
-/** The model says a text. */
+/** A response with a text. */
 export function said(text: string, more: Partial<RecordedResponse> = {}): ModelCallOutcome {
   return responded([message(text)], more);
 }
 
-/** The model calls tools. */
+/** A response with tool calls. */
 export function called(...calls: ToolCall[]): ModelCallOutcome {
   return responded(calls);
 }
@@ -160,7 +160,7 @@ export function call(toolCallId: string, name: string, args: JsonObject = {}): T
   return { type: 'tool_call', toolCallId, name, arguments: args };
 }
 
-/** What a tool gives that worked. */
+/** The outcome of a tool that succeeded. */
 export function returned(...content: JsonValue[]): ToolOutcome {
   return { type: 'result', status: 'success', content, durationMs: 1 };
 }
@@ -170,7 +170,7 @@ export function tokens(promptTokens: number, completionTokens: number): UsageSta
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
 }
 
-/** A tool outcome that a test delivers later, when it wants to. */
+/** A tool outcome that the test delivers later. */
 export interface Delivery {
   outcome: Promise<ToolOutcome>;
   deliver: (outcome: ToolOutcome) => void;
@@ -182,7 +182,7 @@ export function delivery(): Delivery {
   return { outcome: promise, deliver: resolve };
 }
 
-/** The result texts of a step, in order. */
+/** The texts of the results of a step, in order. */
 export function resultsOf(run: { state: RunState }, step: number): string[] {
   return run.state.steps[step - 1]?.toolCalls.map(({ result }) => result) ?? [];
 }

@@ -7,17 +7,19 @@ interface Wait {
   reject: (error: Error) => void;
 }
 
-/** Waits that end at once, one after the other, before anything else can happen: in a workflow nothing else ever could. */
+/**
+ * The number of waits that may end at once, one after the other, before another event: in a workflow no other could come in
+ * between.
+ */
 const SPINNING = 1_000;
 
 /**
- * What happens around a fake run. A wait is looked at again whenever something has happened. Once nothing can happen by
- * itself any more, the next person acts; where nobody is left, the clock jumps to the nearest deadline; where there is
- * none, the waits fail.
+ * Schedules a fake run and its environment. A wait is checked again after each event. If no event can come by itself any more,
+ * the next caller acts; if no caller is left, the clock jumps to the nearest deadline; without a deadline, the waits fail.
  */
 export class FakeWorld {
   now = 1_700_000_000_000;
-  /** Called once nothing can happen by itself; false where nobody has anything to say. */
+  /** Called if no event can come by itself; returns false if no caller is left. */
   act: () => boolean = () => false;
   readonly #waits = new Set<Wait>();
   #cancelled = false;
@@ -29,7 +31,7 @@ export class FakeWorld {
     return this.#cancelled;
   }
 
-  /** The run is to end as cancelled. */
+  /** Cancels the run. */
   cancel(): void {
     this.#cancelled = true;
     this.notify();
@@ -46,7 +48,7 @@ export class FakeWorld {
     });
   }
 
-  /** Something has happened. */
+  /** Checks the waits again after an event. */
   notify(): void {
     for (const wait of this.#waits) {
       if (!this.#cancelled && !wait.isMet() && (wait.deadline?.at ?? Infinity) > this.now) continue;
@@ -58,13 +60,13 @@ export class FakeWorld {
     setImmediate(() => this.#look());
   }
 
-  /** Work that goes on by itself: nobody acts meanwhile, and no deadline is over. */
+  /** Work in progress: meanwhile no caller acts, and no deadline passes. */
   async during<Result>(work: Result | Promise<Result>): Promise<Result> {
     this.#goingOn += 1;
     try {
       return await work;
     } finally {
-      // The loop hears of it first.
+      // The loop is notified first.
       setImmediate(() => {
         this.#goingOn -= 1;
         this.notify();

@@ -1,7 +1,7 @@
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { RunPorts } from '../../../../src/core/loop/ports.ts';
 
-/** The ports of a run that nobody talks to and whose history has no bounds: for runs without a workflow around them. */
+/** The ports of a run without requests and with an unlimited history: for runs outside of a workflow. */
 export function quietPorts(): Pick<
   RunPorts,
   'verify' | 'askTerms' | 'summarise' | 'authorize' | 'notify' | 'cancelRequested' | 'inbox' | 'until' | 'continueDue' | 'allows'

@@ -4,7 +4,7 @@ import type { Event } from '../../../../src/core/domain/record/event.ts';
 import { outputText } from '../../../../src/core/domain/content/output-text.ts';
 import { resultText } from '../../../../src/core/domain/content/tool-text.ts';
 
-/** What happened in a run, event by event, in few words. */
+/** Describes each event of a run in a few words. */
 export function story({ events }: { events: readonly Event[] }): string[] {
   return events.map(told);
 }

@@ -12,7 +12,7 @@ export function agent(window: Partial<WindowPolicy> = {}, changes: Partial<Agent
   return testSnapshot({ tools: [testTool('t')], window: policy, limits: { maxIterations: 300, finalAttempt: false }, ...changes });
 }
 
-/** A run, with the window that the model saw at each call and the summaries that were asked for. */
+/** A run, with the window of each model call and the requests for summaries. */
 export async function watched(
   script: FakeScript,
   summary: Partial<SummaryOutcome> = {},
@@ -31,7 +31,7 @@ export async function watched(
   return { ...run, windows, summaries };
 }
 
-/** A tool whose results have so many characters, by the call id. */
+/** A tool with results of so many characters, by the call id. */
 export function giving(...sizes: number[]): NonNullable<FakeScript['tools']> {
   return { t: ({ call: { toolCallId } }) => returned(letters(sizes[Number(toolCallId.slice(1)) - 1] ?? 0)) };
 }
@@ -40,7 +40,7 @@ export function letters(count: number): string {
   return 'x'.repeat(count);
 }
 
-/** What the model reads: texts, calls by their id, results by their size or their marker. */
+/** A description of a window: texts, calls by their id, results by their size or their marker. */
 export function read(window: Window | undefined): string[] {
   return (window?.events ?? []).flatMap(({ content }) => content.map(brief));
 }

@@ -4,14 +4,14 @@ import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/co
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { checkContinueAsNewState } from '../../../../src/core/wire-schemas/continue-as-new-state-schema.ts';
 
-/** Where an execution of a run ended or begins. */
+/** The state at which an execution of a run ended or begins. */
 export interface Standing {
   state: RunState;
   position: Position;
   inbox: Inbox;
 }
 
-/** What comes of a run on its way through the input of its next execution, the one after so many. */
+/** Passes the state through the input of the next execution, and returns it as that execution reads it. */
 export function carriedOver({ state, position, inbox, executions }: Standing & { executions: number }): Standing {
   const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
   const checked = checkContinueAsNewState(JSON.parse(JSON.stringify(carry)));

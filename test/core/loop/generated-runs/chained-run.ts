@@ -12,7 +12,7 @@ import { carriedOver, type Standing } from './carried-over.ts';
 import { plannedAgent, type PlannedRun } from './planned-run.ts';
 import { type Playing, World } from './scripted-run.ts';
 
-/** A generated run, from its beginning to its end, in however many executions. */
+/** A generated run, from its beginning to its end, over all its executions. */
 export interface ChainedRun {
   world: World;
   events: Event[];
@@ -20,20 +20,20 @@ export interface ChainedRun {
   result: RunResultFields;
   /** The state in which each execution ended. */
   states: RunState[];
-  /** Where the run continued as new. */
+  /** The points at which the run continued as new. */
   positions: Position[];
 }
 
-/** Asked before every step, call and wait whether the run continues as new there. */
+/** Called before every step, call and wait: decides if the run continues as new there. */
 export type Switches = () => boolean;
 
 /**
- * Executions after which a generated run stays in the last one. Each begins with a check of all that it is given: a run
- * of hundreds of executions takes longer than all others together, and shows nothing that the first do not.
+ * The number of executions after which a generated run stays in the last one. Each execution begins with a validation of all
+ * its input: a run of hundreds of executions takes longer than all others together, and shows nothing that the first do not.
  */
 const MOST_EXECUTIONS = 60;
 
-/** Plays a generated run; it continues as new where `switches` says so, as soon as an execution has done anything. */
+/** Does a generated run; it continues as new if `switches` says so, once an execution has recorded something. */
 export async function chainedRun(plan: PlannedRun, switches: Switches): Promise<ChainedRun> {
   const world = new World(plan);
   const chain = {
@@ -63,7 +63,7 @@ export async function chainedRun(plan: PlannedRun, switches: Switches): Promise<
   }
 }
 
-/** What surrounds an execution. */
+/** The data of an execution from outside. */
 interface Surroundings {
   world: World;
   switches: Switches;
@@ -83,14 +83,14 @@ function portsOf({ state, inbox }: Standing, { world, switches, before }: Surrou
   return {
     ...quietPorts(),
     inbox,
-    // Which ids are new is told by what is carried: it is not part of the request.
+    // The carried state tells which ids are new: that is not part of the request.
     callModel: async ({ earlierIds: _, ...modelCall }) =>
       acted(await world.during(world.model({ ...modelCall, window: structuredClone(state.window) }, run))),
     runTool: async (invocation) => acted(await world.during(world.tool(invocation, run))),
     summarise: async (request) => acted(world.summary(request, run)),
     cancelRequested: () => world.cancelled,
     until: (isMet, deadline) => world.until(isMet, deadline),
-    // A paused run that is carried on is compacted for that, before the messages that come while it waits.
+    // A paused run that continues as new is compacted before it, and so before the messages that come while it waits.
     continueDue: () => {
       if (!hasActed || (inbox.paused && state.window.bytes > (windowLimit(state) ?? Infinity))) return false;
       isFull ||= switches();

@@ -5,7 +5,7 @@ import type { WindowPolicy } from '../../../../src/core/domain/agent/compaction.
 import type { LimitChanges } from '../../../../src/core/domain/agent/limits.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
-/** What somebody says about a call that waits; `deadline`: nobody says anything. */
+/** The decision on a pending call. `deadline`: there is no decision. */
 export type PlannedDecision =
   | 'approve'
   | 'edit'
@@ -16,10 +16,10 @@ export type PlannedDecision =
   | 'remember_no'
   | 'deadline';
 
-/** What somebody says where the run asks about a limit. */
+/** The decision on a limit about which the run asks. */
 export type PlannedAnswer = 'approve' | 'raise' | 'reject' | 'message' | 'pause';
 
-/** What a tool does with one call of a generated run, and what else happens while it does. */
+/** The behaviour of a tool for one call of a generated run, and the requests during it. */
 export interface PlannedCall {
   name: string;
   behaviour: 'now' | 'later' | 'error' | 'cancelled';
@@ -30,7 +30,7 @@ export interface PlannedCall {
   problem: boolean;
   messages: number;
   pauses: boolean;
-  /** Where the call needs a decision. */
+  /** The decision, if the call needs one. */
   decision: PlannedDecision;
 }
 
@@ -40,15 +40,15 @@ export interface PlannedTurn {
   text: string | null;
   calls: PlannedCall[];
   usage: [prompt: number, completion: number] | null;
-  /** Tokens that attempts cost which failed before: reported, and estimated. */
+  /** Tokens of failed attempts before: reported, and estimated. */
   failedAttempts: [reported: number, estimated: number] | null;
   providerItems: boolean;
-  /** What comes while the model answers. */
+  /** The requests that come while the model answers. */
   messages: number;
   pauses: boolean;
 }
 
-/** A generated run: what everybody in it does, whatever execution it happens in. */
+/** The behaviour of every actor of a generated run, in whichever execution it happens. */
 export interface PlannedRun {
   turns: PlannedTurn[];
   summaries: ('short' | 'long' | 'failed')[];
@@ -58,10 +58,10 @@ export interface PlannedRun {
   /** Limits of the run beside its steps. */
   limits: LimitChanges;
   asksAtLimit: boolean;
-  /** What is said about each limit that the run asks about; no to all that follow. */
+  /** The answers about each limit that the run asks about; no to all that follow. */
   answers: PlannedAnswer[];
   onDeadline: DeadlineAction;
-  /** Messages steer the run. */
+  /** If true, messages steer the run. */
   steers: boolean;
   parallel: boolean;
   structured: boolean;
@@ -70,7 +70,7 @@ export interface PlannedRun {
 
 const rarely = fc.integer({ min: 0, max: 9 }).map((one) => one === 0);
 
-/** One of `usual`, but for one in so many cases. */
+/** One of `usual`, except in one of so many cases. */
 function usually<T, U>(usual: readonly T[], other: U, cases: number): fc.Arbitrary<T | U> {
   return fc.oneof({ weight: cases - 1, arbitrary: fc.constantFrom(...usual) }, { weight: 1, arbitrary: fc.constant(other) });
 }
@@ -124,7 +124,7 @@ const plannedTurn: fc.Arbitrary<PlannedTurn> = fc.record({
   pauses: rarely,
 });
 
-/** A limit that some runs come to. */
+/** A limit that some runs reach. */
 export const plannedLimit: fc.Arbitrary<LimitChanges> = fc.constantFrom<LimitChanges[]>(
   { toolCalls: 0 },
   { toolCalls: 5 },
@@ -138,7 +138,7 @@ export const plannedLimit: fc.Arbitrary<LimitChanges> = fc.constantFrom<LimitCha
   { deadlineMs: 50_000 },
 );
 
-/** Random runs, with windows so small that most of them are compacted, and limits that some of them come to. */
+/** Random runs, with windows so small that most of them are compacted, and limits that some of them reach. */
 export const plannedRun: fc.Arbitrary<PlannedRun> = fc.record({
   turns: fc.array(plannedTurn, { minLength: 1, maxLength: 12 }),
   summaries: fc.array(usually(['short', 'short', 'long'] as const, 'failed' as const, 30), {
@@ -157,7 +157,7 @@ export const plannedRun: fc.Arbitrary<PlannedRun> = fc.record({
   asksAtLimit: fc.boolean(),
   answers: fc.array(fc.constantFrom('approve', 'approve', 'raise', 'reject', 'message', 'pause'), { maxLength: 5 }),
   onDeadline: fc.constantFrom('reject', 'approve'),
-  // What is given up for such a message depends on what has started: on where the run goes on in its next execution.
+  // Which calls such a message gives up depends on which have started, and that on the point at which the run continues as new.
   steers: fc.constant(false),
   parallel: fc.boolean(),
   structured: fc.boolean(),

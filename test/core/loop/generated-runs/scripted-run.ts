@@ -14,35 +14,35 @@ import { FakeWorld } from '../fakes/fake-world.ts';
 import { update } from '../fakes/people.ts';
 import type { PlannedCall, PlannedRun, PlannedTurn } from './planned-run.ts';
 
-/** A run in its execution at hand, as those around it see it. */
+/** The current execution of a run, for the actors around it. */
 export interface Playing extends Required<MessageReceiver> {
   /** The record so far, of all executions. */
   record(): Event[];
 }
 
-/** Something that is paid for, as it begins: a model call, a summary, or a call of a tool. */
+/** A model call, a summary or a tool call at its start: everything that uses up a limit. */
 export interface Begun {
   what: 'model' | 'summary' | { tool: string };
   final: boolean;
-  /** The record so far, and the limits as they were. */
+  /** The record and the limits at that time. */
   record: Event[];
   limits: RunLimits;
   now: number;
 }
 
-/** The world around a generated run: model, tools and people. It outlives the executions of the run. */
+/** The model, the tools and the callers of a generated run, over all its executions. */
 export class World extends FakeWorld {
   readonly #plan: PlannedRun;
   readonly #calls = new Map<string, PlannedCall>();
-  /** What the model was asked, as it would be sent. */
+  /** The requests to the model. */
   readonly requests: { window: Window }[] = [];
   readonly invocations: { callId: string; arguments: JsonObject; state: string }[] = [];
   readonly summaries: SummaryRequest[] = [];
   readonly accepted: string[] = [];
   readonly begun: Begun[] = [];
-  /** How often a paused run has waited. */
+  /** The number of times that a paused run has waited. */
   pauses = 0;
-  /** How often a paused run still has to wait. */
+  /** The number of times that a paused run still has to wait. */
   #waits = 0;
   #modelCalls = 0;
   #answers = 0;
@@ -63,7 +63,7 @@ export class World extends FakeWorld {
     const failed = spent(turn);
     if (turn.type === 'too_long') return { type: 'failed', code: 'context_length_exceeded', message: 'too long', ...failed };
     if (turn.type === 'failed') return { type: 'failed', code: 'model_error', message: 'down', ...failed };
-    // No step is used by it: every time would be for ever.
+    // It uses no step: retrying every time would never end.
     if (turn.type === 'interrupted' && index < this.#plan.turns.length) return this.#interrupted(turn, index, run);
     return { type: 'response', response: this.#response(turn, index) };
   }
@@ -99,7 +99,7 @@ export class World extends FakeWorld {
     this.begun.push({ what, final, record: run.record(), limits: run.state.limits, now: this.now });
   }
 
-  /** Somebody says something, where somebody is to: the run waits. */
+  /** Sends the next planned request while the run waits, if there is one. */
   say(run: Playing): boolean {
     if (run.inbox.paused) {
       this.#waitOn(run);

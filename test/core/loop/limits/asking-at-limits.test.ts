@@ -29,7 +29,7 @@ function thinks(text: string): FakeScript['model'][number] {
   return responded([message(text), call(`call of ${text}`, 't')], { usage: tokens(90, 10) });
 }
 
-/** What the run asks. */
+/** The pending approval of the run. */
 function question({ state }: FakeRun): PendingApproval {
   const [waiting, ...others] = state.approvals.pending;
   expect(others).toEqual([]);
@@ -37,7 +37,7 @@ function question({ state }: FakeRun): PendingApproval {
   return waiting;
 }
 
-/** The call id of what the run asks: it follows from the record so far. */
+/** The call id of the pending approval, which follows from the record so far. */
 function asked(run: FakeRun): string {
   return question(run).callId;
 }
@@ -45,7 +45,7 @@ function asked(run: FakeRun): string {
 describe('a run that asks at its limits', () => {
   const script: FakeScript = { snapshot: asking({ totalTokens: 100 }), model: [thinks('one'), said('done')] };
 
-  it('waits there, says what it has come to, and proposes as much again', async () => {
+  it('waits there, names the limit that it has reached, and proposes to double it', async () => {
     await runFake({
       ...script,
       people: [
@@ -64,7 +64,7 @@ describe('a run that asks at its limits', () => {
     });
   });
 
-  it('goes on with what was proposed once somebody approves, and records what that set', async () => {
+  it('goes on with the proposal after an approval, and records the new limits', async () => {
     const run = await runFake({ ...script, people: [(one) => approves(asked(one))(one)] });
     expect(run.result).toMatchObject({ status: 'completed', stepsUsed: 2 });
     expect(run.state.limits.totalTokens).toBe(200);
@@ -75,13 +75,13 @@ describe('a run that asks at its limits', () => {
     });
   });
 
-  it('goes on with the limits of the approval where it has its own', async () => {
+  it('goes on with the limits of the approval if it has its own', async () => {
     const run = await runFake({ ...script, people: [(one) => approves(asked(one), { arguments: { totalTokens: 150 } })(one)] });
     expect(run.state.limits.totalTokens).toBe(150);
     expect(run.events.find(({ decision }) => decision)?.decision?.arguments).toEqual({ totalTokens: 150 });
   });
 
-  it('takes no approval that would lower a limit, is none, or is to be remembered', async () => {
+  it('refuses an approval that lowers a limit, is invalid, or is to be remembered', async () => {
     await runFake({
       ...script,
       people: [
@@ -97,7 +97,7 @@ describe('a run that asks at its limits', () => {
     });
   });
 
-  it('asks again where it is still at a limit', async () => {
+  it('asks again if it is still at a limit', async () => {
     const run = await runFake({
       snapshot: asking({ totalTokens: 100, maxIterations: 1 }),
       model: [thinks('one'), said('done')],
@@ -107,14 +107,14 @@ describe('a run that asks at its limits', () => {
     expect(run.result.status).toBe('completed');
   });
 
-  it('ends there once somebody says no', async () => {
+  it('ends there after a rejection', async () => {
     const run = await runFake({ ...script, people: [(one) => rejects(asked(one), { reason: 'enough' })(one)] });
     expect(run.result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'token_budget', output: 'one', stepsUsed: 1 });
     expect(story(run).at(-1)).toMatch(/^reject limit-\d+ by ann$/);
     expect(run.state.approvals.pending).toEqual([]);
   });
 
-  it('has its final attempt after a no to more steps', async () => {
+  it('has its final attempt after more steps are rejected', async () => {
     const run = await runFake({
       snapshot: asking({ maxIterations: 1, finalAttempt: true }),
       model: [thinks('one'), said('the best I have')],
@@ -123,25 +123,25 @@ describe('a run that asks at its limits', () => {
     expect(run.result).toMatchObject({ stopReason: 'step_limit', output: 'the best I have', stepsUsed: 2 });
   });
 
-  it('goes on without a decision where the limit is raised, and reads then what was sent meanwhile', async () => {
+  it('goes on without a decision if the limit is raised, and then reads the messages that came meanwhile', async () => {
     const run = await runFake({ ...script, people: [sends('and hurry'), raises({ totalTokens: 500 })] });
     expect(story(run).slice(3)).toEqual(['raised {"totalTokens":500}', 'user: and hurry', 'assistant: done']);
     expect(run.state.approvals).toMatchObject({ pending: [], decided: [] });
   });
 
-  it('ends as cancelled where it is cancelled', async () => {
+  it('ends as cancelled if it is cancelled', async () => {
     const run = await runFake({ ...script, people: [(one) => one.cancel()] });
     expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 1 });
   });
 
-  it.each(['reject', 'approve'] as const)('takes silence for a no, even where calls are taken to %s', async (onDeadline) => {
+  it.each(['reject', 'approve'] as const)('rejects at the deadline, even if calls have the default %s', async (onDeadline) => {
     const snapshot = asking({ totalTokens: 100 }, { approvals: { deadlineMs: 60_000, onDeadline } });
     const run = await runFake({ ...script, snapshot });
     expect(run.result).toMatchObject({ stopReason: 'token_budget', durationSeconds: 61.5 });
     expect(run.events.at(-1)?.decision).toMatchObject({ type: 'reject', source: 'deadline', reason: 'nobody decided before the deadline' });
   });
 
-  it('asks about its time, too: neither a pause nor its own deadline ends it before it is asked', async () => {
+  it('asks about its time limit too: neither a pause nor its own deadline ends it before', async () => {
     const run = await runFake({
       snapshot: asking({ deadlineMs: 60_000 }),
       model: [thinks('one'), said('done')],
@@ -157,7 +157,7 @@ describe('a run that asks at its limits', () => {
     expect(run.state.limits.deadlineMs).toBe(120_000);
   });
 
-  it('goes on asking in its next execution: the same question, told of once', async () => {
+  it('goes on asking in its next execution: the same question, with one notification', async () => {
     const told: string[] = [];
     const questions: PendingApproval[] = [];
     const run = await runFake({
@@ -207,7 +207,7 @@ describe('a run that asks about tool calls', () => {
     expect(run.result.status).toBe('completed');
   });
 
-  it('executes those that fit after a no, and ends then', async () => {
+  it('executes those that fit after a rejection, and then ends', async () => {
     const run = await runFake({ ...script, people: [(one) => rejects(asked(one))(one)] });
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c1', 'c2']);
     expect(run.result).toMatchObject({ stopReason: 'tool_call_limit', stepsUsed: 1 });
@@ -223,7 +223,7 @@ describe('a run that asks about tool calls', () => {
     expect(run.result.status).toBe('completed');
   });
 
-  it('asks about the limit first, and about the calls then', async () => {
+  it('asks about the limit first, and then about the calls', async () => {
     const paid = testTool('paid', { approval: { when: 'always' } });
     const run = await runFake({
       snapshot: asking({ toolCalls: 0 }, { tools: [paid] }),
@@ -238,7 +238,7 @@ describe('a run that asks about tool calls', () => {
     ]);
   });
 
-  it('leaves no call without a result where it is cancelled instead', async () => {
+  it('gives every call a result if it is cancelled instead', async () => {
     const run = await runFake({ ...script, people: [(one) => one.cancel()] });
     expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 1, toolCallsTotal: 3 });
     expect(run.invocations).toEqual([]);

@@ -26,7 +26,7 @@ function limited(limits: Partial<RunLimits>, more: Partial<AgentSnapshot> = {}):
   return testSnapshot({ tools, limits: { maxIterations: 10, finalAttempt: false, ...limits }, ...more });
 }
 
-/** A step that says something, calls a tool, and costs so many tokens. */
+/** A step with a text, a tool call, and so many tokens. */
 function thinks(text: string, prompt: number, completion: number): FakeScript['model'][number] {
   return responded([message(text), call(`call of ${text}`, 't')], { usage: tokens(prompt, completion) });
 }
@@ -42,7 +42,7 @@ describe('a limit', () => {
     ['of dollars', { costUsd: 130 }, 'cost_budget'],
     ['of tool calls', { toolCalls: 1 }, 'tool_call_limit'],
     ['of calls of one tool', { toolCallsByName: { t: 1 } }, 'tool_call_limit'],
-  ])('%s ends the run, which is no success and keeps what it has', async (_, limits, stopReason) => {
+  ])('%s ends the run, which is not a success and keeps its record', async (_, limits, stopReason) => {
     const run = await runFake({
       snapshot: limited(limits, { prices }),
       model: [thinks('one', 50, 10), thinks('two', 50, 10), thinks('three', 50, 10)],
@@ -65,13 +65,13 @@ describe('a limit', () => {
     expect(run.result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'deadline', output: 'one', stepsUsed: 1 });
   });
 
-  it('that was not set does not hold, and one of nothing lets nothing happen', async () => {
+  it('that was not set does not apply, and a limit of zero allows nothing', async () => {
     expect((await runFake({ snapshot: limited({}), model: [thinks('one', 1e9, 1e9), said('done')] })).result.status).toBe('completed');
     const none = await runFake({ snapshot: limited({ totalTokens: 0 }), model: [] });
     expect(none.result).toMatchObject({ stopReason: 'token_budget', output: '', stepsUsed: 0 });
   });
 
-  it('counts what was only estimated, failed attempts and interrupted answers', async () => {
+  it('counts estimates, failed attempts and interrupted answers', async () => {
     const estimated = await runFake({
       snapshot: limited({ outputTokens: 100 }),
       model: [responded([message('x'.repeat(1_000)), call('c1', 't')])],
@@ -90,7 +90,7 @@ describe('a limit', () => {
     });
   });
 
-  it('leaves a final attempt to a run that has used up its steps, but to none that has used up its tokens', async () => {
+  it('allows a final attempt after the last step, but not after the last token', async () => {
     const model = [thinks('one', 50, 10), said('the best I have')];
     const steps = await runFake({ snapshot: limited({ maxIterations: 1, finalAttempt: true }), model });
     expect(steps.result).toMatchObject({ stopReason: 'step_limit', output: 'the best I have', stepsUsed: 2 });
@@ -100,7 +100,7 @@ describe('a limit', () => {
 });
 
 describe('tool calls of one response', () => {
-  it('are reserved before any of them starts: those that fit are executed, in the order of the model', async () => {
+  it('are counted before any of them starts: those that fit are executed, in the order of the model', async () => {
     const run = await runFake({
       snapshot: limited({ toolCalls: 2 }),
       model: [called(call('c1', 't'), call('c2', 'nope'), call('c3', 't'), call('c4', 't'))],
@@ -109,7 +109,7 @@ describe('tool calls of one response', () => {
     expect(run.result).toMatchObject({ stopReason: 'tool_call_limit', stepsUsed: 1, toolCallsTotal: 4 });
   });
 
-  it('are counted by the name of their tool, too', async () => {
+  it('are counted by the name of their tool too', async () => {
     const run = await runFake({
       snapshot: limited({ toolCallsByName: { t: 1 } }),
       model: [called(call('c1', 't'), call('c2', 'u'), call('c3', 't'), call('c4', 'u'))],
@@ -118,7 +118,7 @@ describe('tool calls of one response', () => {
     expect(run.steps[0]?.toolCalls[2]).toMatchObject({ isError: true, durationMs: null });
   });
 
-  it('count once they have started, whatever comes of them, and not where they were rejected', async () => {
+  it('count once they have started, for any outcome, and do not count if they were rejected', async () => {
     const run = await runFake({
       snapshot: limited({ toolCalls: 2 }),
       model: [called(call('c1', 'paid'), call('c2', 't')), called(call('c3', 't')), called(call('c4', 't'))],
@@ -130,7 +130,7 @@ describe('tool calls of one response', () => {
     expect(run.result).toMatchObject({ stopReason: 'tool_call_limit', stepsUsed: 3 });
   });
 
-  it('that are over the limit are not asked about', async () => {
+  it('over the limit need no approval', async () => {
     const run = await runFake({ snapshot: limited({ toolCalls: 0 }), model: [called(call('c1', 'paid'))] });
     expect(resultsOf(run, 1)).toEqual([OVER_LIMIT]);
   });
@@ -143,7 +143,7 @@ describe('the deadline of a run', () => {
     expect(run.state.approvals.pending).toEqual([]);
   });
 
-  it('lets calls that run come to their end', async () => {
+  it('lets running calls end', async () => {
     const slow = delivery();
     const run = await runFake({
       snapshot: limited({ deadlineMs: 60_000 }),
@@ -203,7 +203,7 @@ describe('a paused run with a full window', () => {
   it.each([
     [undefined, 1, 'final_answer'],
     [100, 0, 'token_budget'],
-  ])('is summarised for its next execution, but not where it has used up its tokens: of %s', async (totalTokens, summaries, stopReason) => {
+  ])('is summarised for its next execution, but not if it has used up its tokens: of %s', async (totalTokens, summaries, stopReason) => {
     const limits = { maxIterations: 9, finalAttempt: false, ...(totalTokens === undefined ? {} : { totalTokens }) };
     const run = await watched({ ...script, snapshot: agent({ maxBytes: 3_000, keepResults: 9 }, { limits }) });
     expect(run.summaries).toHaveLength(summaries);
@@ -213,7 +213,7 @@ describe('a paused run with a full window', () => {
 });
 
 describe('raised limits', () => {
-  it('hold from then on, and are in the record with who raised them', async () => {
+  it('apply from then on, and are recorded with their author', async () => {
     const run = await runFake({
       snapshot: limited({ totalTokens: 100, maxIterations: 1 }),
       model: [thinks('one', 100, 10), thinks('two', 100, 10)],
@@ -229,7 +229,7 @@ describe('raised limits', () => {
     expect(run.result).toMatchObject({ stopReason: 'token_budget', stepsUsed: 2, maxIterations: 5 });
   });
 
-  it('are taken once for each id, and never go down', async () => {
+  it('are applied once for each id, and never go down', async () => {
     const seen: unknown[] = [];
     const run = await runFake({
       snapshot: limited({ totalTokens: 1_000 }),
@@ -256,7 +256,7 @@ describe('raised limits', () => {
     expect(run.state.limits.totalTokens).toBe(3_000);
   });
 
-  it('of single tools leave the others as they are', async () => {
+  it('of single tools do not change the others', async () => {
     const run = await runFake({
       snapshot: limited({ toolCallsByName: { t: 1, u: 1 } }),
       model: [called(call('c1', 'paid')), said('done')],

@@ -9,7 +9,7 @@ function state(): RunState {
   return newRunState({ runId: 'run-1', snapshot: testSnapshot(), input: 'Q', startedAt: NOW }, { now: () => NOW, uuid: () => 'e0' });
 }
 
-/** Hands a range to an archive that keeps it, or fails with the message. */
+/** Hands a range to an archive that accepts it, or fails with the message. */
 function archives(run: RunState, from: number, through: number, failure?: string): void {
   beginArchiving(run, { from, through }, NOW);
   expect(run.archiving).toEqual({ from, through, since: '2023-11-14T22:13:20.000Z' });
@@ -17,13 +17,13 @@ function archives(run: RunState, from: number, through: number, failure?: string
   expect(run.archiving).toBeUndefined();
 }
 
-test('an archive that takes everything leaves nothing to say', () => {
+test('if the archive accepts every range, nothing is missing', () => {
   const run = state();
   archives(run, 0, 8);
   expect(run.notArchived).toBeUndefined();
 });
 
-test('ranges that follow each other are one, with the newest message; others stay apart', () => {
+test('adjacent ranges are merged, with the newest message; others stay separate', () => {
   const run = state();
   archives(run, 0, 8, 'gone');
   archives(run, 8, 12, 'still gone');
@@ -35,7 +35,7 @@ test('ranges that follow each other are one, with the newest message; others sta
   ]);
 });
 
-test('what the archive takes the second time is not missing any more', () => {
+test('a range that the archive accepts the second time is no longer missing', () => {
   const run = state();
   archives(run, 0, 8, 'gone');
   archives(run, 8, 12, 'gone');
@@ -46,7 +46,7 @@ test('what the archive takes the second time is not missing any more', () => {
   expect(run.notArchived).toEqual([{ from: 0, through: 8, message: 'gone' }]);
 });
 
-test('an execution that has recorded nothing lacks nothing in the archive', () => {
+test('an execution without events has no missing range', () => {
   const run = state();
   archives(run, 8, 8, 'gone');
   expect(run.notArchived).toBeUndefined();

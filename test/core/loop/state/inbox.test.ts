@@ -15,7 +15,7 @@ function carriedOver(inbox: Inbox): Inbox {
 }
 
 describe('the inbox of a run', () => {
-  it('gives messages in the order in which they came, once', () => {
+  it('gives messages in order, once', () => {
     const inbox = new Inbox();
     expect([inbox.add(message('m1')), inbox.add(message('m2'))]).toEqual([true, true]);
     expect(inbox.queued).toBe(2);
@@ -24,7 +24,7 @@ describe('the inbox of a run', () => {
     expect(inbox.queued).toBe(0);
   });
 
-  it('takes a message of an id once, whether the first still waits or not, here and in the next execution', () => {
+  it('accepts a message id once, even if the first message is no longer queued, in this execution and the next', () => {
     const inbox = new Inbox();
     inbox.add(message('m1'));
     expect(inbox.add(message('m1', 'again'))).toBe(false);
@@ -35,7 +35,7 @@ describe('the inbox of a run', () => {
     expect(carriedOver(next).has('m1')).toBe(true);
   });
 
-  it('carries on what waits, and whether the run is paused', () => {
+  it('carries its contents, and the state of a pause', () => {
     const inbox = new Inbox();
     inbox.paused = true;
     inbox.add(message('m1'));
@@ -45,14 +45,14 @@ describe('the inbox of a run', () => {
     expect(next.take().map(({ id }) => id)).toEqual(['m1', 'm2']);
   });
 
-  it('remembers the newest ids, of however many messages', () => {
+  it('remembers the newest ids, of any number of messages', () => {
     const inbox = new Inbox();
     for (let count = 1; count <= 2_500; count += 1) inbox.add(message(`m${count}`));
     const { seen } = inbox.carried();
     expect([seen[0], seen.at(-1), seen.length]).toEqual(['m501', 'm2500', 2_000]);
   });
 
-  it('remembers fewer ids where they are long, so that they can be carried', () => {
+  it('remembers fewer ids if they are long, so that they can be carried', () => {
     const inbox = new Inbox();
     for (let count = 1; count <= 2_500; count += 1) inbox.add(message(`${'\u0001'.repeat(60)}${count}`));
     const { seen } = inbox.carried();
@@ -61,7 +61,7 @@ describe('the inbox of a run', () => {
     expect(seen.at(-1)).toMatch(/2500$/);
   });
 
-  it('is busy from 1,600 Updates of an execution on, and no longer in the next', () => {
+  it('is busy from 1,600 Updates of an execution on, and free again in the next', () => {
     const inbox = new Inbox();
     for (let count = 1; count < 1_600; count += 1) inbox.countUpdate();
     expect(inbox.isBusy('messages')).toBe(false);
@@ -72,7 +72,7 @@ describe('the inbox of a run', () => {
     expect(carriedOver(inbox).isBusy('messages')).toBe(false);
   });
 
-  it('takes decisions when it takes no messages any more, up to 1,900 Updates', () => {
+  it('accepts decisions after it refuses messages, up to 1,900 Updates', () => {
     const inbox = new Inbox();
     for (let count = 1; count < 1_900; count += 1) inbox.countUpdate();
     expect([inbox.isBusy('messages'), inbox.isBusy('decisions')]).toEqual([true, false]);
@@ -82,7 +82,7 @@ describe('the inbox of a run', () => {
 });
 
 describe('the queue of a run', () => {
-  it('has room for so many messages', () => {
+  it('has room for this number of messages', () => {
     const inbox = new Inbox();
     for (let count = 1; count < MAX_QUEUED_MESSAGES; count += 1) inbox.add(message(`m${count}`));
     expect(inbox.hasRoomFor(message('x'))).toBe(true);
@@ -92,7 +92,7 @@ describe('the queue of a run', () => {
     expect(inbox.hasRoomFor(message('y'))).toBe(true);
   });
 
-  it('has room for so many bytes: one byte below, at, and above', () => {
+  it('has room for this number of bytes: one byte below, at, and above', () => {
     const inbox = new Inbox();
     const text = (bytes: number): string => 'x'.repeat(bytes - 2);
     inbox.add(message('m1', text(BYTE_BUDGETS.message)));
@@ -101,7 +101,7 @@ describe('the queue of a run', () => {
   });
 });
 
-describe('what waits to be applied', () => {
+describe('the requests that wait to be applied', () => {
   const decision: Decision = {
     id: 'd1',
     type: 'approve',
@@ -115,7 +115,7 @@ describe('what waits to be applied', () => {
   const raise: LimitRaise = { id: 'r1', limits: { totalTokens: 5 }, by: null, at: decision.at };
   const refused: RefusedRequest = { request: 'approve', callId: 'c1', code: 'unknown_call', message: 'no such call' };
 
-  it('is taken in order, once, here or in the next execution', () => {
+  it('are taken in order, once, in this execution or the next', () => {
     const inbox = new Inbox();
     inbox.decide(decision);
     inbox.decide({ ...decision, id: 'd2' });
@@ -129,7 +129,7 @@ describe('what waits to be applied', () => {
     expect(next.raise(raise)).toBe(false);
   });
 
-  it('has room for the largest decision, and for so many bytes of all of it together', () => {
+  it('have room for the largest decision, and a limit in bytes together', () => {
     const inbox = new Inbox();
     const large = { ...decision, arguments: { k: 'x'.repeat(BYTE_BUDGETS.decision) } };
     expect(inbox.hasRoomForRequest(large)).toBe(true);
@@ -140,7 +140,7 @@ describe('what waits to be applied', () => {
     expect(inbox.hasRoomForRequest(large)).toBe(true);
   });
 
-  it('keeps refusals short and few, whatever somebody signals', () => {
+  it('include few and short refusals, for any Signals', () => {
     const inbox = new Inbox();
     for (let count = 0; count < 1_000; count += 1) inbox.refuse({ ...refused, message: 'x'.repeat(100_000) });
     const kept = inbox.takeRefused();
@@ -150,7 +150,7 @@ describe('what waits to be applied', () => {
   });
 });
 
-test('the reason of a cancellation that was said ahead goes on into the next execution', () => {
+test('the reason of a cancellation that was sent ahead is carried into the next execution', () => {
   const inbox = new Inbox();
   expect(inbox.carried()).not.toHaveProperty('cancelReason');
   inbox.cancelReason = 'too slow';

@@ -19,7 +19,7 @@ const updating = (...contextUpdate: ContextOperation[]): ToolOutcome => ({
 const append = (value: string): ContextOperation => ({ op: 'append', key: 'trail', value });
 const tools = [testTool('t'), testTool('u')];
 
-/** Notes what each call sees of the deps, and appends its id. */
+/** Records the deps that each call sees, and appends its id. */
 function noting(seen: [string, JsonObject][]): FakeTool {
   return ({ call: { toolCallId } }, { state }) => {
     seen.push([toolCallId, structuredClone(state.deps)]);
@@ -28,7 +28,7 @@ function noting(seen: [string, JsonObject][]): FakeTool {
 }
 
 describe('an update of the deps', () => {
-  it('is seen by the next call of the same response where calls run in sequence', async () => {
+  it('is seen by the next call of the same response if calls run in sequence', async () => {
     const seen: [string, JsonObject][] = [];
     await runFake({
       snapshot: testSnapshot({ parallel: false, tools }),
@@ -42,7 +42,7 @@ describe('an update of the deps', () => {
     ]);
   });
 
-  it('is seen after the response where calls overlap, in the order of the calls and not of their ends', async () => {
+  it('is seen after the response if calls overlap, in the order of the calls and not of their ends', async () => {
     const seen: [string, JsonObject][] = [];
     const { outcome, deliver } = delivery();
     const run = await runFake({
@@ -76,7 +76,7 @@ describe('an update of the deps', () => {
     expect(run.events.filter(({ contextUpdates }) => contextUpdates !== undefined)).toHaveLength(1);
   });
 
-  it('that cannot be applied is an error result, and changes nothing', async () => {
+  it('that cannot be applied becomes an error result, and changes nothing', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools }),
       model: [called(call('c1', 't'), call('c2', 'u')), said('done')],
@@ -93,7 +93,7 @@ describe('an update of the deps', () => {
     expect(run.events[2]?.contextUpdates).toEqual([{ callId: 'c1', operations: [{ op: 'set', key: 'trail', value: 'a text' }] }]);
   });
 
-  it('that breaks the pinned schema is an error result, and changes nothing', async () => {
+  it('that does not fit the pinned schema becomes an error result, and changes nothing', async () => {
     const deps = { type: 'object', properties: { count: { type: 'integer', maximum: 2 } } };
     const run = await runFake({
       snapshot: testSnapshot({ tools, deps }),
@@ -105,11 +105,11 @@ describe('an update of the deps', () => {
     });
     expect(resultsOf(run, 1)[1]).toMatch(/^The update of the deps by tool 'u' was refused, and changed nothing: deps: .*count/);
     expect(run.state.deps).toEqual({ count: 2 });
-    // What the worker remembers of the call is another result: the conversation is not put together from it.
+    // The worker remembers another result of the call: the conversation must not be assembled from it.
     expect(run.modelCalls[1]).not.toHaveProperty('resultIds');
   });
 
-  it('that would make the deps too large is an error result', async () => {
+  it('that would make the deps too large becomes an error result', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools }),
       model: [called(call('c1', 't')), said('done')],
@@ -119,7 +119,7 @@ describe('an update of the deps', () => {
     expect(run.state.deps).toEqual({});
   });
 
-  it('that is large and recorded keeps no run from waiting in the next execution', async () => {
+  it('that is large and recorded does not keep the run from continuing as new while it waits', async () => {
     const paid = testTool('paid', { approval: { when: 'always' } });
     const run = await runFake({
       snapshot: testSnapshot({ tools: [...tools, paid] }),
@@ -134,7 +134,7 @@ describe('an update of the deps', () => {
     expect(run.events.filter(({ contextUpdates }) => contextUpdates !== undefined)).toHaveLength(1);
   });
 
-  it('goes along into the next execution, and is applied once', async () => {
+  it('is carried into the next execution, and applied once', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ parallel: false, tools }),
       model: [called(call('c1', 't'), call('c2', 't')), said('done')],
@@ -147,11 +147,11 @@ describe('an update of the deps', () => {
   });
 });
 
-describe('a predicate of a call behind one that changed the deps', () => {
+describe('a predicate of a call after one that changed the deps', () => {
   const predicate = testTool('p', { approval: { when: 'predicate' } });
   const snapshot = testSnapshot({ parallel: false, tools: [testTool('t'), predicate] });
 
-  it('is asked again, and the call waits where it says so', async () => {
+  it('is evaluated again, and the call waits if it says so', async () => {
     const asked: string[] = [];
     const run = await runFake({
       snapshot,
@@ -169,7 +169,7 @@ describe('a predicate of a call behind one that changed the deps', () => {
     expect(resultsOf(run, 1)).toEqual(['ok', 'p ran', 'p ran']);
   });
 
-  describe('while it is asked', () => {
+  describe('while it is evaluated', () => {
     const paid = testTool('paid', { approval: { when: 'always' } });
     const running = { snapshot: { ...snapshot, tools: [...snapshot.tools, paid] } };
     const model = [called(call('c1', 't'), call('c2', 'p'), call('c3', 'paid')), said('done')];
@@ -187,7 +187,7 @@ describe('a predicate of a call behind one that changed the deps', () => {
       },
     });
 
-    it('a decision on another call is carried out as soon as it has been', async () => {
+    it('a decision on another call is carried out at once', async () => {
       await runFake({
         ...running,
         model,
@@ -200,7 +200,7 @@ describe('a predicate of a call behind one that changed the deps', () => {
       });
     });
 
-    it('a message that says where to go instead keeps its call from starting', async () => {
+    it('a message that steers keeps its call from starting', async () => {
       const run = await runFake({ ...running, model, tools: meeting(sends('Stop', 'steer')), ports: asking() });
       expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c1']);
       expect(resultsOf(run, 1)).toEqual(['ok', INTERRUPTED_CALL, INTERRUPTED_CALL]);
@@ -213,13 +213,13 @@ describe('a predicate of a call behind one that changed the deps', () => {
     });
   });
 
-  it.each(['while it waits', 'once it is approved'])('is not asked a third time in the next execution (%s)', async (when) => {
+  it.each(['while it waits', 'once it is approved'])('is not evaluated a third time in the next execution (%s)', async (when) => {
     let asked = 0;
     const run = await runFake({
       snapshot,
       model: [called(call('c1', 't'), call('c2', 'p'), call('c3', 't')), said('done')],
       tools: { t: () => updating(append('x')) },
-      // Whatever it would say now: a person has been asked, and has decided on the terms that there were.
+      // Its result would no longer count: a person was asked, and has decided on the call as it was then.
       ports: { askTerms: async () => (++asked === 1 ? { digest: 'd' } : undefined) },
       switches: ({ state, positions }) =>
         positions.length === 0 && (when === 'while it waits' ? state.approvals.pending.length > 0 : state.approvals.approved.length > 0),
@@ -233,7 +233,7 @@ describe('a predicate of a call behind one that changed the deps', () => {
     });
   });
 
-  it('is not asked again where nothing changed them', async () => {
+  it('is not evaluated again if the deps have not changed', async () => {
     const run = await runFake({
       snapshot,
       model: [called(call('c1', 't'), call('c2', 'p')), said('done')],
@@ -247,7 +247,7 @@ describe('a predicate of a call behind one that changed the deps', () => {
 describe('a tool that asks the model to try again', () => {
   const retry: ToolOutcome = { type: 'result', status: 'error', content: ['a city, please'], durationMs: 1, asksRetry: true };
 
-  it('is heard as often in a row as it may, and then told of as failed', async () => {
+  it('may do so a limited number of times in a row, and then has failed', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('t', { modelRetries: 1 })] }),
       model: [called(call('c1', 't')), called(call('c2', 't')), said('done')],
@@ -259,7 +259,7 @@ describe('a tool that asks the model to try again', () => {
     ]);
   });
 
-  it('has all its retries again after a call that worked, whatever the execution', async () => {
+  it('has all its retries again after a successful call, in any execution', async () => {
     const outcomes = [retry, returned('fine'), retry, retry];
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('t', { modelRetries: 1 })] }),

@@ -12,7 +12,7 @@ const GONE: ToolOutcome = {
   noWorker: { code: 'unknown_tool', message: 'No tool "gone" of agent "clerk" in this worker' },
 };
 
-/** A response with a call that no worker can make, and one that any can. */
+/** A response with a call that no worker can make, and one that every worker can make. */
 function script(changes: Partial<FakeScript> = {}): FakeScript {
   return {
     snapshot: testSnapshot({ tools: [testTool('gone'), testTool('look')] }),
@@ -23,7 +23,7 @@ function script(changes: Partial<FakeScript> = {}): FakeScript {
 }
 
 describe('a call that no worker could make in time', () => {
-  it('ends the run with the reason, with the results of the calls beside it, and no model is asked again', async () => {
+  it('ends the run with the reason and the results of the calls beside it, without another model call', async () => {
     const run = await runFake(script());
     expect(run.result).toMatchObject({
       status: 'error',
@@ -34,7 +34,7 @@ describe('a call that no worker could make in time', () => {
     expect(run.modelCalls).toHaveLength(1);
   });
 
-  it('is a result that the model reads in a run that began before there was anything else', async () => {
+  it('is a result that the model reads, in a run from before that rule', async () => {
     const run = await runFake(script({ ports: { allows: () => false } }));
     expect(run.result).toMatchObject({ status: 'completed', output: 'done' });
     expect(resultsOf(run, 1)).toEqual([noWorkerHas('gone'), 'seen']);

@@ -15,7 +15,7 @@ const identified = (resultId: string): ToolOutcome => ({ ...(returned('x') as To
 const failed = (text: string): ToolOutcome => ({ type: 'result', status: 'error', content: [text], durationMs: 1 });
 
 describe('tool calls of one response', () => {
-  it('keep the order of the model although they finish in another', async () => {
+  it('keep the order of the model although they end in another', async () => {
     const { outcome, deliver } = delivery();
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('slow'), testTool('fast')] }),
@@ -48,7 +48,7 @@ describe('tool calls of one response', () => {
   it.each([
     ['the agent', testSnapshot({ parallel: false, tools: [testTool('t'), testTool('u')] })],
     ['one of the tools', testSnapshot({ tools: [testTool('t'), testTool('u', { parallel: false })] })],
-  ])('never overlap where %s says so', async (_, snapshot) => {
+  ])('never overlap if %s says so', async (_, snapshot) => {
     const log: string[] = [];
     const logged: FakeTool = async ({ call: { toolCallId } }) => {
       log.push(`${toolCallId} begins`);
@@ -60,7 +60,7 @@ describe('tool calls of one response', () => {
     expect(log).toEqual(['c1 begins', 'c1 ends', 'c2 begins', 'c2 ends']);
   });
 
-  it('say where their call is, so that the arguments can be found by reference', async () => {
+  it('have their position in the input, so that the arguments can be found by reference', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('t')] }),
       model: [responded([message('I look it up'), call('c1', 't'), call('c2', 't')]), said('done')],
@@ -73,7 +73,7 @@ describe('tool calls of one response', () => {
 });
 
 describe('a mistake of the model', () => {
-  it('is a result and the run continues where the tool is unknown', async () => {
+  it('becomes a result and the run continues if the tool is unknown', async () => {
     const run = await runFake({ snapshot: testSnapshot(), model: [called(call('c1', 'nope', { x: 1 })), said('ok')] });
     expect(run.invocations).toEqual([]);
     expect(run.result).toMatchObject({ status: 'completed', output: 'ok', toolCallsTotal: 1, toolCallsByName: { nope: 1 } });
@@ -82,7 +82,7 @@ describe('a mistake of the model', () => {
     ]);
   });
 
-  it('is a result and nothing runs where the arguments do not fit', async () => {
+  it('becomes a result and nothing runs if the arguments do not fit', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('t')] }),
       model: [responded([call('c1', 't'), call('c2', 't')], { problems: { c1: 'Error: "x" is missing' } }), said('ok')],
@@ -94,7 +94,7 @@ describe('a mistake of the model', () => {
     ]);
   });
 
-  it('does not break the tally where it calls a tool by the name of an object property', async () => {
+  it('does not break the counts if it calls a tool by the name of an object property', async () => {
     const run = await runFake({
       snapshot: testSnapshot(),
       model: [called(call('c1', '__proto__'), call('c2', 'constructor'), call('c3', '__proto__')), said('ok')],
@@ -120,7 +120,7 @@ describe('a tool', () => {
     ]);
   });
 
-  it('sees what the call before it changed where calls run in sequence', async () => {
+  it('sees the changes of the call before it if calls run in sequence', async () => {
     const seen: unknown[] = [];
     const count: FakeTool = (_, { state }) => {
       const n = Number(state.context.state['n'] ?? 0);
@@ -136,7 +136,7 @@ describe('a tool', () => {
     expect(run.state.context.state).toEqual({ n: 2 });
   });
 
-  it('has its changes applied in call order where calls overlap', async () => {
+  it('has its changes applied in call order if calls overlap', async () => {
     const { outcome, deliver } = delivery();
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('first'), testTool('second')] }),
@@ -152,7 +152,7 @@ describe('a tool', () => {
     expect(run.state.context.state).toEqual({ last: 'second', first: true, second: true });
   });
 
-  it('can have the ids of its results used for the next request only where all of them came from activities', async () => {
+  it('can have the ids of its results used for the next request only if all of them came from activities', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('t')] }),
       model: [called(call('c1', 't'), call('c2', 't')), called(call('c3', 't'), call('c4', 'nope')), said('ok')],
@@ -163,7 +163,7 @@ describe('a tool', () => {
 });
 
 describe('calls of a cancelled run', () => {
-  it('are answered with what is known of them, and in these words', async () => {
+  it('are answered with their known outcome, in these words', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('t')] }),
       model: [responded([message('working'), call('c1', 't'), call('c2', 't')])],
@@ -185,7 +185,7 @@ describe('calls of a cancelled run', () => {
     expect(run.state.context.events.at(-1)?.content.map((item) => item.type)).toEqual(['tool_result', 'tool_result']);
   });
 
-  it('do not start where they wait for their turn', async () => {
+  it('do not start if they wait for their turn', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ parallel: false, tools: [testTool('t')] }),
       model: [called(call('c1', 't'), call('c2', 't'), call('c3', 'nope'))],

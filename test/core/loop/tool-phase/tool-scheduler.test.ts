@@ -54,7 +54,7 @@ const BATCHES: BatchKind[] = [
   batchKind('batched by bytes, with outcomes that a person may be asked about', { ...once, ...large }, large, { onUnknownOutcome: 'ask' }),
 ];
 
-/** One thing after which no call may start, and the end of the run after it. */
+/** An event after which no call may start, and the ending of the run after it. */
 interface Stop {
   stop: string;
   happens: (run: FakeRun) => unknown;
@@ -80,7 +80,7 @@ const GONE: ToolOutcome = {
 
 const calls = [call('c1', 'first'), call('c2', 'then'), call('c3', 'then')];
 
-/** Plays a batch to the end of its run. `limits` are those of the agent beside its steps and its deadline. */
+/** Runs a batch to the end of its run. `limits` are those of the agent beside its steps and its deadline. */
 async function played(snapshot: AgentSnapshot, changes: Partial<FakeScript>, limits: Partial<AgentSnapshot['limits']> = {}) {
   const run = await runFake({
     snapshot: { ...snapshot, limits: { maxIterations: 10, finalAttempt: false, deadlineMs: DEADLINE_MS, ...limits } },
@@ -90,7 +90,7 @@ async function played(snapshot: AgentSnapshot, changes: Partial<FakeScript>, lim
   return { ...run, started: run.invocations.map((invocation) => invocation.call.toolCallId) };
 }
 
-/** A tool that runs for a while, in which that happens. */
+/** A tool that runs for a while, during which this happens. */
 function during(happens: (run: FakeRun) => unknown, outcome: ToolOutcome = returned('ran')): FakeTool {
   return async (_, run) => {
     await new Promise((resolve) => setImmediate(resolve));
@@ -186,7 +186,7 @@ describe('calls that have not started', () => {
   const fullAfterFirst: FakeScript['switches'] = ({ invocations, positions }) => invocations.length > 0 && positions.length === 0;
 
   it.each(STOPS.slice(1))(
-    'of a run that began before there was one scheduler are carried if the history is full, whatever $stop',
+    'of a run from before the scheduler are carried if the history is full, with any of $stop',
     async ({ happens }) => {
       const run = await played(sequence, { tools: { first: during(happens) }, switches: fullAfterFirst, ports: earlier });
       expect(run.positions[0]).toMatchObject({ type: 'run_tools', outcomes: [{ content: ['ran'] }, null, null] });
@@ -194,7 +194,7 @@ describe('calls that have not started', () => {
     },
   );
 
-  it('of a run that began before there was one scheduler are carried with results that need no execution', async () => {
+  it('of a run from before the scheduler are carried with results that need no execution', async () => {
     const model = [called(...calls.slice(0, 1), call('c4', 'unknown')), said('done')];
     const carried = await played(sequence, { model, tools: { first: () => returned('ran') }, switches: fullAfterFirst, ports: earlier });
     expect(carried.positions[0]).toMatchObject({ type: 'run_tools', outcomes: [{ content: ['ran'] }, null] });
@@ -202,7 +202,7 @@ describe('calls that have not started', () => {
     expect(now.positions[0]).toMatchObject({ type: 'call_model' });
   });
 
-  it('overlap in the next execution as they did before: the limit of a call that must run alone changes nothing', async () => {
+  it('overlap in the next execution as before: the limit of a call that must run alone changes nothing', async () => {
     const tools = [testTool('first', { approval: { when: 'always' } }), testTool('noting'), testTool('alone', { parallel: false })];
     const snapshot = testSnapshot({ tools });
     const model = [called(call('c1', 'first'), call('c2', 'noting'), call('c3', 'noting'), call('c4', 'alone')), said('done')];
@@ -221,7 +221,7 @@ describe('calls that have not started', () => {
     expect(resultsOf(split, 1)).toEqual(resultsOf(whole, 1));
   });
 
-  it('start after the deadline in a run that began before the deadline stopped them', async () => {
+  it('start after the deadline in a run from before the deadline stopped them', async () => {
     const snapshot = testSnapshot({ parallel: false, tools: [testTool('first'), testTool('then')] });
     const ports: FakeScript['ports'] = { allows: (change) => change !== 'deadline-among-calls' };
     const run = await played(snapshot, { tools: { first: during(({ world }) => (world.now += DEADLINE_MS)) }, ports });
