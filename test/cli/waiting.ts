@@ -1,10 +1,10 @@
 import type { RunApprovals } from '../../src/client/read/approvals.ts';
 import type { ApprovalView, Decision } from '../../src/core/domain/approvals/approval.ts';
 
-/** When everything of these tests happens. */
+/** The time of all events in these tests. */
 export const AT = '2026-01-02T03:04:05.000Z';
 
-/** A call of `refund` that waits for a decision. */
+/** A pending call of `refund`. */
 export function waiting(fields: Partial<ApprovalView> = {}): ApprovalView {
   const callId = fields.callId ?? 'c1';
   return {
@@ -20,7 +20,7 @@ export function waiting(fields: Partial<ApprovalView> = {}): ApprovalView {
   };
 }
 
-/** What the run `clerk-1` answers when it is asked what waits. */
+/** The answer of the run `clerk-1` to the query for its approvals. */
 export function runApprovals(pending: ApprovalView[], fields: Partial<RunApprovals> = {}): RunApprovals {
   return {
     version: 1,
@@ -33,7 +33,7 @@ export function runApprovals(pending: ApprovalView[], fields: Partial<RunApprova
   };
 }
 
-/** A decision about the call `c1` of `refund`. */
+/** A decision on the call `c1` of `refund`. */
 export function decision(fields: Partial<Decision> = {}): Decision {
   return {
     id: 'd1',

@@ -6,7 +6,7 @@ import { startRun, type StartOptions } from '../../src/client/start/start-run.ts
 import { defineAgent } from '../../src/index.ts';
 import { assistant } from '../server/testbed/agents.ts';
 
-/** A client that sends nothing, and what it would have sent. */
+/** A client that sends nothing, and the requests that it would have sent. */
 function quietClient(): { client: Client; start: ReturnType<typeof vi.fn<Client['workflow']['start']>> } {
   const start = vi.fn<Client['workflow']['start']>();
   return { client: { workflow: { start } } as unknown as Client, start };
@@ -14,7 +14,7 @@ function quietClient(): { client: Client; start: ReturnType<typeof vi.fn<Client[
 
 const tenant = defineSearchAttributeKey('Tenant', 'KEYWORD');
 
-test('model, settings, tags and deadline are in the input of the run, everything else beside it', async () => {
+test('model, settings, tags and deadline are in the input of the run, and all other options beside it', async () => {
   const { client, start } = quietClient();
   await startRun(client, assistant, {
     input: 'Q',
@@ -46,7 +46,7 @@ test('model, settings, tags and deadline are in the input of the run, everything
   expect(options?.typedSearchAttributes).toMatchObject({ getAll: expect.any(Function) as unknown });
 });
 
-test('a start that says none of it is sent as it always was', async () => {
+test('a start without options is sent as before', async () => {
   const { client, start } = quietClient();
   await startRun(client, assistant, { input: 'Q', runId: 'r' });
   const [, options] = start.mock.calls[0] ?? [];
@@ -61,7 +61,7 @@ test('a start that says none of it is sent as it always was', async () => {
   expect(options?.args).toEqual([{ agent: 'assistant', input: 'Q' }]);
 });
 
-describe('what a run cannot start with is refused before anything is sent', () => {
+describe('options with which a run cannot start are refused before anything is sent', () => {
   test.each<[string, Partial<StartOptions>, string]>([
     ['a model without provider', { model: 'gpt-5' as 'p/m' }, 'agent "assistant": model "gpt-5" has no provider: write "provider/model"'],
     ['an unknown setting', { settings: { heat: 1 } as object }, 'agent "assistant": "settings" has an unknown option "heat"'],
@@ -91,7 +91,7 @@ describe('what a run cannot start with is refused before anything is sent', () =
     expect(start).not.toHaveBeenCalled();
   });
 
-  test('a tool choice that the agent does not have, where the agent is at hand', async () => {
+  test('a tool choice that the agent lacks, if the agent is passed as an object', async () => {
     const { client, start } = quietClient();
     const agent = defineAgent({ name: 'a', model: 'p/m' });
     await expect(startRun(client, agent, { input: 'Q', settings: { toolChoice: { tool: 'x' } } })).rejects.toMatchObject({
@@ -102,7 +102,7 @@ describe('what a run cannot start with is refused before anything is sent', () =
   });
 });
 
-test('a search attribute that the namespace lacks is an error that says what to do', async () => {
+test('a search attribute that the namespace lacks is an error with the remedy', async () => {
   const { client, start } = quietClient();
   const cause = Object.assign(new Error('3 INVALID_ARGUMENT'), {
     code: 3,

@@ -53,7 +53,7 @@ test.each([
   expect((await ask(method, path))[0]).toBe(404);
 });
 
-test('a run that waits is shown as waiting, with what for', async () => {
+test('a waiting run is shown as waiting, with its pending call', async () => {
   expect(await ask('GET', '/questions/pending_confirmation')).toEqual([
     200,
     { status: 'pending_confirmation', waitsFor: [{ toolName: 'refund', arguments: { amount: 5 } }] },

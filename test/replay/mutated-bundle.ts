@@ -8,9 +8,9 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** One change of one file of the project. */
 export interface Mutation {
-  /** From the root of the project. */
+  /** Relative to the root of the project. */
   file: string;
-  /** Stands in the file exactly once. */
+  /** Occurs exactly once in the file. */
   find: string;
   replace: string;
   /** An import that the replacement needs. */
@@ -18,8 +18,8 @@ export interface Mutation {
 }
 
 /**
- * Bundles the workflows as they would be with a change: a copy of what workflows come from. `modules` are further
- * interceptors, from the root of the project.
+ * Bundles the workflows with a change, from a copy of their sources. `modules` are further interceptors, relative to the root
+ * of the project.
  */
 export async function bundleMutated(
   { file, find, replace, needs = '' }: Mutation,

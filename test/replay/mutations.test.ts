@@ -4,11 +4,11 @@ import { Replayer, type ReplayVerdict } from '../../worker/index.ts';
 import { recordedHistories } from './histories.ts';
 import { bundleMutated, type Mutation } from './mutated-bundle.ts';
 
-// Bundling takes its time on a busy machine.
+// Building a bundle takes a while on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 await installSilentRuntime();
 
-/** A change of the loop without a patch, and where a replay has to stop at it in one of the histories that it breaks. */
+/** A change of the loop without a patch, and the command at which a replay has to stop in one of the histories that it breaks. */
 interface BrokenChange extends Mutation {
   what: string;
   history: string;
@@ -152,7 +152,7 @@ const CHANGES: readonly BrokenChange[] = [
 let replayer: Replayer | undefined;
 afterEach(async () => replayer?.close());
 
-describe('a change of the loop without a patch is caught where the run would be stuck', () => {
+describe('a change of the loop without a patch is detected where the run would be stuck', () => {
   test.each(CHANGES)(
     'a loop that $what',
     async ({ history, caught, ...mutation }) => {
@@ -163,7 +163,7 @@ describe('a change of the loop without a patch is caught where the run would be 
   );
 });
 
-test('a change that throws outside of any call is caught with its message', async () => {
+test('a change that throws outside of any call is detected with its message', async () => {
   const verdicts = await replayed({
     file: 'workflows/visibility/search-attributes.ts',
     find: 'if (!snapshot.searchAttributes) return;',
@@ -173,7 +173,7 @@ test('a change that throws outside of any call is caught with its message', asyn
   expect(verdicts['completed-with-parallel-tools']).toEqual({ type: 'failed', message: 'a defect', step: 2 });
 });
 
-test('a change of what a model reads leaves the commands as they are, and strands nothing', async () => {
+test('a change of the text that a model reads leaves the commands unchanged, and breaks no run', async () => {
   const verdicts = await replayed({
     file: 'src/core/domain/content/tool-text.ts',
     find: "not found in agent's tool list",
@@ -182,7 +182,7 @@ test('a change of what a model reads leaves the commands as they are, and strand
   expect(Object.values(verdicts).filter(({ type }) => type !== 'ok')).toEqual([]);
 });
 
-/** What the loop with a change makes of these histories, or of all. */
+/** Replays these histories, or all, with the changed loop. */
 async function replayed(mutation: Mutation, names?: string[]): Promise<Record<string, ReplayVerdict>> {
   replayer = new Replayer({ worker: { workflowBundle: await bundleMutated(mutation, ['workflows/interceptors/command-recorder.ts']) } });
   const verdicts: Record<string, ReplayVerdict> = {};

@@ -50,10 +50,10 @@ const slow = defineTool({
 });
 const brief = defineAgent({ name: 'brief', model: 'scripted/m', tools: [slow], parallel: false, limits: { deadline: '1s' } });
 
-/** Archives that wait until something has happened to the run. */
+/** Archives that wait until a request has reached the run. */
 export const archiveOfPaused = new HeldArchive();
 export const archiveOfCancelled = new HeldArchive(() => noted === 1);
-/** Its tools come and go, as they do for a run whose tasks are taken by workers of two releases. */
+/** Its tools come and go, as for a run whose tasks are taken by workers of two releases. */
 export const deployed = {
   ...defineAgent({ name: 'deployed', model: 'scripted/m', tools: [refund, search] }),
   tools: [refund, search] as AnyTool[],

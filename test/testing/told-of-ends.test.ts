@@ -15,7 +15,7 @@ import { agentWith, toolThat } from './scenarios/scenario.ts';
 const agent = agentWith([toolThat('look', () => 'seen')], { limits: { steps: 2 } });
 const look = callTool('look');
 
-describe('the worker tells that a run has ended', () => {
+describe('the worker calls notifyEnded when a run has ended', () => {
   const cases: [string, Partial<TestOptions> & { script: ScriptEntry[] }, object][] = [
     ['with its answer', { script: [look, say('done')] }, { status: 'completed', output: 'done', success: true, stepsUsed: 2 }],
     ['at a limit', { script: [look, look] }, { status: 'max_iterations_reached', success: false, toolCallsTotal: 2 }],
@@ -43,7 +43,7 @@ describe('the worker tells that a run has ended', () => {
   });
 });
 
-test('what fails to tell is tried again under the same id, after a wait that grows', async () => {
+test('a failing notifyEnded hook is called again with the same id, after a growing delay', async () => {
   const ids: string[] = [];
   const { result } = await testAgent(agent, {
     input: 'Go',
@@ -57,7 +57,7 @@ test('what fails to tell is tried again under the same id, after a wait that gro
   expect(new Set(ids).size).toBe(1);
 });
 
-test('what can never tell changes nothing of how the run has ended, and is given up', async () => {
+test('a notifyEnded hook that always fails changes nothing about the ending of the run, and is given up', async () => {
   let attempts = 0;
   const { result } = await testAgent(agent, {
     input: 'Go',
@@ -71,7 +71,7 @@ test('what can never tell changes nothing of how the run has ended, and is given
   expect(attempts).toBe(20);
 });
 
-test('a hook that is no function is refused when the worker is made', async () => {
+test('a hook that is not a function is refused when the worker is created', async () => {
   const options = { input: 'Go', model: scriptedModel([say('done')]), notifyEnded: 'mail' as never };
   await expect(testAgent(agent, options)).rejects.toThrow('the worker: "notifyEnded" is "mail": write a function');
 });

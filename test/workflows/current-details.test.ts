@@ -6,7 +6,7 @@ import { testSnapshot } from '../core/loop/fakes/snapshot.ts';
 
 const AT = '2023-11-14T22:13:20.000Z';
 
-test('the details name the newest calls that were looked up, and why', () => {
+test('the details name the newest verified calls, with the reasons', () => {
   const state = newRunState(
     { runId: 'run-1', snapshot: testSnapshot(), input: 'Q', startedAt: Date.parse(AT) },
     { now: () => Date.parse(AT), uuid: () => 'e0' },

@@ -15,7 +15,7 @@ function clientWith(...found: ({ runId: string } & ApprovalView)[]): Parameters<
   };
 }
 
-test('what waits is shown with its arguments, why, until when, and the commands that decide it', async () => {
+test('a pending approval is shown with its arguments, its reason, its deadline, and the commands that decide it', async () => {
   const { io, stdout } = commandIo();
   const deadline = { deadlineAt: Date.parse(AT) + 3_600_000, onDeadline: 'reject' as const };
   const found = [
@@ -39,7 +39,7 @@ refund · call c9 · step 2 of run clerk-2
 `);
 });
 
-test('with --json, each is a line; where nothing waits, only people are told', async () => {
+test('with --json, each approval is a line; if there are none, only the text form says so', async () => {
   const machine = commandIo({ json: true });
   await approvalsOfAll(machine.io, clientWith({ runId: 'clerk-1', ...waiting() }), {});
   expect(machine.json()).toEqual([{ runId: 'clerk-1', ...waiting() }]);
@@ -51,10 +51,10 @@ test('with --json, each is a line; where nothing waits, only people are told', a
   expect({ stdout: person.stdout(), stderr: person.stderr() }).toEqual({ stdout: '', stderr: 'Nothing waits for a decision.\n' });
 });
 
-test('the filter is handed on, with the signal of the terminal', async () => {
+test('the filter is passed on, with the signal of the terminal', async () => {
   let asked: unknown;
   const client: Parameters<typeof approvalsOfAll>[1] = {
-    // oxlint-disable-next-line require-yield -- nothing waits
+    // oxlint-disable-next-line require-yield -- there are no approvals
     async *approvals(filter) {
       await Promise.resolve();
       asked = filter;
@@ -65,7 +65,7 @@ test('the filter is handed on, with the signal of the terminal', async () => {
   expect(asked).toEqual({ agent: 'clerk', tool: 'refund', limit: 5, follow: true, signal: io.terminal.signal });
 });
 
-test('of one run, the decisions that it remembers are shown too', async () => {
+test('the remembered decisions of a run are shown too', async () => {
   const remembered = [
     { id: 'd1', type: 'approve' as const, toolName: 'refund', by: 'ann', at: AT },
     { id: 'd2', type: 'reject' as const, toolName: 'mail', digest: 'xyz', by: null, verifiedBy: 'bob', at: AT, reason: 'spam' },
@@ -86,7 +86,7 @@ mail · calls with arguments of digest xyz · rejected by bob at 2026-01-02T03:0
   expect(machine.json()).toEqual([runApprovals([], { remembered: remembered.slice(1) })]);
 });
 
-test('following a run, each thing that waits is printed once, until the run has ended', async () => {
+test('if a run is followed, each approval is printed once, until the run has ended', async () => {
   const pages = [
     runApprovals([waiting()]),
     runApprovals([waiting(), waiting({ callId: 'c2' })]),
@@ -102,7 +102,7 @@ test('following a run, each thing that waits is printed once, until the run has 
   expect(json()).toMatchObject([{ callId: 'c1' }, { callId: 'c2' }]);
 });
 
-test('following ends with the interruption, as for events', async () => {
+test('following ends with an interruption, as it does for events', async () => {
   const controller = new AbortController();
   const { io } = commandIo({ signal: controller.signal });
   const run = {
@@ -115,7 +115,7 @@ test('following ends with the interruption, as for events', async () => {
   await expect(approvalsOfRun(io, run, { follow: true })).rejects.toMatchObject({ by: 'SIGINT', exitCode: 130 });
 });
 
-test('a question is answered as its schema wants it, and a limit is approved like a call', () => {
+test('the command for a question follows its schema, and a limit is approved like a call', () => {
   const hints = (fields: Partial<ApprovalView>): string[] => decisionHints('r', waiting(fields));
   expect(hints({ kind: 'question', answer: { type: 'string' } })).toEqual(["npx longhaul respond r c1 --text '…'"]);
   expect(hints({ kind: 'question', answer: { type: 'object', properties: { refund: {}, note: {} } } })).toEqual([
@@ -126,7 +126,7 @@ test('a question is answered as its schema wants it, and a limit is approved lik
   expect(hints({ kind: 'outcome' })[0]).toBe("npx longhaul respond r c1 --text '…'");
 });
 
-test('a command to copy leads to the same server, and nothing that a model wrote can run in a shell', () => {
+test('a command to copy names the same server, and text of a model in it cannot run in a shell', () => {
   const flags = { address: 'prod:7233', namespace: 'shop', json: true };
   expect(decisionHints('r', waiting(), { options: serverOptions(flags) })[0]).toBe(
     'npx longhaul approve r c1 --address prod:7233 --namespace shop',
@@ -135,7 +135,7 @@ test('a command to copy leads to the same server, and nothing that a model wrote
   expect(decisionHints('r', waiting({ callId: '--help' }))[1]).toBe("npx longhaul reject --reason '…' -- r --help");
 });
 
-test('arguments are shown as they are: what moves the cursor or hides text is escaped, and a long list has lines', async () => {
+test('arguments are printed with escapes for characters that move the cursor or hide text, and a long list has lines', async () => {
   const { io, stdout } = commandIo();
   const long = { to: 'a'.repeat(60), text: 'b'.repeat(60) };
   const sly = { amount: 5, note: 'abc\u202ecba\u200b\u001b[2J' };

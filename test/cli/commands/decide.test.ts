@@ -8,7 +8,7 @@ import type { DecisionReceipt } from '../../../src/core/protocol.ts';
 import { commandIo } from '../command-io.ts';
 import { runApprovals, AT, decision, waiting } from '../waiting.ts';
 
-/** A run on which these calls wait, and what it was sent. `status`: of the receipt. */
+/** A run with these pending calls, and the requests that it got. `status`: of the receipt. */
 function fakeRun(pending: ApprovalView[], status: DecisionReceipt['status'] = 'decided'): { run: DecidableRun; sent: unknown[] } {
   const sent: unknown[] = [];
   const take = (type: Decision['type'], ...said: unknown[]): Promise<DecisionReceipt> => {
@@ -30,7 +30,7 @@ function fakeRun(pending: ApprovalView[], status: DecisionReceipt['status'] = 'd
 const LISTED = { callId: 'c1', digest: 'digest of c1' };
 const ID = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
 
-test('without a call id, the only call that waits is decided, by the digest that it was found with', async () => {
+test('without a call id, the only pending call is decided, by the digest of its listing', async () => {
   const { run, sent } = fakeRun([waiting()]);
   const { io, stdout } = commandIo();
   expect(await approveCall(io, run, { runId: 'clerk-1', by: 'ann' })).toBe(0);
@@ -38,14 +38,14 @@ test('without a call id, the only call that waits is decided, by the digest that
   expect(stdout()).toBe('Call "c1" of "refund" is approved by ann\n');
 });
 
-test('a call that is named is decided without looking at what waits: the client finds its digest', async () => {
+test('a named call is decided without listing the pending calls: the client finds its digest', async () => {
   const { run, sent } = fakeRun([waiting(), waiting({ callId: 'c2' })]);
   const { io } = commandIo();
   await approveCall(io, run, { runId: 'clerk-1', callId: 'c2', by: 'ann', id: 'd7', arguments: { amount: 3 } });
   expect(sent).toEqual([['approve', 'c2', { id: 'd7', by: 'ann', arguments: { amount: 3 } }]]);
 });
 
-test('without a call id, several calls that wait are listed, and none is decided', async () => {
+test('without a call id, several pending calls are listed, and none is decided', async () => {
   const { run, sent } = fakeRun([waiting(), waiting({ callId: 'c2', toolName: 'mail' })]);
   await expect(approveCall(commandIo().io, run, { runId: 'clerk-1' })).rejects.toThrow(
     '2 calls of run "clerk-1" wait for a decision: name one of "c1" (refund), "c2" (mail)',
@@ -53,18 +53,18 @@ test('without a call id, several calls that wait are listed, and none is decided
   expect(sent).toEqual([]);
 });
 
-test('where nothing waits, that is what is said', async () => {
+test('if no call waits, the error says so', async () => {
   const { run } = fakeRun([]);
   await expect(rejectCall(commandIo().io, run, { runId: 'clerk-1' })).rejects.toMatchObject({ code: 'unknown_call' });
 });
 
-test('who decides is the user of the system, unless they say otherwise', async () => {
+test('the author of a decision is the user of the system by default', async () => {
   const { run, sent } = fakeRun([waiting()]);
   await rejectCall(commandIo().io, run, { runId: 'clerk-1', callId: 'c1', digest: 'seen' });
   expect(sent).toEqual([['reject', { callId: 'c1', digest: 'seen' }, { id: ID, by: userInfo().username }]]);
 });
 
-test('a rejection says why, and a decision that holds for more says how to end that', async () => {
+test('a rejection shows its reason, and a remembered decision the command that revokes it', async () => {
   const { run } = fakeRun([waiting()]);
   const { io, stdout, stderr } = commandIo();
   await rejectCall(io, run, { runId: 'clerk-1', by: 'ann', id: 'd 1', reason: 'too much', remember: 'tool', namespace: 'shop' });
@@ -72,7 +72,7 @@ test('a rejection says why, and a decision that holds for more says how to end t
   expect(stderr()).toBe("That holds for further calls. To end that: npx longhaul revoke clerk-1 'd 1' --namespace shop\n");
 });
 
-test('an answer is the content, and with --json the receipt is printed', async () => {
+test('a response shows its content, and with --json the receipt is printed', async () => {
   const { run, sent } = fakeRun([waiting()]);
   const { io, json } = commandIo({ json: true });
   await respondToCall(io, run, { runId: 'clerk-1', by: 'ann', id: 'd1', content: { colour: 'green' } });
@@ -80,14 +80,14 @@ test('an answer is the content, and with --json the receipt is printed', async (
   expect(json()).toEqual([{ runId: 'clerk-1', version: 1, status: 'decided', decision: decision({ type: 'respond' }) }]);
 });
 
-test('a decision that had been taken before says when', async () => {
+test('a decision that had been accepted before shows when', async () => {
   const { run } = fakeRun([waiting()], 'repeated');
   const { io, stdout } = commandIo();
   await approveCall(io, run, { runId: 'clerk-1', callId: 'c1', by: 'ann', id: 'd1' });
   expect(stdout()).toBe(`Call "c1" of "refund" was approved by ann at ${AT} already (decision "d1")\n`);
 });
 
-test('where no answer comes in time, the error says the id under which the decision can be sent again', async () => {
+test('if no answer comes in time, the error gives the id under which the decision can be sent again', async () => {
   const { run } = fakeRun([waiting()]);
   const slow: DecidableRun = {
     ...run,

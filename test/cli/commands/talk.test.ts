@@ -18,7 +18,7 @@ function receiver(receipt: Partial<MessageReceipt> = {}): { run: Parameters<type
   return { run: { ...RUN, send }, sent };
 }
 
-test('a message says where it landed', async () => {
+test('a message shows its position in the run', async () => {
   const { run, sent } = receiver();
   const { io, stdout } = commandIo();
   expect(await sendText(io, run, { ...RUN, text: 'only this year', mode: 'steer', id: 'm1' })).toBe(0);
@@ -26,7 +26,7 @@ test('a message says where it landed', async () => {
   expect(stdout()).toBe('Message "m1" is accepted: event 7 or later, read before step 3\n');
 });
 
-test('a message that was there before changes nothing, and with --json the receipt is printed', async () => {
+test('a repeated message changes nothing, and with --json the receipt is printed', async () => {
   const { run } = receiver({ status: 'duplicate' });
   const person = commandIo();
   await sendText(person.io, run, { ...RUN, text: 'x', mode: 'queue', id: 'm1' });
@@ -48,7 +48,7 @@ function raisable(status: RaiseReceipt['status']): { run: Parameters<typeof rais
   return { run: { ...RUN, raise }, asked };
 }
 
-test('raised limits are said as they are now', async () => {
+test('raised limits are shown with their new values', async () => {
   const { run, asked } = raisable('raised');
   const { io, stdout } = commandIo();
   await raiseLimits(io, run, { limits: { steps: 20, deadline: '4h' }, id: 'r1' });
@@ -71,14 +71,14 @@ test('limits that had been raised under the same id are not raised again', async
 test.each([
   [true, 'Decision "d1" holds for no further calls of run "clerk-1"\n'],
   [false, 'No decision "d1" held for further calls of run "clerk-1": there was nothing to revoke\n'],
-])('revoked: %s is said, and is no error', async (revoked, said) => {
+])('revoked: %s is reported, and is not an error', async (revoked, said) => {
   const { io, stdout } = commandIo();
   const run = { ...RUN, revoke: () => Promise.resolve({ version: 1 as const, revoked }) };
   expect(await revokeDecision(io, run, { ...RUN, decisionId: 'd1' })).toBe(0);
   expect(stdout()).toBe(said);
 });
 
-test('a retry prints the run id on stdout, and on stderr from where it goes on and what is to be sent again', async () => {
+test('a retry prints the run id on stdout, and on stderr the step from which it goes on and the messages to send again', async () => {
   const receipt = { ...RUN, fromStep: 3, executionId: 'e2', dropped: ['send', 'raise'] };
   const asked: unknown[] = [];
   const run = { ...RUN, retry: (options: unknown) => Promise.resolve((asked.push(options), receipt)) };

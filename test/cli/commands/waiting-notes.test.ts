@@ -9,7 +9,7 @@ import { newRunResult } from '../../core/domain/run/new-run-result.ts';
 import { commandIo } from '../command-io.ts';
 import { runApprovals, waiting } from '../waiting.ts';
 
-test('whoever waits for a run hears once what it waits for, with the commands that decide it, and that it is paused', async () => {
+test('a command that waits for a run prints its pending calls once, with the commands that decide them, and that it is paused', async () => {
   const kept = commandIo();
   const over = new AbortController();
   const waits = runApprovals([waiting()]);
@@ -32,7 +32,7 @@ The run is paused. It goes on after:
 `);
 });
 
-test('the commands that wait for a result say it beside the result', async () => {
+test('the commands that wait for a result print the notes beside the result', async () => {
   const kept = commandIo();
   const asked = Promise.withResolvers<void>();
   const run = {
@@ -48,7 +48,7 @@ test('the commands that wait for a result say it beside the result', async () =>
   expect(kept.stderr()).toMatch(/npx longhaul approve clerk-1 c1\n[^]*\[completed\] clerk/);
 });
 
-test('the line of a result counts in words', () => {
+test('the line of a result has counts in words', () => {
   const result = { runId: 'r', agentName: 'clerk', stepsUsed: 2, maxIterations: 5, durationSeconds: 1.234 };
   const called = { toolCallsTotal: 1, toolCallsByName: { look_up_order: 1 } };
   expect(resultLine(newRunResult({ ...result, ...called }))).toBe(

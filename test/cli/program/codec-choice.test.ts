@@ -6,14 +6,14 @@ const KEY = Buffer.alloc(32, 1).toString('base64');
 const keys = { LONGHAUL_ENCRYPTION_KEYS: `k1:${KEY}` };
 const encryption = { activeKeyId: 'k1', keys: { k1: new Uint8Array(32).fill(1) } };
 
-describe('what a command encodes', () => {
-  test('is nothing, unless somebody says so', () => {
+describe('a command encodes', () => {
+  test('nothing by default', () => {
     expect(chosenCodec({}, {})).toEqual({});
     expect(encodes({})).toBe(false);
     expect(encodes({ compression: false })).toBe(false);
   });
 
-  test('is everything where there are keys', () => {
+  test('everything if there are keys', () => {
     expect(chosenCodec({}, keys)).toEqual({ encryption });
     expect(chosenCodec({ codec: 'compression' }, keys)).toEqual({ compression: true, encryption });
     expect(encodes({ encryption })).toBe(true);
@@ -24,12 +24,12 @@ describe('what a command encodes', () => {
     ['compression=0', { compression: { threshold: 0 } }],
     [' compression=4000 , ', { compression: { threshold: 4000 } }],
     ['', {}],
-  ])('is what "%s" says, as an option and in the environment', (parts, codec) => {
+  ])('according to "%s", as an option and in the environment', (parts, codec) => {
     expect(chosenCodec({ codec: parts }, {})).toEqual(codec);
     expect(chosenCodec({}, { LONGHAUL_CODEC: parts })).toEqual(codec);
   });
 
-  test('is what the option says where the environment says something else', () => {
+  test('according to the option if the environment says something else', () => {
     expect(chosenCodec({ codec: 'compression=1' }, { LONGHAUL_CODEC: 'compression=2' })).toEqual({ compression: { threshold: 1 } });
   });
 });
@@ -43,14 +43,14 @@ test.each([
   [['codec-server'], { LONGHAUL_ENCRYPTION_KEYS: KEY }, 'has no key id'],
   [['codec-server', '--port', '70000'], {}, 'Write a port from 1 to 65535'],
   [['codec-server', '--host', '192.0.2.1'], {}, 'would show clear text to everyone'],
-])('longhaul %j is a usage error that says so and shows no key', async (args, env, message) => {
+])('longhaul %j is a usage error that shows no key', async (args, env, message) => {
   const { exitCode, stdout, stderr } = await callCli(args, { env });
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
   expect(stderr).toContain(message);
   expect(stderr).not.toContain(KEY);
 });
 
-test('the help of the codec server says where the keys and the token come from', async () => {
+test('the help of the codec server names the sources of the keys and the token', async () => {
   const { stdout } = await callCli(['codec-server', '--help']);
   for (const text of ['LONGHAUL_ENCRYPTION_KEYS', 'LONGHAUL_CODEC_TOKEN', '--allow-origin', 'http://localhost:8233'])
     expect(stdout).toContain(text);

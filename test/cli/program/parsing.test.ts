@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { callCli } from '../call-cli.ts';
 
-test('help goes to stdout, names every command, and holds the exit codes', async () => {
+test('help goes to stdout, names every command, and has the exit codes', async () => {
   const { exitCode, stdout, stderr } = await callCli(['--help']);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   const talking = ['approvals', 'approve', 'reject', 'respond', 'revoke', 'send', 'pause', 'resume', 'raise', 'cancel', 'retry'];
@@ -17,7 +17,7 @@ test('the help of a command shows the global options too', async () => {
   expect(stdout).toContain('--task-queue');
 });
 
-test('who decides, raises or cancels is the user of the system unless they say otherwise, and the help says so', async () => {
+test('the author of a decision, a raise or a cancellation is the user of the system by default, and the help says so', async () => {
   for (const command of ['approve', 'reject', 'respond', 'raise', 'cancel']) {
     const help = (await callCli([command, '--help'])).stdout.replace(/\s+/g, ' ');
     expect(help).toMatch(/--by <name> who [a-z ]+ \(default: the name of the OS user\)/);
@@ -73,7 +73,7 @@ test.each([
   [['worker'], "required option '-a, --agents <module>' not specified"],
   [['dev', '--ui-port', '70000'], 'Write a port from 1 to 65535'],
   [['dev', '--namespace', 'other'], 'has the namespace "default" only'],
-])('longhaul %j is a usage error that says so', async (args, message) => {
+])('longhaul %j is a usage error', async (args, message) => {
   const { exitCode, stdout, stderr } = await callCli(args);
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
   expect(stderr).toContain(message);

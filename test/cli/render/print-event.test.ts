@@ -15,7 +15,7 @@ function lines(one: Event, options: { width?: number; maxLines?: number } = {}):
   return eventLines(one, { startedAt: START, ...options });
 }
 
-test('a question is one line: time, who, what', () => {
+test('a question is one line: time, author, text', () => {
   const question = event('user', [{ type: 'message', role: 'user', content: 'How long to the Moon?' }], { timestamp: START });
   expect(lines(question)).toEqual(['  0.00s  user              How long to the Moon?']);
 });
@@ -38,7 +38,7 @@ test('a response shows the thought, each call with its arguments, and the tokens
   ]);
 });
 
-test('results are from their tools, and an error says so', () => {
+test('results are shown under their tools, with a mark for errors', () => {
   const results = event('kipchoge', [
     { type: 'tool_result', toolCallId: 'c1', name: 'search_web', status: 'success', content: ['two', { blocks: true }] },
     { type: 'tool_result', toolCallId: 'c2', name: 'calculator', status: 'error', content: ['Division by zero'] },
@@ -52,7 +52,7 @@ test('results are from their tools, and an error says so', () => {
   ]);
 });
 
-test('changes of the deps are told behind the results that they came with', () => {
+test('changes of the deps are shown after the results with which they came', () => {
   const result: ContentItem = { type: 'tool_result', toolCallId: 'c1', name: 'add', status: 'success', content: ['ok'] };
   const contextUpdates: Event['contextUpdates'] = [
     {
@@ -69,7 +69,7 @@ test('changes of the deps are told behind the results that they came with', () =
   ]);
 });
 
-test('an interrupted response and one without usage say so', () => {
+test('an interrupted response and one without usage are marked', () => {
   const cut = event('bot', [{ type: 'message', role: 'assistant', content: 'Well' }], { interrupted: true, usage: null });
   expect(
     lines(cut)
@@ -79,7 +79,7 @@ test('an interrupted response and one without usage say so', () => {
   expect(lines(event('bot', []))).toEqual(['  1.23s  bot               (an empty answer)']);
 });
 
-test('what was decided, refused and raised is a line from whoever did it', () => {
+test('a decision, a refusal and a raise are a line with their author', () => {
   const told = (author: string, more: Partial<Event>): string[] => lines(event(author, [], more), { width: 1000 });
   expect(told('ann', { decision: decision({ arguments: { amount: 3 }, remember: 'tool' }) })).toEqual([
     '  1.23s  ann               approved refund (call c1) with {"amount":3}; holds for every further call of the tool',
@@ -105,7 +105,7 @@ test('what was decided, refused and raised is a line from whoever did it', () =>
   ]);
 });
 
-test('results that others are still missing from say so, and a failed call its code and cost', () => {
+test('incomplete results are marked, and a failed call shows its code and cost', () => {
   const result: ContentItem = { type: 'tool_result', toolCallId: 'c1', name: 'search', status: 'success', content: ['found'] };
   expect(lines(event('bot', [result], { partial: true }))).toEqual([
     '  1.23s  search            ← found',
@@ -130,12 +130,12 @@ test.each([
   [3599.7, '1h00m'],
   [12_000, '3h20m'],
   [187_200, '2d04h'],
-])('%d seconds after the start read as %s', (seconds, shown) => {
+])('%d seconds after the start are shown as %s', (seconds, shown) => {
   const said = event('user', [{ type: 'message', role: 'user', content: 'x' }], { timestamp: START + seconds });
   expect(lines(said)[0]?.slice(0, 7).trim()).toBe(shown);
 });
 
-test('long text is wrapped at blanks into the column, and its rest is counted', () => {
+test('long text is wrapped at blanks into the column, and the number of omitted characters is shown', () => {
   const long = event('user', [{ type: 'message', role: 'user', content: `${'word '.repeat(30)}\n\nend` }]);
   const printed = lines(long, { width: 67, maxLines: 2 });
   expect(printed).toEqual([
@@ -145,15 +145,15 @@ test('long text is wrapped at blanks into the column, and its rest is counted', 
   ]);
 });
 
-test('text of a model cannot move the cursor or forge a line of another author', () => {
+test('text of a model cannot move the cursor or imitate a line of another author', () => {
   const hostile = event('user\u001b[2J\nkipchoge', [{ type: 'message', role: 'user', content: 'a\u001b]0;title\u0007b\rc' }]);
   const [line, ...rest] = lines(hostile);
   expect(rest).toEqual([]);
-  // oxlint-disable-next-line no-control-regex -- control characters are what must not be there
+  // oxlint-disable-next-line no-control-regex -- the test looks for control characters
   expect(line).not.toMatch(/[\u0000-\u001f\u007f]/);
 });
 
-test('whatever an event says, no character of a short text is lost and no line is wider than asked', () => {
+test('no character of a short text is lost, and no line is wider than allowed, for any event', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), (text) => {
       const printed = lines(event('user', [{ type: 'message', role: 'user', content: text }]), { width: 80, maxLines: 500 });
@@ -169,7 +169,7 @@ test('whatever an event says, no character of a short text is lost and no line i
   );
 });
 
-test('colours go through the look that the caller gives', () => {
+test('colours are applied by the look that the caller passes', () => {
   const response = event('bot', [{ type: 'tool_call', toolCallId: 'c', name: 'go', arguments: {} }]);
   const [line] = eventLines(response, { startedAt: START, look: (look, text) => `<${look}>${text}</>` });
   expect(line).toBe('<dim>  1.23s</>  <bold>bot             </>  <cyan>→ go()</>');

@@ -6,7 +6,7 @@ import { commandIo } from '../command-io.ts';
 const standing = (running: StatusView['running']): StatusView =>
   ({ status: 'running', ...(running === undefined ? {} : { running }) }) as StatusView;
 
-test('progress is said as the tool tells it, with the attempt where it is not the first', () => {
+test('progress is shown as the tool reports it, with the attempt if it is not the first', () => {
   expect(progressText({ name: 'copy', attempt: 1, progress: '3 of 5 files' })).toBe('copy … 3 of 5 files');
   expect(progressText({ name: 'copy', attempt: 2, progress: { done: 3 } })).toBe('copy … {"done":3} (attempt 2)');
   expect(runningLines({ name: 'copy', attempt: 2, lastFailure: 'the disk is full' })).toEqual([
@@ -15,7 +15,7 @@ test('progress is said as the tool tells it, with the attempt where it is not th
   ]);
 });
 
-test('progress is printed when it changes, and an error of asking for it is none of the command', async () => {
+test('progress is printed when it changes, and a failed query for it does not fail the command', async () => {
   const controller = new AbortController();
   const { io, stdout } = commandIo();
   const answers = [

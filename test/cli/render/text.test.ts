@@ -80,7 +80,7 @@ Output
   Shipped.`);
 });
 
-test('a run that failed shows the error and its code, one that a limit ended which limit, one that was cancelled why', () => {
+test('a failed run shows the error and its code, a run that ended at a limit the limit, and a cancelled run the reason', () => {
   const failed = runLines(
     { ...view, status: 'error', stopReason: 'error', error: 'bad key', errorCode: 'model_unauthorized' },
     { output: plain },
@@ -92,7 +92,7 @@ test('a run that failed shows the error and its code, one that a limit ended whi
   expect(cancelled).toEqual(expect.arrayContaining(['Status    cancelled', 'Cancelled', '  too slow']));
 });
 
-test('what a run has used is shown against what it may use, with estimates counted and named', () => {
+test('the usage of a run is shown with its limits, and estimates are marked', () => {
   const usage = {
     ...view.usage,
     costUsd: 0.001,
@@ -124,7 +124,7 @@ test('what a run has used is shown against what it may use, with estimates count
   ]);
 });
 
-test('a run that waits shows what for, and the newest error', () => {
+test('a waiting run shows its pending calls, and the newest error', () => {
   const waits = { ...view, status: 'pending_confirmation' as const, outputText: '', pending: [waiting()], lastError: 'boom' };
   expect(
     runLines(waits, { output: plain, flags: { namespace: 'shop' } })
@@ -148,7 +148,7 @@ test('text from models and tools cannot control the terminal', () => {
   expect(runLines({ ...view, outputText: 'x\u001b]0;title\u0007' }, { output: plain }).join('')).not.toContain('\u001b');
 });
 
-test('a table has columns as wide as their cells', () => {
+test('the columns of a table are as wide as their cells', () => {
   expect(
     tableLines(
       ['RUN', 'STATUS'],
@@ -161,7 +161,7 @@ test('a table has columns as wide as their cells', () => {
   ).toEqual(['RUN      STATUS', 'clerk-1  completed', 'c        error']);
 });
 
-test('a list of runs says what they wait for, where any of them waits', () => {
+test('a list of runs has a column for pending calls, if a run has any', () => {
   const run = { runId: 'clerk-1', agentName: 'clerk', status: 'pending_confirmation' as const, startTime: AT, endTime: null };
   const [header, waits, goesOn] = listLines(
     [
@@ -176,7 +176,7 @@ test('a list of runs says what they wait for, where any of them waits', () => {
   expect(listLines([{ ...run, waitingFor: [] }], plain)[0]).toMatch(/DURATION$/);
 });
 
-test('a list of runs shows their tags, where any of them has some', () => {
+test('a list of runs has a column for tags, if a run has any', () => {
   const run = { runId: 'clerk-1', agentName: 'clerk', status: 'completed' as const, startTime: AT, endTime: null, waitingFor: [] };
   const [header, tagged, untagged] = listLines([{ ...run, tags: ['acme', 'nightly'] }, run], plain);
   expect(header).toMatch(/DURATION +TAGS$/);
@@ -184,7 +184,7 @@ test('a list of runs shows their tags, where any of them has some', () => {
   expect(untagged).toMatch(/Z$/);
 });
 
-test('colours are for terminals alone, and not for those who do not want them', () => {
+test('colours are for terminals alone, and for users who have not turned them off', () => {
   const onTerminal = { isTTY: true, write: () => undefined };
   expect(showsColour({ stdout: onTerminal, env: {} })).toBe(true);
   expect(showsColour({ stdout: { write: () => undefined }, env: {} })).toBe(false);

@@ -38,7 +38,7 @@ async function problem(code: string, extension?: string): Promise<string> {
 }
 
 describe('agents are found', () => {
-  test('in the list "agents", which says it all', async () => {
+  test('in the list "agents", and nowhere else if it exists', async () => {
     expect(await names(`export const agents = [${AGENT('a')}, ${AGENT('b')}]; export const other = ${AGENT('c')};`)).toEqual(['a', 'b']);
   });
 
@@ -58,7 +58,7 @@ describe('agents are found', () => {
   });
 });
 
-test('providers, resources and a payload store come along; without providers they are left to the command', async () => {
+test('with providers, resources and a payload store; without providers, the command chooses them', async () => {
   const whole = await loadAgentsModule(
     await write(`export const agents = [${AGENT('a')}]; export const providers = { p: ${CLIENT} }; export const resources = { pool: 1 };`),
   );
@@ -75,15 +75,15 @@ test('providers, resources and a payload store come along; without providers the
   expect(Object.keys(more)).toEqual(['secrets', 'authorize', 'prices']);
 });
 
-describe('a module that cannot serve is refused with the reason', () => {
-  test('it does not exist, or is a directory', async () => {
+describe('a module that cannot be served is refused with the reason', () => {
+  test('if it does not exist, or is a directory', async () => {
     await expect(loadAgentsModule('./nowhere/agents.ts')).rejects.toThrow(
       /The agents module "\.\/nowhere\/agents\.ts" does not exist \(looked for "\//,
     );
     await expect(loadAgentsModule(directory)).rejects.toThrow('is not a file');
   });
 
-  test('it exports no agents', async () => {
+  test('if it exports no agents', async () => {
     expect(await problem('export const tools = []; export const x = 1;')).toBe(
       'The agents module "PATH" exports no agents (it exports: "tools", "x"): write export const agents = [...], with agents made by defineAgent',
     );
@@ -91,14 +91,14 @@ describe('a module that cannot serve is refused with the reason', () => {
     expect(await problem('export const agents = [];')).toContain('exports no agents');
   });
 
-  test('its "agents" are something else', async () => {
+  test('if its "agents" are not a list of agents', async () => {
     expect(await problem(`export const agents = ${AGENT('a')};`)).toContain('"agents" of the agents module "PATH" is not a list');
     expect(await problem(`export const agents = [${AGENT('a')}, {name: 'b'}];`)).toContain(
       '"agents[1]" of the agents module "PATH" is not an agent',
     );
   });
 
-  test('its providers, resources or payload store are something else', async () => {
+  test('if its providers, resources or payload store are of another type', async () => {
     expect(await problem(`export const agents = [${AGENT('a')}]; export const providers = [];`)).toContain(
       '"providers" of the agents module',
     );
@@ -116,7 +116,7 @@ describe('a module that cannot serve is refused with the reason', () => {
     );
   });
 
-  test('it throws, or imports what is not there: the message says what and where', async () => {
+  test('if it throws, or imports a missing module: the message gives the cause and the place', async () => {
     expect(await problem("const setting = 1;\nthrow new Error('no database');")).toMatch(
       /^The agents module "PATH" cannot be loaded: no database \(at PATH:2\)$/,
     );
@@ -136,21 +136,21 @@ describe('in a package of "npm init -y"', () => {
     return loaded.message.replaceAll(folder, 'FOLDER');
   };
 
-  test.each(['agents.ts', 'agents.js'])('an ES module %s is refused with what to do', async (name) => {
+  test.each(['agents.ts', 'agents.js'])('an ES module %s is refused with the remedy', async (name) => {
     expect(await inCommonJs({ [name]: `import 'node:fs';\nexport const agents = [${AGENT('a')}];` }, name)).toBe(
       `The agents module "FOLDER/${name}" cannot be loaded: "FOLDER/${name}" is an ES module, but "FOLDER/package.json" has ` +
         `"type": "commonjs", as "npm init -y" writes it: run npm pkg set type=module beside it, or name the file "${name.replace('.', '.m')}"`,
     );
   });
 
-  test('its name .mts is enough, and a CommonJS module is one', async () => {
+  test('an ES module named .mts and a CommonJS module are accepted', async () => {
     expect(await inCommonJs({ 'agents.mts': `export const agents = [${AGENT('a')}];` }, 'agents.mts')).toBe('loaded');
     expect(await inCommonJs({ 'agents.js': `exports.agents = [${AGENT('a')}];` }, 'agents.js')).toBe('loaded');
     const text = 'export nothing';
     expect(await inCommonJs({ 'agents.js': `exports.agents = [${AGENT('a')}];\nconst help = \`\n${text}\`;` }, 'agents.js')).toBe('loaded');
   });
 
-  test('a module that it imports is named', () => {
+  test('the error names the module that is imported', () => {
     const error = new SyntaxError("Unexpected token 'export'");
     error.stack = `/project/tools.ts:3\nexport const tools = [];\n^^^^^^\n\nSyntaxError: Unexpected token 'export'\n    at node:internal`;
     expect(importProblem('agents.mts', '.mts', error)).toBe(
@@ -161,14 +161,14 @@ describe('in a package of "npm init -y"', () => {
 });
 
 describe('TypeScript', () => {
-  test('where Node does not load it, the way out is said', () => {
+  test('gives an error with the remedy if Node does not load it', () => {
     const error = Object.assign(new TypeError('Unknown file extension ".ts"'), { code: 'ERR_UNKNOWN_FILE_EXTENSION' });
     expect(importProblem('agents.ts', '.ts', error)).toContain('use Node 22.18, or 24 and newer');
     expect(importProblem('agents.tsx', '.tsx', error)).toContain('name it ".ts"');
     expect(importProblem('agents.yaml', '.yaml', error)).toContain('Unknown file extension');
   });
 
-  test('where it needs more than stripping, that is said', () => {
+  test('gives an error if it needs more than stripping of types', () => {
     const error = Object.assign(new SyntaxError('TypeScript enum is not supported in strip-only mode'), {
       code: 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX',
     });

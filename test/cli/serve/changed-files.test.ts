@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-test('files of code that change are told, and nothing of others', async () => {
+test('changes of code files are reported, and changes of other files are not', async () => {
   const over = new AbortController();
   const told: string[][] = [];
   const watching = (async () => {
@@ -36,7 +36,7 @@ test('files of code that change are told, and nothing of others', async () => {
   expect(told).toEqual([[join(folder, 'tools/shop.ts')], [join(folder, 'agents.ts')]]);
 });
 
-test('the files that workflows are made of are those that they import, without what is erased', async () => {
+test('the files of workflows are those that they import, without imports of types', async () => {
   const files = {
     'workflows.ts': `import { runAgent } from 'longhaul/workflow';\nimport type { clerk } from './agents.ts';\nimport { days } from './dates.js';\nexport * from './more';`,
     'dates.ts': `import {\n  one,\n} from './one.ts';`,
@@ -57,7 +57,7 @@ test('the files that workflows are made of are those that they import, without w
   ]);
 });
 
-test('a workflows module that is not a file, and options of a worker without agents, are refused before anything starts', async () => {
+test('a workflows module that is not a file, and options of a worker without agents, are refused before a process starts', async () => {
   expect(() => workflowsFile(folder)).toThrow(/^The workflows module ".*" is not a file/);
   expect(workflowsFile(undefined)).toBeUndefined();
   expect(await callCli(['dev', '--watch'])).toMatchObject({

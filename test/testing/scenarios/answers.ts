@@ -8,7 +8,7 @@ const look = toolThat('look', () => 'seen');
 const lastWords = agentWith([look], { limits: { steps: 1 }, finalAttempt: true });
 const typed = defineAgent({ name: 'agent', model: 'scripted/m', output: z.object({ answer: z.number() }), outputRetries: 1 });
 
-/** What a model may answer, and what becomes of it. */
+/** Possible answers of a model, and their consequences. */
 export const ANSWERS = [
   scenario('a plain answer ends the run', plain, { script: [say('Hello.')], timeline: ['agent: Hello.'] }),
   scenario('an answer of unknown cost is estimated', plain, { script: [say('Hello.', { usage: null })], timeline: ['agent: Hello.'] }),

@@ -25,7 +25,7 @@ const ask = askHuman({ name: 'ask', description: 'Asks the customer', answer: z.
 const call = callTool('refund', { amount: 150 });
 const calls = 'agent calls refund {"amount":150}';
 
-/** What waits for somebody, and what becomes of it. */
+/** Pending approvals, and their consequences. */
 export const DECISIONS = [
   scenario('an approved call runs', agentWith([refund]), {
     script: [call, say('Done.')],

@@ -44,7 +44,7 @@ const lame = toolThat(
 );
 const unknown = /failed: The outcome of this call of '\w+' is unknown/;
 
-/** Calls that must not act twice, calls inside the task of the workflow, and workers that die. */
+/** Calls with effect `once`, calls inside the workflow task, and workers that die. */
 export const EFFECTS = [
   scenario('what happens once and fails is not tried again', agentWith([breaking]), {
     script: [callTool('breaking'), say('Done.')],

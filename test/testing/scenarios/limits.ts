@@ -67,7 +67,7 @@ export const LIMITS = [
   }),
 ];
 
-/** What is said to a run while it goes on. */
+/** Requests to a run while it is open. */
 export const MESSAGES = [
   scenario('a message is read after the current step', agentWith([look]), {
     script: [callTool('look'), say('Done.')],

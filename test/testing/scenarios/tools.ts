@@ -58,7 +58,7 @@ const keeping = toolThat('keeping', ({ text }, { state, setState }) => {
 });
 const large = toolThat('large', ({ text }, { deps }) => `${(text ?? '').length} and ${JSON.stringify(deps).length}`);
 
-/** How calls of tools go, well or not. */
+/** Calls of tools, successful or not. */
 export const TOOLS = [
   scenario('one tool after the other', agentWith([look]), {
     script: [callTool('look', { text: ' one' }), callTool('look', { text: ' two' }), say('Done.')],

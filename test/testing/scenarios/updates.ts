@@ -46,7 +46,7 @@ const agent = defineAgent({ name: 'agent', model: 'scripted/m', deps, tools: [no
 const inSequence = defineAgent({ name: 'agent', model: 'scripted/m', deps, tools: [note, promote, rank, spend], parallel: false });
 const started = { deps: { rank: 'gold', visits: ['home'] } };
 
-/** What tools change of the data of a run. */
+/** Changes that tools make to the data of a run. */
 export const UPDATES = [
   scenario('calls in sequence see what those before have changed', inSequence, {
     ...started,
