@@ -11,9 +11,9 @@ import { playRandom } from './runs/random-runs.ts';
 import { playUndisturbed } from './runs/undisturbed.ts';
 
 /**
- * `npm run crash`: kills a worker, and then the server, at every point of a run, and checks that the run ends as if
- * nothing had happened, with every effect once. Tells its progress on stderr; prints a line for each point, with
- * `--json` a line with the outcome, and a closing line. Exit code 0: all is as it should be; 1: something is not.
+ * `npm run crash`: kills a worker, and then the server, at every point of a run, and checks that the run ends like an
+ * undisturbed one, with every effect once. Reports its progress on stderr; prints a line for each point, with `--json` a line
+ * with the outcome, and a closing line. Exit code 0: all checks hold; 1: some do not.
  */
 
 function say(line: string): void {
@@ -48,7 +48,7 @@ function play(ground: Ground, pass: Pass): Promise<Outcome[]> {
   return playPass(ground, pass, { parallel, wanted, report });
 }
 
-/** The points are those that a run comes to. */
+/** Prints the points that a run reaches. */
 async function list(ground: Ground): Promise<Outcome[]> {
   const { outcome, undisturbed } = await onLanes(ground, 'worker', (open) => playUndisturbed(open, ground));
   process.stdout.write((undisturbed?.points ?? []).map((point) => `${point}\n`).join(''));

@@ -75,7 +75,7 @@ function failures(checks: Check[]): string[] {
   return checks.filter(({ problems }) => problems.length > 0).map(({ name }) => name);
 }
 
-test('a storm in which each run saw one decision and every client heard the truth passes all checks', () => {
+test('a storm in which each run has one decision and every client got a true answer passes all checks', () => {
   expect(failures(approvalChecks(storm))).toEqual([]);
   expect(failures(floodChecks(flood))).toEqual([]);
 });
@@ -100,11 +100,11 @@ test.each<[string, Partial<ApprovalsRecord>]>([
   ['every client gets a truthful answer', { answers: [{ ...lost, outcome: receipt }] }],
   ['every client gets a truthful answer', { answers: [{ ...lost, outcome: { ...refusal, code: 'wait_timeout' } }] }],
   ['every client gets a truthful answer', { answers: [{ ...lost, outcome: { ...refusal, message: 'It was rejected by somebody' } }] }],
-])('"%s" does not hold for a record that breaks it (%#)', (name, broken) => {
+])('"%s" does not hold for a record that violates it (%#)', (name, broken) => {
   expect(failures(approvalChecks({ ...storm, ...broken }))).toEqual([name]);
 });
 
-test('an attempt that a killed worker could not report, and that was made again, is one effect', () => {
+test('an attempt that a killed worker could not report, and its repetition, are one effect', () => {
   expect(failures(approvalChecks({ ...storm, effects: [...storm.effects, effect('payer-0', 0, { retry: 1 })] }))).toEqual([]);
 });
 
@@ -121,11 +121,11 @@ test.each<[string, Partial<FloodRecord>]>([
   ['what was approved takes effect once, what was rejected never', { effects: [] }],
   ['the run goes on in further executions', { executions: 2 }],
   ['the record is the same without a worker', { recorded: flood.events.toReversed() }],
-])('"%s" does not hold for a flood that breaks it (%#)', (name, broken) => {
+])('"%s" does not hold for a run with messages that violates it (%#)', (name, broken) => {
   expect(failures(floodChecks({ ...flood, ...broken }))).toEqual([name]);
 });
 
-test('a run that is busy must say so, run its call once, and take decisions meanwhile', () => {
+test('a busy run must refuse as busy, run its call once, and still accept decisions', () => {
   const work = effect('run', 0, { tool: 'work', at: Date.parse(AT) + 1 });
   const record = { ...flood, effects: [...flood.effects, work] };
   const refused = { accepted: 1_600, refusal: 'accepts no requests until it has continued as new' };
@@ -135,7 +135,7 @@ test('a run that is busy must say so, run its call once, and take decisions mean
   expect(failures(busyChecks({ ...record, effects: [{ ...work, at: 0 }] }, refused))).toHaveLength(1);
 });
 
-test('the report names each case that breaks a check, and counts checks', () => {
+test('the report names each case that violates a check, and counts checks', () => {
   const checks = [
     { name: 'one', problems: [] },
     { name: 'two', problems: ['a', 'b'] },

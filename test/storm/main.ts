@@ -8,14 +8,14 @@ import { type OnStage, withStages } from './processes/stage.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 
 /**
- * `npm run storm`: what running runs are told under load, and whether every word of it is taken once. Tells its progress
- * on stderr; prints each check, with `--json` a line of figures, and a closing line. Exit code 0: all checks hold; 1: some do not.
+ * `npm run storm`: sends requests to open runs under load, and checks that each is accepted once. Reports its progress on
+ * stderr; prints each check, with `--json` a line of figures, and a closing line. Exit code 0: all checks hold; 1: some do not.
  */
 
-/** Runs that the worker of `approvals` keeps in memory. */
+/** The number of runs that the worker of `approvals` caches. */
 const CACHED_RUNS = 50;
 
-/** What keeps the runs of `queries` from being in memory, and how long they are. */
+/** Few cached runs and short executions: nearly every query and task of `queries` has to load its run. */
 const HARDLY_ANY_RUNS = 2;
 const FEW_EVENTS = 40;
 
@@ -51,7 +51,7 @@ function play(
   }
 }
 
-/** A part that comes to no end has failed; the others are played all the same. */
+/** A part that does not end has failed; the other parts are run nevertheless. */
 async function played(part: Part, asked: StormOptions, onStage: OnStage): Promise<Outcome> {
   try {
     return await play(part, asked, onStage);

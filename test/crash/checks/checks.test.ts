@@ -12,10 +12,10 @@ import type { RunRecord } from '../runs/run-record.ts';
 
 const USAGE = { promptTokens: 20, completionTokens: 5, totalTokens: 25 };
 
-/** What calls gave that gave something else than usual. */
+/** The result texts of calls whose outcome was unusual, by call id. */
 type Told = Readonly<Record<string, string>>;
 
-/** A record as a run leaves it, made by hand. Each has its own ids and times. */
+/** A record of a run with ids and times of its own. */
 function recordOf(told: Told = {}): RunRecord {
   const runId = `run-${(runs += 1)}`;
   const calls = SCRIPT.map((step) => step.map(({ name, id }) => ({ name: String(name), callId: String(id) })));
@@ -115,7 +115,7 @@ function acting(effect: string, acts: number, { effects }: RunRecord): Effect[] 
   return effects.map((one) => (one.effect === effect ? { ...one, acts } : one));
 }
 
-test('a run that ends as the undisturbed one passes, whatever its ids, times and attempts', () => {
+test('a run that ends like the undisturbed one passes, with any ids, times and attempts', () => {
   const record = recordOf();
   const [first, ...others] = record.events;
   const spent = { promptTokens: 3, completionTokens: 0, totalTokens: 3 };
@@ -155,13 +155,13 @@ test.each<[string, (record: RunRecord) => Partial<RunRecord>]>([
   ['"charge s4" happens once, and was done 2 times', (record) => ({ effects: acting('charge s4', 2, record) })],
   ['"post_letter s5" happens once, and was done 2 times', (record) => ({ effects: acting('post_letter s5', 2, record) })],
   ['"dance" was done, and nobody had asked for it', ({ effects }) => ({ effects: [...effects, { effect: 'dance', key: 'k', acts: 1 }] })],
-])('"%s" is said of a run that breaks it (%#)', (problem, broken) => {
+])('"%s" is reported for a run with this problem (%#)', (problem, broken) => {
   const record = recordOf();
   const problems = problemsAt('before look_up s1', { ...record, ...broken(record) });
   expect(problems.map((text) => text.split('\n')[0])).toEqual([problem]);
 });
 
-test('a call that happens once, and was hit, is unknown: nothing else passes there, and it does not pass elsewhere', () => {
+test('the outcome of a call with effect `once` that was hit is unknown: no other result passes there, and unknown does not pass elsewhere', () => {
   const unknown = recordOf(LETTER_UNKNOWN);
   const unsent = { ...unknown, effects: without('post_letter s5', unknown) };
   for (const point of ['before post_letter s5', 'after post_letter s5']) {
@@ -176,7 +176,7 @@ test('a call that happens once, and was hit, is unknown: nothing else passes the
   expect(problemsAt('before charge s4', unknown)).toHaveLength(3);
 });
 
-test('a call that can be looked up is said not to have happened where it did not, and has its result where it did', () => {
+test('a call that can be verified is reported as not happened if it did not happen, and has its result if it did', () => {
   const untold = recordOf(NOT_CHARGED);
   const uncharged = { ...untold, effects: without('charge s4', untold) };
   expect(problemsAt('before charge s4', uncharged)).toEqual([]);
@@ -186,7 +186,7 @@ test('a call that can be looked up is said not to have happened where it did not
   expect(problemsAt('after charge s4', uncharged)).toHaveLength(3);
 });
 
-test('hit at random, a call that happens once may be unclear where the server has given it up, and nothing else may be', () => {
+test('in a random run, a call with effect `once` may be unknown if the server has given it up, and no other call may be', () => {
   const unknown = recordOf(LETTER_UNKNOWN);
   expect(randomProblems(undisturbed, recordOf())).toEqual([]);
   expect(randomProblems(undisturbed, { ...unknown, timedOut: ['post_letter'] })).toEqual([]);
@@ -194,7 +194,7 @@ test('hit at random, a call that happens once may be unclear where the server ha
   expect(randomProblems(undisturbed, recordOf({ s1: unknownOutcome('look_up') }))).toHaveLength(2);
 });
 
-test('what all are measured by must be whole itself', () => {
+test('the run with which all others are compared must itself be complete', () => {
   const record = { ...recordOf(), kills: 0 };
   expect(undisturbedProblems(record)).toEqual([]);
   expect(undisturbedProblems({ ...recordOf(LETTER_UNKNOWN), kills: 0 })).toHaveLength(1);
@@ -204,7 +204,7 @@ test('what all are measured by must be whole itself', () => {
   expect(undisturbedProblems({ ...record, result: { ...record.result, status: 'cancelled', stepsUsed: 9 } })).toHaveLength(2);
 });
 
-test('a difference shows the lines that are missing and those that are too much', () => {
+test('a difference shows the missing lines and the additional ones', () => {
   expect(difference({ a: 1, b: [2] }, { a: 1, b: [2] })).toBeUndefined();
   expect(difference({ a: 1, b: 2 }, { a: 1, b: 3 })).toBe('-  "b": 2\n+  "b": 3');
 });

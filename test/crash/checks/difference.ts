@@ -1,9 +1,9 @@
 import { diff } from 'node:util';
 
-/** Lines of a difference that are printed. */
+/** The number of lines of a difference that are printed. */
 const SHOWN = 40;
 
-/** The lines in which two values differ as JSON: `-` is missing, `+` is too much. Undefined for equal ones. */
+/** The lines in which two values differ as JSON: `-` is missing, `+` is additional. Undefined for equal values. */
 export function difference(expected: unknown, actual: unknown): string | undefined {
   const [wanted, given] = [linesOf(expected), linesOf(actual)];
   if (wanted.join('\n') === given.join('\n')) return undefined;

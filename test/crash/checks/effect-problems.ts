@@ -2,7 +2,10 @@ import type { Effect } from '../processes/ledger.ts';
 import type { UnclearCalls } from './expectation.ts';
 import { EFFECTS, effectOf, ONCE } from '../reference/reference-script.ts';
 
-/** Why the effects of a run are not those that it should have: each once, and the act of a call that happens once, too. */
+/**
+ * The problems with the effects of a run: each effect must have happened once, and a call with effect `once` must have acted
+ * once.
+ */
 export function effectProblems(effects: readonly Effect[], unclear: UnclearCalls): string[] {
   const once = new Map(Object.entries(ONCE).map(([callId, { tool }]) => [effectOf(tool, callId), unclear.get(callId)]));
   const problems = EFFECTS.flatMap((effect) => {

@@ -8,34 +8,34 @@ import type { PlainRecord } from './plain-record.ts';
 import { activityPoint, executionName } from '../points/points.ts';
 import { answerOf, ONCE } from '../reference/reference-script.ts';
 
-/** What the model is told of a call that happens once, and whose answer was lost. */
+/** The result text of a call with effect `once` whose answer was lost. */
 export type Unclear =
-  /** Nobody knows. */
+  /** The outcome is unknown. */
   | 'unknown'
-  /** Its tool has looked it up: it has had no effect. */
+  /** Its tool has verified that it had no effect. */
   | 'not happened';
 
-/** What is told of which call, by its id. */
+/** The unclear calls, by their id. */
 export type UnclearCalls = ReadonlyMap<string, Unclear>;
 
 const NONE: UnclearCalls = new Map();
 
 /**
- * What the model is told where the victim dies at a point. Where the worker dies in the middle of a call that happens
- * once, its answer is lost. Where the server dies, the worker has the answer still, and reports it.
+ * The calls that are unclear if the victim dies at a point. If the worker dies during a call with effect `once`, the answer of
+ * the call is lost. If the server dies, the worker still has the answer, and reports it.
  */
 export function unclearAt(pass: Pass, point: string): UnclearCalls {
   if (pass === 'server') return NONE;
   for (const [callId, { tool, verify }] of Object.entries(ONCE)) {
     const execution = executionName(tool, { callId });
     if (point === activityPoint('before', execution)) return new Map([[callId, verify ? 'not happened' : 'unknown']]);
-    // One that can be looked up has had its effect, and so has its usual result.
+    // A call that can be verified has had its effect, and so has its usual result.
     if (point === activityPoint('after', execution)) return verify ? NONE : new Map([[callId, 'unknown']]);
   }
   return NONE;
 }
 
-/** The record that a run has where these calls are unclear, made from that of an undisturbed run. */
+/** The record of a run in which these calls are unclear, made from that of an undisturbed run. */
 export function expectedRecord({ result, events }: PlainRecord, unclear: UnclearCalls): PlainRecord {
   if (unclear.size === 0) return { result, events };
   const told = events.map((event) => ({ ...event, content: event.content.map((item) => toldOf(item, unclear)) }));
@@ -45,7 +45,7 @@ export function expectedRecord({ result, events }: PlainRecord, unclear: Unclear
   return { events: answering(told, text), result: { ...result, output, outputText: text, ...stepsOf(result, unclear, text) } };
 }
 
-/** What the model reads of a call. */
+/** The text that the model reads as the result of a call. */
 export function textOf(unclear: Unclear, tool: string): string {
   return unclear === 'unknown' ? unknownOutcome(tool) : notHappened(tool);
 }

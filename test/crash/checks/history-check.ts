@@ -3,18 +3,21 @@ import { Replayer } from '../../../worker/index.ts';
 import { readChain } from '../../storm/queries/read-chain.ts';
 import { replayed } from '../../storm/queries/replayed.ts';
 
-/** Reads histories back: those of a run that a query has led astray do not replay. */
+/** Replays histories: a run that a query has made inconsistent does not replay. */
 export class HistoryCheck {
   readonly #replayer: Replayer;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** `bundlePath`: the workflows that the workers ran. */
+  /** `bundlePath`: the workflows of the workers. */
   constructor(bundlePath: string) {
     const nothing = { fn: () => undefined, callDuringReplay: false };
     this.#replayer = new Replayer({ worker: { workflowBundle: { codePath: bundlePath }, sinks: { crash: { reached: nothing } } } });
   }
 
-  /** Why the histories of a run are not as they should be. One run after the other: a replayer has one replay at a time. */
+  /**
+   * The problems with the histories of a run. Runs are checked one after the other, because a replayer does one replay at a
+   * time.
+   */
   problems(client: Client, runId: string): Promise<string[]> {
     const checked = this.#last.then(async () => {
       const executions = await replayed(this.#replayer, runId, await readChain(client, runId));

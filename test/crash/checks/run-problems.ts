@@ -7,7 +7,7 @@ import { type PlainRecord, plainRecord } from './plain-record.ts';
 import { answerOf, ONCE, SCRIPT } from '../reference/reference-script.ts';
 import type { RunRecord } from '../runs/run-record.ts';
 
-/** Why a run is not what the undisturbed run should be, which all others are measured by. */
+/** The problems with the undisturbed run, with which all others are compared. */
 export function undisturbedProblems(record: RunRecord): string[] {
   const { result, executions, kills } = record;
   const everything = answerOf(SCRIPT.flat().map(({ id }) => ({ toolCallId: String(id), status: 'success' })));
@@ -22,7 +22,7 @@ export function undisturbedProblems(record: RunRecord): string[] {
   ];
 }
 
-/** Why a run that was hit at a point is not as it should be. */
+/** The problems with a run that was hit at a point. */
 export function pointProblems(undisturbed: PlainRecord, { pass, point }: { pass: Pass; point: string }, record: RunRecord): string[] {
   return [
     ...unless(record.kills === 1, `the ${pass} was killed ${record.kills} times, where it should die once, at this point`),
@@ -30,7 +30,7 @@ export function pointProblems(undisturbed: PlainRecord, { pass, point }: { pass:
   ];
 }
 
-/** Why a run that was hit at random is not as it should be: what is unclear must have been given up by the server. */
+/** The problems with a run that was hit at random: every unclear call must have been given up by the server. */
 export function randomProblems(undisturbed: PlainRecord, record: RunRecord): string[] {
   const unclear = new Map(
     Object.entries(ONCE).flatMap(([callId, { tool, verify }]): [string, Unclear][] => {
@@ -67,7 +67,7 @@ function waitProblems({ waiting: { status, waitingFor } }: RunRecord): string[] 
   );
 }
 
-/** What the model read of a call. */
+/** The text that the model read as the result of a call. */
 function resultOf({ events }: RunRecord, callId: string): unknown {
   const results = events.flatMap(({ content }) => content).filter((item) => item.type === 'tool_result');
   return results.find(({ toolCallId }) => toolCallId === callId)?.content[0];

@@ -2,7 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { activityPoint, executionName } from './points.ts';
 
-/** Tells which points the activities of a run come to. */
+/** Reports the points that the activities of a run reach. */
 export function activityPoints(reached: (runId: string, point: string) => void): ActivityInterceptorsFactory {
   return () => ({
     inbound: {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { AGENT_RUN_MODULE } from '../../../worker/combined-workflows.ts';
 import { LonghaulPlugin } from '../../../worker/index.ts';
 
-/** Longhaul's workflows, which say where they are, in a file of the folder. */
+/** Bundles Longhaul's workflows, which report their points, into a file of the folder. */
 export async function bundleInto(folder: string): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: AGENT_RUN_MODULE,

@@ -1,4 +1,4 @@
-/** Who is to be killed where: one process, once. */
+/** A process to kill at a point of a run, once. */
 export interface Kill {
   runId: string;
   point: string;
@@ -6,32 +6,35 @@ export interface Kill {
   victim: number;
 }
 
-/** Another process is dead after so many milliseconds, and its sockets are closed. */
+/** After so many milliseconds another process is dead, and its sockets are closed. */
 const DYING_MS = 30;
 
-/** Waits in a worker process for a run to come to a point. */
+/** Kills a process when a run reaches a point. Used in the worker process. */
 export class Fuse {
   readonly #log: (runId: string, point: string) => void;
   #kill: Kill | undefined;
 
-  /** `log`: writes down every point that is reached. */
+  /** `log`: records every point that is reached. */
   constructor(log: (runId: string, point: string) => void) {
     this.#log = log;
   }
 
-  /** Replaces what was armed before. */
+  /** Sets the next kill, in place of the one before. */
   arm(kill: Kill | undefined): void {
     this.#kill = kill;
   }
 
-  /** A run is at a point. If it is the one, the victim is dead when this returns, if it returns. */
+  /**
+   * Reports that a run is at a point. If it is the point of the kill, the victim is dead when this returns, unless it is this
+   * process.
+   */
   reached(runId: string, point: string): void {
     this.#log(runId, point);
     const kill = this.#kill;
     if (kill?.runId !== runId || kill.point !== point) return;
     this.#kill = undefined;
     process.kill(kill.victim, 'SIGKILL');
-    // Nothing of what would come next may reach a server that is dying.
+    // No later command may reach a server that is dying.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, DYING_MS);
   }
 }

@@ -2,8 +2,8 @@ import { proxySinks, type Sinks, workflowInfo, type WorkflowInterceptorsFactory 
 import { activityPoint, BEGIN, CONTINUE, CONTINUED, END, executionName, queryPoint, updatePoint } from './points.ts';
 
 /**
- * Tells the worker which points a run comes to, from inside the sandbox. What a sink is told arrives when the code of
- * the workflow has come to rest, and before the task is answered: whoever dies then has lost the task.
+ * Reports to the worker the points that a run reaches, from inside the sandbox. A call of a sink arrives after the workflow
+ * code has run and before the task is answered: a process that dies then has lost the task.
  */
 export interface CrashSinks extends Sinks {
   crash: { reached(point: string): void };

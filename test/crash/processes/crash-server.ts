@@ -9,24 +9,24 @@ const NAMESPACE = 'default';
 const READY_MS = 60_000;
 const STOP_MS = 3_000;
 
-/** Below what the system hands out by itself: between death and restart nobody else gets the port. */
+/** Below the ports that the system assigns, so that no other process gets the port between death and restart. */
 const FIRST_PORT = 17_100;
 const LAST_PORT = 18_900;
 
-/** The Temporal CLI on this machine. Throws where there is none, and says what was tried. */
+/** The Temporal CLI on this machine. Throws an error with the places that were searched. */
 export async function findCli(say: (line: string) => void): Promise<string> {
-  // A server that runs already is no business of a crash test.
+  // A crash test does not use a server that is already running.
   const found = await findServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
   if (found.type === 'running') throw new Error('A server was found where a program was asked for');
   return found.cliPath;
 }
 
-/** A Temporal server. Where it is killed, it is started again at once, on the same database file and port. */
+/** A Temporal server. If it is killed, it is started again at once, on the same database file and port. */
 export class CrashServer {
   readonly namespace = NAMESPACE;
-  /** How often it was killed. */
+  /** The number of times that it was killed. */
   kills = 0;
-  /** Why there is no server any more: it has ended, and nobody had killed it, or did not come up again. */
+  /** The reason why there is no server any more: it ended without a kill, or did not start again. */
   failure: Error | undefined;
   readonly #cliPath: string;
   readonly #dbFile: string | undefined;
@@ -41,7 +41,7 @@ export class CrashServer {
     this.#port = port;
   }
 
-  /** Starts one on a file of its own, or in memory: then killing it loses everything. */
+  /** Starts a server on a file of its own, or in memory: then killing it loses everything. */
   static async start(cliPath: string, dbFile?: string): Promise<CrashServer> {
     const server = new CrashServer(cliPath, dbFile, await unusedPort());
     try {
@@ -63,7 +63,7 @@ export class CrashServer {
     return pid;
   }
 
-  /** Resolves when it answers, however often it was killed meanwhile. */
+  /** Resolves when the server answers, however often it was killed meanwhile. */
   async whenReady(): Promise<void> {
     let last;
     do {
@@ -72,7 +72,7 @@ export class CrashServer {
     } while (last !== this.#ready);
   }
 
-  /** Kills it. It is started again. */
+  /** Kills the server, which is then started again. */
   kill(): void {
     process.kill(this.pid, 'SIGKILL');
   }
@@ -87,7 +87,7 @@ export class CrashServer {
     const started = startProcess({ file: this.#cliPath, args, env: cliEnvironment(process.env) });
     this.#process = started;
     this.#ready = awaitReady(started, { address: this.address, namespace: NAMESPACE, timeoutMs: READY_MS }).catch((error: unknown) => {
-      // Killed again before it was ready: the next one counts.
+      // The server was killed again before it was ready: the next start counts.
       if (this.#process === started && !started.hasEnded()) throw error;
     });
     this.#ready.catch((error: unknown) => (this.failure = new Error('The server did not come up again', { cause: error })));
@@ -116,7 +116,7 @@ async function unusedPort(): Promise<number> {
       await freePorts([port]);
       return port;
     } catch {
-      // Somebody has it.
+      // Another process has the port.
     }
   }
   throw new Error(`All ports up to ${LAST_PORT} are taken`);

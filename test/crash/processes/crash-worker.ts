@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Kill } from '../points/fuse.ts';
 
-/** What the process of a worker is started with, as the JSON of its first argument. */
+/** The settings of a worker's process, passed as the JSON of its first argument. */
 export interface WorkerSetting {
   address: string;
   namespace: string;
@@ -13,23 +13,23 @@ export interface WorkerSetting {
   /** The file of the ledger. */
   ledger: string;
   heartbeatMs: number;
-  /** Milliseconds that a call which happens once may give no sign of life. */
+  /** Milliseconds without a heartbeat after which a call with effect `once` is given up. */
   onceTimeoutMs: number;
-  /** A run continues as new when its execution has so many events. */
+  /** The number of history events after which a run continues as new. */
   eventsOfExecution: number;
-  /** Runs that it keeps in memory; the usual number where this is left out. */
+  /** The number of cached runs; the default of the SDK if it is left out. */
   cached?: number;
 }
 
-/** What the process is told: whom to kill, from now on. */
+/** A message to the process: the process to kill from now on. */
 export interface ToWorker {
   kill?: Kill;
 }
 
-/** What it tells. */
+/** A message from the process. */
 export type FromWorker = { type: 'ready' } | { type: 'armed' } | ({ type: 'waiting' } & Waiting);
 
-/** A call that waits for a decision. */
+/** A pending approval. */
 export interface Waiting {
   runId: string;
   callId: string;
@@ -38,13 +38,13 @@ export interface Waiting {
 
 const PROGRAM = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 
-/** A worker in a process of its own. Where that is killed, another one takes its place at once. */
+/** A worker in a process of its own. If it is killed, another one is started at once. */
 export class CrashWorker {
-  /** How often it was killed. */
+  /** The number of times that it was killed. */
   kills = 0;
-  /** Why there is no worker any more: one has ended that nobody had killed. */
+  /** The reason why there is no worker any more: its process ended without a kill. */
   failure: Error | undefined;
-  /** Told what begins to wait, at least once. */
+  /** Called with each pending approval, at least once. */
   onWaiting: (waiting: Waiting) => void = () => undefined;
   readonly #setting: WorkerSetting;
   #child: ChildProcess | undefined;
@@ -61,7 +61,7 @@ export class CrashWorker {
     return pid;
   }
 
-  /** Starts the process and resolves when its worker is made. Rejects where it ends before that without having been killed. */
+  /** Starts the process and resolves when its worker is created. Rejects if it ends before without a kill. */
   start(): Promise<void> {
     const child = fork(PROGRAM, [JSON.stringify(this.#setting)], { stdio: ['ignore', 2, 2, 'ipc'] });
     this.#child = child;
@@ -76,7 +76,7 @@ export class CrashWorker {
         else if (!this.#isStopping) this.#ready.then(resolve, reject);
       });
     });
-    // Whoever waits for it hears of it; it may be that nobody does.
+    // A caller that waits for the worker gets the error; there may be none.
     this.#ready.catch(() => undefined);
     return this.#ready;
   }
@@ -90,7 +90,7 @@ export class CrashWorker {
     } while (last !== this.#ready);
   }
 
-  /** Says whom to kill at which point; undefined: nobody. */
+  /** Sets the process to kill and the point; undefined: none. */
   async arm(kill?: Kill): Promise<void> {
     await this.whenReady();
     const child = this.#child;

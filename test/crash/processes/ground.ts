@@ -9,17 +9,17 @@ import { Ledger } from './ledger.ts';
 import type { Outcome } from '../runs/outcome.ts';
 import type { Pass } from '../pass.ts';
 
-/** Opens one lane after the other of a pass. */
+/** Opens one testbed after the other for a pass. */
 export type OpenLane = () => Promise<Lane>;
 
-/** How the runs are played. */
+/** Options for all runs. */
 interface GroundOptions {
   say: (line: string) => void;
-  /** Runs are asked all the time, and their histories are checked. */
+  /** If true, runs are queried all the time, and their histories are checked. */
   queries: boolean;
 }
 
-/** Prepares what all lanes share, and takes it away afterwards, unless there is something in it to be looked at. */
+/** Prepares the resources that all testbeds share, and removes them afterwards, unless a run has a problem. */
 export async function onGround({ say, queries }: GroundOptions, play: (ground: Ground) => Promise<Outcome[]>): Promise<Outcome[]> {
   const cliPath = await findCli(say);
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-crash-'));
@@ -41,7 +41,7 @@ export async function onGround({ say, queries }: GroundOptions, play: (ground: G
   }
 }
 
-/** Plays a pass: where workers die, all lanes share a server; where servers die, each has its own. */
+/** Runs a pass: if workers die, all testbeds share a server; if servers die, each testbed has its own. */
 export async function onLanes<Result>(ground: Ground, pass: Pass, play: (open: OpenLane) => Promise<Result>): Promise<Result> {
   if (pass === 'server') return play(() => openLane(ground, pass));
   const shared = await CrashServer.start(ground.cliPath);

@@ -9,7 +9,7 @@ import type { HistoryCheck } from '../checks/history-check.ts';
 import type { Ledger } from './ledger.ts';
 import type { Pass } from '../pass.ts';
 
-/** Where one run after the other takes place, each on its own task queue. */
+/** A worker, a server and a client for one run after the other, on one task queue. */
 export interface Lane {
   pass: Pass;
   taskQueue: string;
@@ -17,40 +17,40 @@ export interface Lane {
   worker: CrashWorker;
   server: CrashServer;
   ledger: Ledger;
-  /** Where runs are asked all the time. */
+  /** Set if runs are queried all the time. */
   histories?: HistoryCheck;
   close(): Promise<void>;
 }
 
-/** What all lanes share. */
+/** The resources that all testbeds share. */
 export interface Ground {
-  /** Everything is written there. */
+  /** The folder for all files. */
   folder: string;
   cliPath: string;
   bundlePath: string;
   ledger: Ledger;
-  /** Where runs are asked all the time: workers keep hardly any in memory then, and every history is checked. */
+  /** Set if runs are queried all the time: workers then cache hardly any run, and every history is checked. */
   histories?: HistoryCheck;
 }
 
 /**
- * Signs of life come often where the worker dies, so that it is noticed soon. Where the server dies, the worker lives,
- * and a call that it has made is to be reported; so it is, if the server is back in time.
+ * If the worker dies, heartbeats are frequent, so that the death is noticed soon. If the server dies, the worker lives and has
+ * to report its call; it does if the server is back in time.
  */
 const TIMING = { worker: { heartbeatMs: 400, onceTimeoutMs: 5_000 }, server: { heartbeatMs: 1_500, onceTimeoutMs: 20_000 } } as const;
 
-/** So many events an execution may have: the run goes on in a second one in its middle. */
+/** The number of events of an execution: the run continues as new in its middle. */
 const EVENTS_OF_EXECUTION = 75;
 
-/** Waits less than usual before it looks again for a server that was gone. */
+/** Reconnects to a server that was gone sooner than by default. */
 const CHANNEL = { 'grpc.use_local_subchannel_pool': 1, 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 300 };
 
-/** Runs that a worker keeps in memory where they are asked all the time. */
+/** The number of cached runs if runs are queried all the time. */
 const HARDLY_ANY = 2;
 
 let opened = 0;
 
-/** Opens a lane, on the server that is given, or on one of its own. */
+/** Opens a testbed, on the given server, or on one of its own. */
 export async function openLane(ground: Ground, pass: Pass, shared?: CrashServer): Promise<Lane> {
   const taskQueue = `${pass}-${(opened += 1)}`;
   const server = shared ?? (await CrashServer.start(ground.cliPath, join(ground.folder, `${taskQueue}.db`)));
@@ -83,7 +83,7 @@ export async function openLane(ground: Ground, pass: Pass, shared?: CrashServer)
   }
 }
 
-/** Kills a process of the lane, and resolves when it is dead. Another is on its way then. */
+/** Kills a process of the testbed, and resolves when it is dead. Its successor is then being started. */
 export async function kill(lane: Lane, victim: Pass): Promise<void> {
   const { kills } = lane[victim];
   lane[victim].kill();

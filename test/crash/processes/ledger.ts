@@ -1,19 +1,19 @@
 import { DatabaseSync } from 'node:sqlite';
 
-/** What a tool does, as it is written down. */
+/** One call of a tool, for the ledger. */
 export interface Act {
   runId: string;
-  /** What the call is about: of each there is one in a run. */
+  /** The subject of the call, which is unique in a run. */
   effect: string;
   /** The idempotency key of the call. */
   key: string;
 }
 
-/** An effect as the ledger has it. */
+/** An effect in the ledger. */
 export interface Effect {
   effect: string;
   key: string;
-  /** How often a tool was called to bring it about. */
+  /** The number of times that a tool was called for it. */
   acts: number;
 }
 
@@ -25,15 +25,15 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS points (run_id TEXT NOT NULL, point TEXT NOT NULL, UNIQUE (run_id, point)) STRICT;
 `;
 
-/** Workers of all lanes write into one file. */
+/** Workers of all testbeds write into one file. */
 const BUSY_MS = 10_000;
 
 /**
- * Where tools have their effects: a table that takes an effect once for each idempotency key, as whatever a tool acts
- * on should. What is committed outlives the process that wrote it.
+ * The store for the effects of tools: a table that accepts an effect once for each idempotency key, as a real service should.
+ * Committed data outlives the process that wrote it.
  */
 export class Ledger {
-  /** The file. */
+  /** The path of the file. */
   readonly path: string;
   readonly #database: DatabaseSync;
 
@@ -43,7 +43,7 @@ export class Ledger {
     this.#database.exec(TABLES);
   }
 
-  /** Has the effect, unless it was had with this key before. Every act is counted. */
+  /** Records the effect, unless it was recorded with this key before. Every call is counted. */
   act({ runId, effect, key }: Act): void {
     this.#atOnce(() => {
       this.#database.prepare('INSERT INTO acts (key, effect) VALUES (?, ?)').run(key, effect);
@@ -51,12 +51,12 @@ export class Ledger {
     });
   }
 
-  /** Whether something was done with this key. */
+  /** Returns true if an effect was recorded with this key. */
   has(key: string): boolean {
     return this.#database.prepare('SELECT 1 FROM effects WHERE key = ?').get(key) !== undefined;
   }
 
-  /** All effects of a run, in their order. */
+  /** All effects of a run, in order. */
   effects(runId: string): Effect[] {
     const rows = this.#database
       .prepare(
@@ -67,12 +67,12 @@ export class Ledger {
     return rows.map(({ effect, key, acts }) => ({ effect: String(effect), key: String(key), acts: Number(acts) }));
   }
 
-  /** Writes down that a run has come to a point. */
+  /** Records that a run has reached a point. */
   reached(runId: string, point: string): void {
     this.#database.prepare('INSERT INTO points (run_id, point) VALUES (?, ?) ON CONFLICT DO NOTHING').run(runId, point);
   }
 
-  /** The points that a run has come to, in the order of the first time. */
+  /** The points that a run has reached, in order of the first time. */
   points(runId: string): string[] {
     const rows = this.#database.prepare('SELECT point FROM points WHERE run_id = ? ORDER BY rowid').all(runId);
     return rows.map(({ point }) => String(point));

@@ -4,10 +4,10 @@ import { errorMessage, LonghaulError } from '../../../src/core/domain/errors/err
 
 const PAUSE_MS = 50;
 
-/** What a server says, or a connection, while the server is down or has just come up. */
+/** Errors of a server or a connection while the server is down or has just started. */
 const PASSING = new Set<number | undefined>([GRPC.cancelled, GRPC.deadlineExceeded, GRPC.unavailable, GRPC.resourceExhausted]);
 
-/** Does what a client does while the other side may be away: again and again until the deadline. Throws what does not pass. */
+/** Repeats a request of a client until the deadline while the server may be down. Throws every other error. */
 export async function persist<Result>(what: string, deadline: number, work: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
@@ -20,7 +20,7 @@ export async function persist<Result>(what: string, deadline: number, work: () =
   }
 }
 
-/** The result, unless that takes longer: then it throws. */
+/** Returns the result, or throws if it takes longer than the deadline. */
 export async function within<Result>(what: string, deadline: number, work: Promise<Result>): Promise<Result> {
   const timeUp = Promise.withResolvers<never>();
   const timer = setTimeout(() => timeUp.reject(new Error(`${what} took too long`)), Math.max(0, deadline - Date.now()));

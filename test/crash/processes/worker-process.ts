@@ -8,7 +8,7 @@ import { Ledger } from './ledger.ts';
 import { referenceAgent } from '../reference/reference-agent.ts';
 import { referenceModel } from '../reference/reference-model.ts';
 
-/** A worker of the crash matrix, in a process of its own. It ends with its parent, whatever becomes of that. */
+/** A worker of the crash matrix, in a process of its own. It ends with its parent, however the parent ends. */
 
 const setting = JSON.parse(process.argv[2] ?? '') as WorkerSetting;
 process.once('disconnect', () => process.exit());
@@ -36,7 +36,7 @@ const worker = await createWorker({
   authorize: ({ by }) => ({ as: by ?? 'nobody' }),
   worker: {
     workflowBundle: { codePath: setting.bundlePath },
-    // A task for a worker that is dead waits this long on that worker's own queue.
+    // A task for a dead worker waits this long on that worker's own queue.
     stickyQueueScheduleToStartTimeout: 500,
     workflowThreadPoolSize: 1,
     ...(setting.cached === undefined ? {} : { maxCachedWorkflows: setting.cached }),
@@ -44,7 +44,7 @@ const worker = await createWorker({
     interceptors: { activity: [activityPoints((runId, point) => fuse.reached(runId, point))] },
   },
 });
-// It is written at the end of a process otherwise, and the end of this one will be sudden.
+// Otherwise it is written at the end of a process, and this process will be killed.
 flushCompileCache();
 tell({ type: 'ready' });
 await worker.run();

@@ -14,18 +14,18 @@ const SCALES = fileURLToPath(new URL('scales-server.ts', import.meta.url));
 /** The name of the agent whose runs are disturbed. */
 export const AGENT = 'clerk';
 
-/** A machine that is busy with crashes may miss more heartbeats than the one that is meant. */
+/** A machine that is busy with crashes may miss more heartbeats than the one of the killed process. */
 const TRIED_OFTEN = { maxAttempts: 10, backoff: { initial: 50 } };
 
-/** How a tool of the agent differs from the others. */
+/** Options in which a tool of the agent differs from the others. */
 interface Special extends ToolPolicyOptions<Deps> {
   approval?: 'always';
   gives?: (context: RunContext<Deps>) => unknown;
 }
 
 /**
- * The agent of the reference run: tools of every kind, and each writes its effect into the ledger. `onceTimeoutMs`: how
- * long a call that happens once may give no sign of life.
+ * The agent of the reference run: tools of every kind, each of which records its effect in the ledger. `onceTimeoutMs`: the
+ * time without a heartbeat after which a call with effect `once` is given up.
  */
 export function referenceAgent(ledger: Ledger, onceTimeoutMs: number): AnyAgent {
   const tool = (name: string, { gives = () => `${name}: done`, ...special }: Special = {}) =>

@@ -2,10 +2,10 @@ import { isToolCall } from '../../../src/core/domain/content/content.ts';
 import type { ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
 import { answerOf, SCRIPT } from './reference-script.ts';
 
-/** What every answer costs. */
+/** The usage of every answer. */
 const USAGE = { promptTokens: 20, completionTokens: 5, totalTokens: 25 };
 
-/** A model whose answer follows from the conversation alone: whichever worker asks it, and however often, it says the same. */
+/** A model whose answer depends on the conversation alone: it is the same for every worker and every repetition. */
 export function referenceModel(): ModelClient {
   return { capabilities: { structuredOutput: true }, call: (request) => Promise.resolve(respond(request)) };
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../src/core/domain/json/json.ts';
 import type { RawToolCall } from '../../../src/core/domain/model/model.ts';
 
-/** What the model of the reference run asks for, step by step. The last step after these is the answer. */
+/** The tool calls of the reference run, step by step. The step after these is the answer. */
 export const SCRIPT: readonly (readonly RawToolCall[])[] = [
   [call('look_up', 's1')],
   [call('note', 's2')],
@@ -18,38 +18,38 @@ export const SCRIPT: readonly (readonly RawToolCall[])[] = [
 /** The call that needs a decision. */
 export const REFUND = 's6';
 
-/** The calls that happen once: one whose tool can look up what became of it, and one whose tool cannot. */
+/** The calls with effect `once`: one whose tool can verify the outcome, and one whose tool cannot. */
 export const ONCE = { s4: { tool: 'charge', verify: true }, s5: { tool: 'post_letter', verify: false } } as const;
 
-/** The deps that the run begins with. */
+/** The deps with which the run begins. */
 export const DEPS = { customer: 'ann', rank: 'silver' };
 
-/** What the model answers. */
+/** The model's answer. */
 export interface Answer {
   done: string[];
-  /** Calls that have failed, or of which nobody knows. */
+  /** Calls that have failed, or whose outcome is unknown. */
   unclear: string[];
 }
 
-/** What came of a call, as far as the answer depends on it. */
+/** The outcome of a call, as far as the answer depends on it. */
 export interface CallStatus {
   toolCallId: string;
   status: 'success' | 'error';
 }
 
-/** The answer follows from what came of the calls. */
+/** The answer depends on the outcomes of the calls. */
 export function answerOf(results: readonly CallStatus[]): Answer {
   const withStatus = (wanted: CallStatus['status']): string[] =>
     results.filter(({ status }) => status === wanted).map(({ toolCallId }) => toolCallId);
   return { done: withStatus('success'), unclear: withStatus('error') };
 }
 
-/** What a call does, as the ledger calls it. */
+/** The name of a call's effect in the ledger. */
 export function effectOf(tool: string, callId: string): string {
   return `${tool} ${callId}`;
 }
 
-/** All effects that an undisturbed run has. */
+/** All effects of an undisturbed run. */
 export const EFFECTS: readonly string[] = SCRIPT.flat().map(({ name, id }) => effectOf(String(name), String(id)));
 
 function call(name: string, id: string, args: JsonObject = {}): RawToolCall & { name: string; id: string } {

@@ -4,8 +4,8 @@ import { Ledger } from '../processes/ledger.ts';
 import { effectOf } from './reference-script.ts';
 
 /**
- * An MCP server with one tool, over standard input and output: as much of the protocol as that needs. It has its
- * effect in the ledger, by the idempotency key that comes with the call. Dies with the worker that has started it.
+ * An MCP server with one tool, over standard input and output, with only the necessary parts of the protocol. It records its
+ * effect in the ledger, by the idempotency key of the call. It dies with the worker that started it.
  */
 
 const ledger = new Ledger(process.argv[2] ?? '');
@@ -40,7 +40,7 @@ function answer({ method, params = {} }: Request): object | undefined {
 
 function weigh({ arguments: { order = '' } = {}, _meta }: NonNullable<Request['params']>): object {
   const key = _meta?.['longhaul/idempotencyKey'] ?? '';
-  // The id of the run comes first in the key.
+  // The key begins with the id of the run.
   ledger.act({ runId: key.split('/')[0] ?? '', effect: effectOf(WEIGH.name, order), key });
   return { content: [{ type: 'text', text: 'weigh: done' }] };
 }

@@ -2,12 +2,12 @@ import type { Client } from '@temporalio/client';
 import { setTimeout as pause } from 'node:timers/promises';
 import { QUERIES } from '../../../src/core/protocol.ts';
 
-/** What our client asks, and what the Temporal UI asks for the page of a run. */
+/** The queries of Longhaul's client, and those of the Temporal UI for the page of a run. */
 const ASKED = [QUERIES.status, '__temporal_workflow_metadata', QUERIES.approvals, '__stack_trace'];
 const EVERY_MS = 30;
 const DEADLINE_MS = 3_000;
 
-/** Asks a run, whether it answers or not, until that is enough. */
+/** Queries a run, even if it does not answer, until it is aborted. */
 export async function askConstantly(client: Client, runId: string, enough: AbortSignal): Promise<void> {
   const handle = client.workflow.getHandle(runId);
   for (let asked = 0; !enough.aborted; asked += 1) {

@@ -14,16 +14,16 @@ import type { RunRecord } from './run-record.ts';
 
 const KEEP_MS = 30_000;
 
-/** A run, and what is thought of it. */
+/** A run, and the checks of its record. */
 interface JudgedRun {
-  /** What is to be said of it, and where it is kept if that is bad. */
+  /** The name in the report, and in the folder of its histories if it has a problem. */
   name: string;
   folder: string;
   disturbance: Disturbance;
   judge: (record: RunRecord) => string[];
 }
 
-/** Plays a run and judges it. One that is not as it should be leaves its histories, and is ended. */
+/** Does a run and checks its record. If there is a problem, the histories of the run are kept, and the run is ended. */
 export async function judgedRun(lane: Lane, { name, folder, disturbance, judge }: JudgedRun): Promise<Outcome> {
   const start = performance.now();
   const runId = `${lane.pass}-${name.replaceAll(/[^\w]+/g, '-')}`;
@@ -56,7 +56,7 @@ async function problemsOf(play: () => Promise<RunRecord>, judge: (record: RunRec
   }
 }
 
-/** Writes the history of every execution, and what the run should have left alone from now on. */
+/** Writes the history of every execution and the effects so far into the folder. */
 async function keep({ client: { temporal }, ledger }: Lane, runId: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'effects.json'), JSON.stringify({ effects: ledger.effects(runId), points: ledger.points(runId) }, null, 1));

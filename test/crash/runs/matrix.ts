@@ -8,16 +8,16 @@ import { pointProblems } from '../checks/run-problems.ts';
 import { playUndisturbed } from './undisturbed.ts';
 import { workOff } from './work-off.ts';
 
-/** What a pass is played with. */
+/** The options of a pass. */
 export interface PassOptions {
   parallel: number;
-  /** Which of the points are hit. */
+  /** Chooses the points at which runs are hit. */
   wanted: (point: string) => boolean;
-  /** Told of every outcome as it comes. */
+  /** Called with every outcome as it comes. */
   report: (outcome: Outcome) => void;
 }
 
-/** Plays a run without a crash, and then one for every point, several at a time. */
+/** Does a run without a crash, and then one for every point, several at a time. */
 export async function playPass(ground: Ground, pass: Pass, { parallel, wanted, report }: PassOptions): Promise<Outcome[]> {
   const { folder } = ground;
   return onLanes(ground, pass, async (open) => {
@@ -39,13 +39,16 @@ export async function playPass(ground: Ground, pass: Pass, { parallel, wanted, r
   });
 }
 
-/** These have no heartbeats: it takes up to a minute until a dead attempt is given up. The second asks the run for its data. */
+/**
+ * These activities have no heartbeats: a dead attempt is given up after up to a minute. The second queries the run for its
+ * data.
+ */
 const WITHOUT_HEARTBEATS = ['resolveAgent', 'notifyWaiting s6', 'authorizeDecision s6'];
 
-/** Lanes that begin with those who wait so long. The others have enough to do meanwhile. */
+/** The number of testbeds that begin with the slow points. The others take the remaining points meanwhile. */
 const SLOW_LANES = 2;
 
-/** What each lane does: what one takes, no other gets. */
+/** The points of each testbed: each point is taken once. */
 function queuesOf(points: readonly string[], lanes: number): Iterable<string>[] {
   const slow = points.filter(isSlow).values();
   const others = points.filter((point) => !isSlow(point)).values();

@@ -1,12 +1,12 @@
 import type { Pass } from '../pass.ts';
 
-/** What came of one run. */
+/** The outcome of one run. */
 export interface Outcome {
   pass: Pass;
   /** The point at which it was hit, or the name of a run that was hit at random. */
   name: string;
   problems: string[];
   seconds: number;
-  /** Where its histories are, if there are problems. */
+  /** The folder of its histories, if there are problems. */
   histories?: string;
 }

@@ -11,7 +11,7 @@ import { AGENT } from '../reference/reference-agent.ts';
 import { DEPS, REFUND } from '../reference/reference-script.ts';
 import type { RunRecord } from './run-record.ts';
 
-/** An attempt without heartbeats is given up after a minute; nothing else takes that long. */
+/** The longest wait is that for an attempt without heartbeats, which is given up after a minute. */
 const PATIENCE_MS = 150_000;
 
 /** A task whose worker has died is given to another one after this time. */
@@ -19,15 +19,15 @@ const TASK_TIMEOUT_MS = 2_000;
 
 const LOOK_EVERY_MS = 20;
 
-/** What befalls a run. */
+/** The disturbance of a run. */
 export type Disturbance =
   | { type: 'none' }
-  /** The lane's victim is killed where the run comes to the point. */
+  /** The testbed's victim is killed when the run reaches the point. */
   | { type: 'at'; point: string }
-  /** Something goes on until the run has ended. */
+  /** Work that goes on until the run has ended. */
   | { type: 'meanwhile'; work: (ended: AbortSignal) => Promise<void> };
 
-/** Plays the reference run. Throws where it does not come to its end. */
+/** Does the reference run. Throws if it does not end. */
 export async function playRun(lane: Lane, runId: string, disturbance: Disturbance): Promise<RunRecord> {
   const deadline = Date.now() + PATIENCE_MS;
   const { worker, client } = lane;
@@ -39,7 +39,7 @@ export async function playRun(lane: Lane, runId: string, disturbance: Disturbanc
   const run = client.handle(runId);
   const ending = persist('The end of the run', deadline, () => run.result({ steps: true }));
   const meanwhile = whileOpen(disturbance, ending);
-  // One that ends before it has waited says why.
+  // A run that ends before it has waited has the reason in its result.
   const digest = await within('The wait for the approval', deadline, Promise.race([waiting, ending.then(() => undefined)]));
   await idle(lane, runId, deadline);
   if (point === IDLE) await kill(lane, lane.pass);
@@ -56,7 +56,7 @@ export async function playRun(lane: Lane, runId: string, disturbance: Disturbanc
   return { runId, result, events, waiting: { status, waitingFor }, executions, effects, timedOut, kills: killsOf(lane) - kills };
 }
 
-/** As the client starts it, but for the timeout of a task, which no client needs to choose. */
+/** Starts the run like the client, but with a time limit for workflow tasks, which the client does not offer. */
 async function start({ client, taskQueue }: Lane, runId: string): Promise<void> {
   const input: RunInput = { agent: AGENT, input: 'Please see to the order', deps: DEPS };
   try {
@@ -67,12 +67,12 @@ async function start({ client, taskQueue }: Lane, runId: string): Promise<void> 
       workflowTaskTimeout: TASK_TIMEOUT_MS,
     });
   } catch (error) {
-    // The answer to an attempt before was lost.
+    // The answer to an earlier attempt was lost.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }
 
-/** The digest of the call that waits for a decision, once it does. */
+/** Waits for the pending approval, and returns its digest. */
 function waitingOf({ worker }: Lane, runId: string): Promise<string> {
   return new Promise((resolve) => {
     worker.onWaiting = (waiting: Waiting) => {
@@ -81,7 +81,7 @@ function waitingOf({ worker }: Lane, runId: string): Promise<string> {
   });
 }
 
-/** Resolves when the run has nothing more to do than to wait. */
+/** Resolves when the run has no other work than to wait. */
 async function idle({ client }: Lane, runId: string, deadline: number): Promise<void> {
   const handle = client.temporal.workflow.getHandle(runId);
   for (;;) {
@@ -107,7 +107,7 @@ function killsOf({ worker, server }: Lane): number {
   return worker.kills + server.kills;
 }
 
-/** The types of the activities whose time-out is in the history of the run. */
+/** The types of the activities that have timed out in the history of the run. */
 async function timedOutOf({ client: { temporal } }: Lane, runId: string): Promise<string[]> {
   const types: string[] = [];
   for (const { executionId } of await new RunChain(temporal, runId).executions()) {

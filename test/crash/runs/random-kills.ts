@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { kill, type Lane } from '../processes/lane.ts';
 import type { Pass } from '../pass.ts';
 
-/** Numbers in [0, 1) that follow from the seed. */
+/** Gives numbers in [0, 1) that depend on the seed alone. */
 export type Random = () => number;
 
-/** A small generator (mulberry32): good enough for times of day to die at. */
+/** A small generator (mulberry32), which is good enough for the times of kills. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -18,7 +18,7 @@ export function seeded(seed: number): Random {
 
 /** One kill of a plan. */
 export interface PlannedKill {
-  /** Milliseconds after the one before, or after the beginning. */
+  /** Milliseconds after the kill before, or after the beginning. */
   afterMs: number;
   victim: Pass;
 }
@@ -27,7 +27,7 @@ const KILLS = { least: 1, most: 4 };
 const SHORTEST_MS = 20;
 const LONGEST_MS = 2_500;
 
-/** When to kill whom in one run. Where only workers die, the server is spared. */
+/** Plans the kills of one run. If only workers die, the server is not killed. */
 export function planKills(random: Random, mayHitServer: boolean): PlannedKill[] {
   const count = KILLS.least + Math.floor(random() * (KILLS.most - KILLS.least + 1));
   return Array.from({ length: count }, () => ({
@@ -40,7 +40,7 @@ export function planKills(random: Random, mayHitServer: boolean): PlannedKill[] 
 /** Kills as planned, until the run has ended. */
 export async function killAsPlanned(lane: Lane, kills: readonly PlannedKill[], ended: AbortSignal): Promise<void> {
   for (const { afterMs, victim } of kills) {
-    // What is not there yet cannot be killed.
+    // A process that is still starting cannot be killed.
     await Promise.all([lane.server.whenReady(), lane.worker.whenReady()]);
     await pause(afterMs, undefined, { signal: ended }).catch(() => undefined);
     if (ended.aborted) return;

@@ -8,17 +8,20 @@ import { randomProblems } from '../checks/run-problems.ts';
 import { playUndisturbed } from './undisturbed.ts';
 import { workOff } from './work-off.ts';
 
-/** How runs are hit at random. */
+/** The options of random runs. */
 export interface RandomOptions {
   seed: number;
-  /** For so many milliseconds new runs are begun. */
+  /** New runs are started for so many milliseconds. */
   ms: number;
   parallel: number;
-  /** Told of every outcome as it comes. */
+  /** Called with every outcome as it comes. */
   report: (outcome: Outcome) => void;
 }
 
-/** Plays runs that are hit at random times, until the time is over. What befalls a run follows from the seed and its number. */
+/**
+ * Does runs that are hit at random times, until the time is over. The kills of a run depend on the seed and the number of the
+ * run alone.
+ */
 export async function playRandom(ground: Ground, pass: Pass, { seed, ms, parallel, report }: RandomOptions): Promise<Outcome[]> {
   const { folder } = ground;
   return onLanes(ground, pass, async (open) => {

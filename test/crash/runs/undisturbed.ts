@@ -6,14 +6,14 @@ import { type PlainRecord, plainRecord } from '../checks/plain-record.ts';
 import { END, IDLE, queryPoint } from '../points/points.ts';
 import { undisturbedProblems } from '../checks/run-problems.ts';
 
-/** What all other runs are measured by. */
+/** The undisturbed run, with which all other runs are compared. */
 export interface Undisturbed {
   record: PlainRecord;
-  /** The points that it came to, in their order. */
+  /** The points that it reached, in order. */
   points: string[];
 }
 
-/** Plays a run that nobody disturbs. Its outcome counts as any other; undefined where there is nothing to measure by. */
+/** Does a run without a disturbance. Its outcome counts like any other; `undisturbed` is undefined if it had a problem. */
 export async function playUndisturbed(open: OpenLane, ground: Ground): Promise<{ outcome: Outcome; undisturbed: Undisturbed | undefined }> {
   let undisturbed: Undisturbed | undefined;
   const lane = await open();
@@ -33,7 +33,7 @@ export async function playUndisturbed(open: OpenLane, ground: Ground): Promise<{
   }
 }
 
-/** What comes after the end is nobody's crash; and where the run is asked how it stands, it waits. */
+/** Points after the end do not count; and the run is idle when its status is queried. */
 function pointsOf(reached: readonly string[]): string[] {
   const untilEnd = reached.slice(0, reached.indexOf(END) + 1);
   return untilEnd.toSpliced(untilEnd.indexOf(queryPoint('status')), 0, IDLE);

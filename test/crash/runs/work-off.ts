@@ -2,7 +2,7 @@ import type { OpenLane } from '../processes/ground.ts';
 import type { Lane } from '../processes/lane.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Plays one thing after the other on a lane. After a problem the lane may not be what it was: it is opened anew. */
+/** Handles one item after the other on a testbed. After a problem the testbed may be damaged: another is opened. */
 export async function workOff<Item>(
   open: OpenLane,
   items: Iterable<Item>,

@@ -46,7 +46,7 @@ async function runNousLoop(input: JsonObject): Promise<JsonObject> {
   return { ...toTheirResult(result), tool_messages: messages };
 }
 
-/** Translates what the handler of a case answers. Without a handler, and for an answer that is none, nothing is decided. */
+/** Translates the answer of a case's handler. Without a handler, or with an invalid answer, there is no decision. */
 function toDecision(approval: JsonValue | undefined): TestDecision | undefined {
   if (isJsonObject(approval)) return approve({ arguments: object(only('An approval', approval, ['edit'])['edit']) });
   if (approval === 'approve') return approve();
@@ -94,7 +94,7 @@ function errorOf({ status, error, cancelReason, maxIterations }: RunResult<unkno
   }
 }
 
-/** Returns a result in the words of Nous, which puts words of its own around what a tool threw. */
+/** Returns a result in the words of Nous, which adds its own words to an error that a tool threw. */
 function toTheirMessage({ toolName, result, isError }: ToolCallRecord): string {
   if (!isError) return result;
   if (result.startsWith('User denied the tool execution.')) return 'Tool call was rejected by approval handler.';

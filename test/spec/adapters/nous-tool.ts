@@ -47,7 +47,7 @@ async function executeNousTool({ tool, behaviour, args }: JsonObject): Promise<J
   return { ...toTheirOutcome(result, seen.length), ctx_retry: seen };
 }
 
-/** A schema of the case, said to the product as it is: what fits it is for the product to find out. */
+/** A schema of the case, passed to the product unchanged: the product finds out which values fit it. */
 function parametersOf(schema: JsonObject): z.ZodObject<z.core.$ZodLooseShape> {
   return z.looseObject({}).meta(schema);
 }
@@ -76,7 +76,7 @@ async function hangUntil(timeoutMs: number): Promise<never> {
   return new Promise(() => undefined);
 }
 
-/** Nothing waits for the time of an attempt: the clock stands still unless a tool hangs. */
+/** No other timer runs during an attempt: the clock stands still unless a tool hangs. */
 async function atTheirTime<Result>(run: () => Promise<Result>): Promise<Result> {
   mock.timers.enable({ apis: ['setTimeout'] });
   try {

@@ -130,7 +130,7 @@ function toTheirUsage({ promptTokens, completionTokens, totalTokens }: UsageStat
   return { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: totalTokens };
 }
 
-/** A step in the notation of the cases, with what is derived from it. */
+/** A step in the notation of the cases, with its derived fields. */
 export function toTheirStep(step: StepResult): JsonObject {
   return {
     step: step.step,
@@ -151,7 +151,7 @@ export function toTheirStep(step: StepResult): JsonObject {
   };
 }
 
-/** A result as the dictionary of the cases: every field, and what is derived. `output` is text. */
+/** A result as the dictionary of the cases: every field, and the derived fields. `output` is text. */
 export function toTheirResult(result: RunResult<unknown>): JsonObject {
   const json = result.toJSON();
   return {

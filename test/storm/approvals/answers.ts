@@ -2,7 +2,7 @@ import type { Decision } from '../../../src/core/domain/approvals/approval.ts';
 import { errorMessage, LonghaulError } from '../../../src/core/domain/errors/error.ts';
 import type { DecisionReceipt } from '../../../src/core/protocol.ts';
 
-/** A decision as a client sends it. */
+/** A decision of a client. */
 export interface SentDecision {
   runId: string;
   callId: string;
@@ -11,21 +11,21 @@ export interface SentDecision {
   id: string;
 }
 
-/** What a client was answered. */
+/** The answer that a client got. */
 export interface Answer {
   sent: SentDecision;
-  /** Milliseconds that it waited for the answer, trying again included. */
+  /** Milliseconds until the answer, repeated requests included. */
   ms: number;
   outcome: { type: 'receipt'; receipt: DecisionReceipt } | { type: 'refused'; code: string; message: string };
 }
 
-/** What an error says to the client. */
+/** The code and message of an error for the client. */
 export function refusedWith(error: unknown): Answer['outcome'] {
   const code = error instanceof LonghaulError ? error.code : 'no code';
   return { type: 'refused', code, message: errorMessage(error) };
 }
 
-/** Why the answer is not true, given the decision that the run's record has; undefined where it is. */
+/** The reason why the answer is not true, compared with the decision in the run's record; undefined if it is true. */
 export function untruth({ sent, outcome }: Answer, winner: Decision): string | undefined {
   const who = `decision "${sent.id}" (${sent.type}) on run "${sent.runId}"`;
   const won = `"${winner.id}" (${winner.type})`;
@@ -43,7 +43,7 @@ export function untruth({ sent, outcome }: Answer, winner: Decision): string | u
   return isNamed ? undefined : `${who} was not told that ${won} counts, but: ${message}`;
 }
 
-/** The answers by their kind, for the figures. */
+/** The number of answers of each kind, for the figures. */
 export function answerCounts(answers: readonly Answer[]): Record<string, number> {
   const kinds = answers.map(({ outcome }) => (outcome.type === 'receipt' ? outcome.receipt.status : outcome.code));
   const names = [...new Set(kinds)].toSorted();

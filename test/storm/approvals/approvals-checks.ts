@@ -3,25 +3,25 @@ import { type Answer, untruth } from './answers.ts';
 import { type Check, unless } from '../check.ts';
 import { callOf, type Effect, effectProblems } from '../processes/ledger.ts';
 
-/** A run that has been decided, as its record has it. */
+/** A decided run, according to its record. */
 export interface DecidedRun {
   runId: string;
-  /** Its status, or why it has none. */
+  /** Its status, or the reason why it has none. */
   status: string;
   output: string;
   decisions: Decision[];
 }
 
-/** All that is known after the storm. */
+/** All data after the storm. */
 export interface ApprovalsRecord {
   runs: DecidedRun[];
   answers: Answer[];
   effects: Effect[];
-  /** Runs that waited at once. */
+  /** The number of runs that waited at the same time. */
   waited: number;
 }
 
-/** What must hold. The number of a run's only payment is in its id. */
+/** The checks. The number of a run's only payment is in its id. */
 export function approvalChecks({ runs, answers, effects, waited }: ApprovalsRecord): Check[] {
   const winners = new Map(runs.flatMap(({ runId, decisions: [winner] }) => (winner === undefined ? [] : [[runId, winner] as const])));
   const approved = runs.map(({ runId }) => [callOf({ runId, number: numberOf(runId) }), winners.get(runId)?.type === 'approve'] as const);

@@ -10,19 +10,19 @@ import type { Outcome } from '../outcome.ts';
 import type { Stage } from '../processes/stage.ts';
 import { secondsSince, timings } from '../timings.ts';
 
-/** Clients that decide, each on a connection of its own. */
+/** The number of clients that decide, each on a connection of its own. */
 const CLIENTS = 20;
-/** How often the same decision is sent. */
+/** The number of times that the same decision is sent. */
 const EQUAL = 3;
-/** Parts of all answers after which the worker is killed. */
+/** Fractions of all answers after which the worker is killed. */
 const KILLS_AT = [0.25, 0.6];
-/** Milliseconds that a client goes on with one decision, and waits for one run. */
+/** Milliseconds that a client spends on one decision, or waits for one run. */
 const PATIENCE_MS = 300_000;
 const READERS = 8;
 
 /**
- * So many runs wait for approval at once. All are decided by many clients at the same time, each decision several times,
- * and once otherwise, while the worker is killed and started again.
+ * So many runs wait for approval at the same time. Many clients decide all of them at once, each decision several times and its
+ * opposite once, while the worker is killed and restarted.
  */
 export async function approvalsStorm(stage: Stage, runs: number): Promise<Outcome> {
   const start = performance.now();
@@ -57,7 +57,7 @@ export async function approvalsStorm(stage: Stage, runs: number): Promise<Outcom
   return { checks, figures };
 }
 
-/** What waits in all runs, once all of them do. */
+/** The pending approvals of all runs, once all of them wait. */
 async function allWaiting(client: LonghaulClient, runs: number): Promise<Omit<SentDecision, 'id' | 'type'>[]> {
   const deadline = Date.now() + PATIENCE_MS;
   const count = async (): Promise<number> =>
@@ -68,7 +68,7 @@ async function allWaiting(client: LonghaulClient, runs: number): Promise<Omit<Se
   return waiting;
 }
 
-/** Every client goes through its part of the decisions, one after the other; the ones about a run are sent at about the same time. */
+/** Every client sends its part of the decisions, one after the other; those on one run are sent at about the same time. */
 async function decideAll(stage: Stage, waiting: Omit<SentDecision, 'id' | 'type'>[]): Promise<Answer[]> {
   const clients = await Promise.all(Array.from({ length: CLIENTS }, () => stage.connect()));
   const queues = clients.map((): SentDecision[] => []);
@@ -83,7 +83,7 @@ async function decideAll(stage: Stage, waiting: Omit<SentDecision, 'id' | 'type'
     queues.map(async (queue, index) => {
       for (const sent of queue) {
         answers.push(await decide(clients[index], sent));
-        // One after the other: a worker is not killed before it has come up.
+        // The kills come one after the other, each after the worker has started.
         if (killAt.includes(answers.length)) restarts = restarts.then(() => stage.worker.killAndStart());
       }
     }),
@@ -92,7 +92,7 @@ async function decideAll(stage: Stage, waiting: Omit<SentDecision, 'id' | 'type'
   return answers;
 }
 
-/** The same decision several times, and one that says the opposite, now first, now last. */
+/** The same decision several times, and the opposite once, at changing positions. */
 function decisionsOn(call: Omit<SentDecision, 'id' | 'type'>, index: number): SentDecision[] {
   const [type, opposite] = index % 2 === 0 ? (['approve', 'reject'] as const) : (['reject', 'approve'] as const);
   const decisions = Array.from({ length: EQUAL }, (): SentDecision => ({ ...call, type, id: `ann-${index}` }));
@@ -113,7 +113,7 @@ async function decide(client: LonghaulClient | undefined, sent: SentDecision): P
   }
 }
 
-/** What became of a run, and what its record says of the decision. */
+/** The status of a run, and the decisions in its record. */
 async function readDecided(client: LonghaulClient, runId: string): Promise<DecidedRun> {
   const run = client.handle(runId);
   let result: RunResult<unknown>;

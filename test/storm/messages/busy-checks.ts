@@ -2,7 +2,7 @@ import { type Check, unless } from '../check.ts';
 import type { FilledExecution } from './fill-execution.ts';
 import { decisionsIn, type FloodRecord } from './flood-checks.ts';
 
-/** What must hold beside the rest where the run could not go on in its next execution for a while. */
+/** Further checks for a run that could not continue as new for a while. */
 export function busyChecks({ effects, events }: FloodRecord, { refusal }: FilledExecution): Check[] {
   const work = effects.filter(({ tool }) => tool === 'work');
   const ended = work[0]?.at ?? 0;

@@ -1,22 +1,22 @@
 import type { LonghaulClient } from '../../../src/client/index.ts';
 import { errorMessage } from '../../../src/core/domain/errors/error.ts';
 
-/** More than one execution may ever accept. */
+/** More Updates than one execution accepts. */
 const MOST_UPDATES = 2_000;
-/** An Update that is not taken in so many milliseconds will not be. */
+/** The time after which an unanswered Update counts as refused. */
 const PATIENCE_MS = 3_000;
-/** Several at once from each client: one after the other they would not come to the limit in time. */
+/** Each client sends several at a time: one after the other they would not reach the limit in time. */
 const AT_ONCE = 4;
 
-/** What came of it. */
+/** The outcome. */
 export interface FilledExecution {
-  /** Updates that were accepted. */
+  /** The number of accepted Updates. */
   accepted: number;
-  /** What the run said when it accepted no more; undefined where it never did. */
+  /** The refusal of the run when it accepted no more; undefined if it never refused. */
   refusal?: string;
 }
 
-/** Sends Updates that change nothing, from all clients at once, until the execution takes no more. */
+/** Sends Updates that change nothing, from all clients at the same time, until the execution accepts no more. */
 export async function fillExecution(clients: readonly LonghaulClient[], runId: string, untilMs: number): Promise<FilledExecution> {
   const filled: FilledExecution = { accepted: 0 };
   await Promise.all(

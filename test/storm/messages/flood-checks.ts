@@ -4,28 +4,28 @@ import { outputText } from '../../../src/core/domain/content/output-text.ts';
 import { type Check, unless } from '../check.ts';
 import { callOf, type Effect, effectProblems } from '../processes/ledger.ts';
 
-/** What was said to a run, and what it has recorded of it. */
+/** The requests to a run, and its record of them. */
 export interface FloodRecord {
   runId: string;
   /** The messages of each client, in the order in which it sent them. */
   sent: string[][];
-  /** What was decided on each payment, by its number. */
+  /** The decision on each payment, by its number. */
   verdicts: ReadonlyMap<number, 'approve' | 'reject'>;
-  /** What a client was told that it should not have been. */
+  /** The errors that a client got and should not have got. */
   errors: string[];
-  /** Its status, or why it has none. */
+  /** Its status, or the reason why it has none. */
   status: string;
-  /** Executions of the run. */
+  /** The number of executions of the run. */
   executions: number;
-  /** Executions that it must have needed at least. */
+  /** The least number of executions that it must have needed. */
   leastExecutions: number;
   events: Event[];
-  /** The same, read from history without a worker. */
+  /** The same data, read from history without a worker. */
   recorded: Event[];
   effects: Effect[];
 }
 
-/** What must hold. */
+/** The checks. */
 export function floodChecks(flood: FloodRecord): Check[] {
   const { sent, errors, status, executions, leastExecutions, events } = flood;
   const read = messagesIn(events);
@@ -49,7 +49,7 @@ export function floodChecks(flood: FloodRecord): Check[] {
   ];
 }
 
-/** What users said, in the order of the record. */
+/** The messages of users, in the order of the record. */
 export function messagesIn(events: readonly Event[]): string[] {
   return events
     .flatMap(({ content }) => content)
@@ -72,7 +72,7 @@ function orderProblems(own: readonly string[], read: readonly string[]): string[
   });
 }
 
-/** What was decided, in the order of the record. */
+/** The decisions, in the order of the record. */
 export function decisionsIn(events: readonly Event[]): Decision[] {
   return events.flatMap(({ decision }) => (decision === undefined ? [] : [decision]));
 }
@@ -97,7 +97,7 @@ function paymentProblems({ runId, verdicts, effects }: FloodRecord): string[] {
   );
 }
 
-/** What a worker recorded after the last response has ids that no history tells. */
+/** Events that a worker recorded after the last response have ids that are not in the history. */
 function recordProblems({ events, recorded }: FloodRecord): string[] {
   const told = (event: Event | undefined): string => JSON.stringify({ ...event, id: '' });
   const length = Math.max(events.length, recorded.length);

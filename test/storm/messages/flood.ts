@@ -11,29 +11,29 @@ import type { Stage } from '../processes/stage.ts';
 import { STOP, type TalkerInput } from '../processes/storm-model.ts';
 import { secondsSince, timings } from '../timings.ts';
 
-/** Clients that send messages, each on a connection of its own: more than the server lets be in flight. */
+/** The number of clients that send messages, each on a connection of its own: more than the server allows in flight. */
 const CLIENTS = 20;
-/** Of so many messages of a client, one is sent twice at the same time. */
+/** One of so many messages of a client is sent twice at the same time. */
 const TWICE = 10;
-/** Of so many messages and decisions, one is a decision. */
+/** One of so many messages and decisions is a decision. */
 const DECISIONS = 10;
 /** Calls of one response that wait for a decision. */
 const TOGETHER = 4;
 const TOGETHER_WHILE_BUSY = 50;
-/** Milliseconds that a client goes on with one message. */
+/** Milliseconds that a client spends on one message. */
 const PATIENCE_MS = 400_000;
-/** What the server lets one execution accept. */
+/** The number of Updates that the server allows an execution. */
 const UPDATES_OF_AN_EXECUTION = 2_000;
 
-/** How a run is flooded. */
+/** The options of this part. */
 export interface FloodOptions {
-  /** Messages and decisions together. */
+  /** Number of messages and decisions together. */
   messages: number;
-  /** Milliseconds that a tool call takes meanwhile; 0: there is none. */
+  /** Milliseconds of a tool call meanwhile; 0: there is none. */
   workMs: number;
 }
 
-/** One run receives messages and decisions of many clients, more than the server lets one execution accept. */
+/** One run receives messages and decisions of many clients, more than the server allows one execution. */
 export async function flood(stage: Stage, { messages, workMs }: FloodOptions): Promise<Outcome> {
   const clients = await Promise.all(Array.from({ length: CLIENTS }, () => stage.connect()));
   const deciders = await Promise.all([stage.connect(), stage.connect()]);
@@ -81,13 +81,13 @@ function textsOf(messages: number): string[][] {
   );
 }
 
-/** What became of a message. */
+/** The answer to a message. */
 interface Told {
   ms: number;
   error?: string;
 }
 
-/** Sends one message after the other, some of them from another connection at the same time. */
+/** Sends one message after the other, some of them also from another connection at the same time. */
 async function talk(
   own: LonghaulClient | undefined,
   other: LonghaulClient | undefined,
@@ -115,7 +115,7 @@ function errorsOf(told: readonly Told[]): string[] {
   return told.flatMap(({ error }) => (error === undefined ? [] : [error]));
 }
 
-/** Uses up the execution while its tool call goes on: it cannot continue in the next one. */
+/** Uses up the Updates of the execution during a tool call, so that the run cannot continue as new. */
 async function fillWhileBusy(stage: Stage, clients: readonly LonghaulClient[], run: RunHandle, workMs: number): Promise<FilledExecution> {
   const untilMs = Date.now() + workMs;
   while ((await run.status()).waitingFor.length === 0 && Date.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -124,7 +124,7 @@ async function fillWhileBusy(stage: Stage, clients: readonly LonghaulClient[], r
   return filled;
 }
 
-/** What was said, and what came of it. */
+/** The requests and the answers. */
 interface Flooded {
   sent: string[][];
   decided: DecidedPayments;

@@ -3,14 +3,14 @@ import type { ListedApproval, LonghaulClient } from '../../../src/client/index.t
 import { errorMessage } from '../../../src/core/domain/errors/error.ts';
 import { atOnce } from '../at-once.ts';
 
-/** Decisions that are on their way at once, each of them twice. */
+/** The number of decisions in flight at the same time, each of them sent twice. */
 const AT_ONCE = 10;
-/** Milliseconds between two looks at what waits. */
+/** Milliseconds between two queries for pending approvals. */
 const LOOK_EVERY_MS = 20;
 /** One payment of so many is rejected. */
 const REJECTED = 3;
 
-/** What was decided about the payments of a run. */
+/** The decisions on the payments of a run. */
 export interface DecidedPayments {
   verdicts: Map<number, 'approve' | 'reject'>;
   /** Milliseconds until each decision was answered. */
@@ -18,7 +18,7 @@ export interface DecidedPayments {
   errors: string[];
 }
 
-/** Decides about payments of a run until there were so many: two clients send each decision, with the same id at the same time. */
+/** Decides on so many payments of a run: two clients send each decision, with the same id at the same time. */
 export async function decidePayments(
   deciders: readonly LonghaulClient[],
   runId: string,
@@ -52,7 +52,7 @@ export async function decidePayments(
   return decided;
 }
 
-/** The payments that wait and were not decided about. */
+/** The pending payments without a decision. */
 async function paymentsOf(
   run: ReturnType<LonghaulClient['handle']> | undefined,
   { verdicts, errors }: DecidedPayments,

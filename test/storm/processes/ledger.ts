@@ -4,17 +4,17 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 export interface Effect {
   tool: string;
   runId: string;
-  /** What the call was about: of each number there is one call in a run. */
+  /** The subject of the call, which is unique in a run. */
   number: number;
   /** The idempotency key of the call. */
   key: string;
-  /** Attempts before this one. */
+  /** The number of attempts before this one. */
   retry: number;
   /** Milliseconds since the epoch. */
   at: number;
 }
 
-/** Writes an effect down. A line is written in one piece, so that a worker that is killed leaves all of it or nothing. */
+/** Records an effect. A line is written at once, so that a killed worker leaves all of it or nothing. */
 export function writeEffect(path: string, effect: Effect): void {
   appendFileSync(path, `${JSON.stringify(effect)}\n`);
 }
@@ -27,8 +27,8 @@ export function readEffects(path: string): Effect[] {
 }
 
 /**
- * Why the effects are not those that were decided: a call that was approved has one, by its key; one that was rejected
- * has none. An attempt that a killed worker could not report is made again with the same key, and marked as such.
+ * The differences between the effects and the decisions: an approved call has one effect, by its key; a rejected one has none.
+ * An attempt that a killed worker could not report is repeated with the same key, and marked as a repetition.
  */
 export function effectProblems(effects: readonly Effect[], expected: ReadonlyMap<string, boolean>): string[] {
   const problems = [...expected].flatMap(([call, isApproved]) => {

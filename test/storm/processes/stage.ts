@@ -13,37 +13,37 @@ import { StormWorker } from './storm-worker.ts';
 
 const WORKFLOWS = fileURLToPath(new URL('storm-workflows.ts', import.meta.url));
 
-/** Where a part of the storm takes place: on a task queue of its own. */
+/** The environment of one part of the storm, with a task queue of its own. */
 export interface Stage {
   taskQueue: string;
   /** The file that effects are written to. */
   ledger: string;
-  /** Its worker is running. */
+  /** The first worker, which is running. */
   worker: StormWorker;
-  /** Starts another worker beside it, stopped with the stage. */
+  /** Starts another worker, which is stopped with the testbed. */
   addWorker(): Promise<StormWorker>;
   /** Replays the executions of a run, one after the other. */
   replay(runId: string, executions: readonly ExecutionHistory[]): Promise<ReplayedExecution[]>;
-  /** A client with a connection of its own, closed with the stage. */
+  /** A client with a connection of its own, which is closed with the testbed. */
   connect(): Promise<LonghaulClient>;
   say(line: string): void;
 }
 
-/** What a part is played with. */
+/** The options of a testbed. */
 interface StageOptions {
   name: string;
-  /** Runs that a worker keeps in memory. */
+  /** The number of runs that a worker caches. */
   cached?: number;
-  /** Events of an execution after which a run continues as new. */
+  /** The number of history events after which a run continues as new. */
   eventsOfExecution?: number;
 }
 
-/** Plays a part on the stage and tidies up, whatever becomes of it. */
+/** Runs a part on a testbed, and cleans up however the part ends. */
 export type OnStage = <Result>(options: StageOptions, play: (stage: Stage) => Promise<Result>) => Promise<Result>;
 
 /**
- * Starts a fresh dev server, in memory, hands out stages on it, and ends all that was started. A server that
- * TEMPORAL_ADDRESS names is not used: what else runs there is no business of a storm.
+ * Starts a fresh dev server, in memory, opens testbeds on it, and ends every process afterwards. A server that TEMPORAL_ADDRESS
+ * names is not used, because other runs may use it.
  */
 export async function withStages<Result>(say: Stage['say'], play: (onStage: OnStage) => Promise<Result>): Promise<Result> {
   const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
@@ -86,7 +86,10 @@ export async function withStages<Result>(say: Stage['say'], play: (onStage: OnSt
   }
 }
 
-/** As `connect()` does it; but channels of one process to one address share a connection, unless each is told to have its own. */
+/**
+ * Connects like `connect()`, but with a connection of its own: by default, channels of one process to one address share a
+ * connection.
+ */
 async function ownConnection(address: string, namespace: string): Promise<LonghaulClient> {
   const channelArgs = { 'grpc.use_local_subchannel_pool': 1 };
   const connection = await Connection.connect({ address, channelArgs, interceptors: UPDATE_RETRY });

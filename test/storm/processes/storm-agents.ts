@@ -11,7 +11,10 @@ const EVERYTHING = createRequire(import.meta.url).resolve('@modelcontextprotocol
 /** Milliseconds of a call that does nothing: a run without work should not keep its worker busy. */
 const REST_MS = 100;
 
-/** The agents of the storm: one that pays once, one that goes on until it is told to stop, and one with so many rounds of calls. Payments are written into the ledger. */
+/**
+ * The agents of the storm: one that pays once, one that goes on until it is told to stop, and one with so many rounds of calls.
+ * Payments are recorded in the ledger.
+ */
 export function stormAgents(ledger: string): AnyAgent[] {
   const pay = defineTool({
     name: 'pay',

@@ -2,17 +2,17 @@ import { isToolCall, type ToolCall } from '../../../src/core/domain/content/cont
 import type { ModelClient, ModelRequest, ModelResponse, RawToolCall } from '../../../src/core/domain/model/model.ts';
 import { outputText } from '../../../src/core/domain/content/output-text.ts';
 
-/** What the first message of the talker says, as JSON. */
+/** The first message to the talker, as JSON. */
 export interface TalkerInput {
-  /** Payments that it asks for, in all. */
+  /** Number of payments that it requests in all. */
   payments: number;
-  /** Payments that it asks for in one response. */
+  /** Number of payments that it requests in one response. */
   together: number;
-  /** With the first of them comes a call that takes so many milliseconds; 0: none does. */
+  /** Milliseconds of a call that comes with the first of them; 0: there is none. */
   workMs: number;
 }
 
-/** What the first message of the clerk says, as JSON. */
+/** The first message to the clerk, as JSON. */
 export interface ClerkInput {
   /** Rounds of calls. */
   rounds: number;
@@ -21,7 +21,7 @@ export interface ClerkInput {
 /** The message that makes the talker answer. */
 export const STOP = 'stop';
 
-/** A model whose answer follows from the conversation alone: whichever worker asks it, and however often, it says the same. */
+/** A model whose answer depends on the conversation alone: it is the same for every worker and every repetition. */
 export function stormModel(): ModelClient {
   return {
     capabilities: { structuredOutput: true },
@@ -31,7 +31,10 @@ export function stormModel(): ModelClient {
 
 const MODELS: Readonly<Record<string, (request: ModelRequest) => ModelResponse>> = { payer, talker, clerk };
 
-/** Two calls at once in every round, in every third round one that waits for approval, and in the one after it one of an MCP server. */
+/**
+ * Two calls at once in every round; in every third round one that waits for approval, and in the next one a call of an MCP
+ * server.
+ */
 function clerk(request: ModelRequest): ModelResponse {
   if (request.tools.length === 0) return answer('Much was said.');
   const { rounds } = JSON.parse(said(request)[0] ?? '') as ClerkInput;
@@ -43,17 +46,17 @@ function clerk(request: ModelRequest): ModelResponse {
   return calls([...asked, ...others, ...echo]);
 }
 
-/** Pays once, what its input says, and tells what came of it. */
+/** Makes the payment of its input once, and answers with the result. */
 function payer(request: ModelRequest): ModelResponse {
   const result = request.conversation.flatMap(({ content }) => content).find((item) => item.type === 'tool_result');
   if (result !== undefined) return answer(result.content.map((part) => outputText(part)).join(' '));
   return calls([{ id: 'pay-1', name: 'pay', arguments: { number: Number(said(request)[0]) } }]);
 }
 
-/** Asks for its payments, rests when there are no more, and answers when it is told to. */
+/** Requests its payments, rests when there are no more, and answers when it is told to. */
 function talker(request: ModelRequest): ModelResponse {
   const [first = '', ...messages] = said(request);
-  // What makes a summary gets no tools.
+  // A request for a summary has no tools.
   if (request.tools.length === 0) return answer('Much was said.');
   if (messages.includes(STOP)) return answer('Stopped.');
   const { payments, together, workMs } = JSON.parse(first) as TalkerInput;
@@ -69,7 +72,7 @@ function payment(number: number): RawToolCall {
   return { id: `pay-${number}`, name: 'pay', arguments: { number } };
 }
 
-/** The number of the last payment that was asked for. */
+/** The number of the last requested payment. */
 function lastNumber({ conversation }: ModelRequest): number {
   const asked = conversation.flatMap(({ content }): ToolCall[] => content.filter(isToolCall));
   return Math.max(0, ...asked.map((call) => Number(call.arguments['number'] ?? 0)));

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** What the process of a worker is started with, as the JSON of its first argument. */
+/** The settings of a worker's process, passed as the JSON of its first argument. */
 export interface WorkerSetting {
   address: string;
   namespace: string;
@@ -11,17 +11,17 @@ export interface WorkerSetting {
   bundlePath: string;
   /** The file that effects are written to. */
   ledger: string;
-  /** Runs that it keeps in memory; the usual number where this is left out. */
+  /** The number of cached runs; the default of the SDK if it is left out. */
   cached?: number;
-  /** Events of an execution after which a run continues as new; the usual number where this is left out. */
+  /** The number of history events after which a run continues as new; the default if it is left out. */
   eventsOfExecution?: number;
 }
 
 const PROGRAM = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 
-/** A worker in a process of its own: it can be killed, and another takes its place. */
+/** A worker in a process of its own: it can be killed and replaced. */
 export class StormWorker {
-  /** How often it was killed. */
+  /** The number of times that it was killed. */
   kills = 0;
   readonly #setting: WorkerSetting;
   #child: ChildProcess | undefined;
@@ -30,7 +30,7 @@ export class StormWorker {
     this.#setting = setting;
   }
 
-  /** Starts the process and waits until its worker is made. Throws where it ends before that. */
+  /** Starts the process and waits until its worker is created. Throws if it ends before. */
   async start(): Promise<void> {
     const child = fork(PROGRAM, [JSON.stringify(this.#setting)], { stdio: ['ignore', 2, 2, 'ipc'] });
     this.#child = child;
@@ -38,11 +38,11 @@ export class StormWorker {
       throw new Error(`A worker ended before it was ready (${String(signal ?? code)}): see its output above`);
     });
     await Promise.race([once(child, 'message'), ended]);
-    // From now on its end is nobody's error.
+    // From now on, the end of the process is not an error.
     ended.catch(() => undefined);
   }
 
-  /** Kills the process, without a chance to tidy up, and starts another. */
+  /** Kills the process with SIGKILL, and starts another. */
   async killAndStart(): Promise<void> {
     this.kills += 1;
     await this.stop();

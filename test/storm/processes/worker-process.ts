@@ -4,7 +4,7 @@ import { stormAgents } from './storm-agents.ts';
 import { stormModel } from './storm-model.ts';
 import type { WorkerSetting } from './storm-worker.ts';
 
-/** A worker of the storm, in a process of its own, so that it can be killed. It ends with its parent, whatever becomes of that. */
+/** A worker of the storm, in a process of its own, so that it can be killed. It ends with its parent, however the parent ends. */
 
 const { address, namespace, taskQueue, bundlePath, ledger, cached, eventsOfExecution } = JSON.parse(process.argv[2] ?? '') as WorkerSetting;
 process.once('disconnect', () => process.exit());
@@ -17,7 +17,7 @@ const worker = await createWorker({
   connection: await NativeConnection.connect({ address }),
   namespace,
   taskQueue,
-  // A worker that is killed is noticed soon, and so is its absence from the queue that is its own.
+  // The death of a worker is noticed soon, and so is its absence from its own queue.
   heartbeatEvery: 1_000,
   ...(eventsOfExecution === undefined ? {} : { continueAsNew: { events: eventsOfExecution } }),
   worker: {

@@ -3,30 +3,30 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isRetryableQueryError } from '../../../src/temporal/query-retry.ts';
 import { type ApprovalsPage, type ApproveInput, QUERIES, scopedName, type SendInput, UPDATES } from '../../../src/core/protocol.ts';
 
-/** A run, or one inside a workflow of the user, under its key. */
+/** A run, or a run inside a user's workflow with its key. */
 export interface AskedRun {
   runId: string;
   key?: string;
 }
 
-/** What was asked and said. */
+/** The requests that were sent. */
 export interface Talk {
   queries: number;
-  /** Queries that were to be asked again. */
+  /** The number of queries that were refused with the request to ask again. */
   refused: number;
   msQuery: number[];
-  /** Messages that the run has taken, by their text. */
+  /** Messages that the run has accepted, by their text. */
   messages: string[];
   /** Calls that were approved, by their id. */
   approvals: string[];
 }
 
-/** What people ask from the Temporal UI. */
+/** Queries of the Temporal UI. */
 const UI_QUERIES = ['__temporal_workflow_metadata', '__stack_trace'];
 const LONGEST_PAUSE_MS = 150;
 const DEADLINE_MS = 5_000;
 
-/** Asks the run and tells it things until it has ended: whatever fails is tried again, or left. Never rejects. */
+/** Sends queries and Updates to the run until it has ended. A failed request is repeated or dropped. Never rejects. */
 export async function askAndTell(client: Client, { runId, key }: AskedRun, random: () => number, ended: AbortSignal): Promise<Talk> {
   const talk: Talk = { queries: 0, refused: 0, msQuery: [], messages: [], approvals: [] };
   const handle = client.workflow.getHandle(runId);
@@ -65,7 +65,7 @@ export async function askAndTell(client: Client, { runId, key }: AskedRun, rando
     if (await update(UPDATES.send, { id: `m${talk.messages.length}`, content })) talk.messages.push(content);
   };
 
-  // What was paused goes on again, whatever it takes.
+  // A paused run is resumed in any case.
   const pauseAwhile = async (): Promise<void> => {
     if (!(await update(UPDATES.pause, {}))) return;
     do await rest();

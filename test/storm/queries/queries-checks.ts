@@ -1,13 +1,13 @@
 import { type Check, unless } from '../check.ts';
 import type { Effect } from '../processes/ledger.ts';
 
-/** One execution of a run, as its history has it. */
+/** One execution of a run, according to its history. */
 export interface ReplayedExecution {
-  /** The failures of workflow tasks, but those that the server asks for when news came meanwhile. */
+  /** The failures of workflow tasks, except those that the server asks for when new events came meanwhile. */
   failedTasks: string[];
-  /** Why it does not replay; undefined if it does. */
+  /** The reason why it does not replay; undefined if it does. */
   divergence?: string;
-  /** The event that each model call was told to be the last one, as the run had it while it went on. */
+  /** The last event that each model call was told, as the run had it while it was open. */
   lastEvents: { offset: number; id: string }[];
   /** The texts of the messages that it has accepted, and the ids of the calls that were approved in it. */
   messages: string[];
@@ -18,15 +18,15 @@ export interface ReplayedExecution {
 export interface QueriedRun {
   runId: string;
   status: string;
-  /** What its clients were told that it has taken. */
+  /** The requests that it has accepted according to its clients. */
   messages: string[];
   approvals: string[];
   executions: ReplayedExecution[];
-  /** The ids of its events by their offset, as a replay of its newest execution has them. */
+  /** The ids of its events by their offset, according to a replay of its newest execution. */
   eventIds: ReadonlyMap<number, string>;
 }
 
-/** What must hold. */
+/** The checks. */
 export function queriesChecks(runs: readonly QueriedRun[], effects: readonly Effect[]): Check[] {
   const all = runs.flatMap(({ runId, executions }) =>
     executions.map((execution, index) => ({ name: `run "${runId}", execution ${index + 1}`, ...execution })),

@@ -16,28 +16,31 @@ import type { ClerkInput } from '../processes/storm-model.ts';
 import { secondsSince, timings } from '../timings.ts';
 import { whereItStands } from './where-it-stands.ts';
 
-/** Runs that go on at once: more than the workers keep in memory. */
+/** The number of runs at the same time: more than the workers cache. */
 const AT_ONCE = 8;
-/** Milliseconds after which a run that has not ended is stuck. It is loaded for nearly every task, which takes its time on a busy machine. */
+/**
+ * Milliseconds after which a run that has not ended is stuck. A run is loaded for nearly every task, which takes long on a busy
+ * machine.
+ */
 const PATIENCE_MS = 300_000;
-/** Of so many runs, one is in the history of a workflow of the user, and one its child. */
+/** One of so many runs is in the history of a user's workflow, and one is its child. */
 const HOSTED = 4;
 /** Milliseconds between two kills. */
 const KILL_EVERY_MS = { least: 1_500, most: 5_000 };
 
-/** How the runs are disturbed. */
+/** The options of this part. */
 export interface QueriesOptions {
   runs: number;
   /** Rounds of tool calls of each run. */
   rounds: number;
-  /** Workers; all but one mean that they are killed at random, and started again. */
+  /** Number of workers. All but one are killed at random, and restarted. */
   workers: number;
   seed: number;
 }
 
 /**
- * Many runs on workers that keep hardly any of them in memory, told things and asked things all the time, by our client
- * and as the Temporal UI does it. At the end every history must replay: one that does not is a run that any deploy sticks.
+ * Many runs on workers that cache hardly any of them, with queries and Updates all the time, from Longhaul's client and from
+ * clients like the Temporal UI. At the end every history must replay: a run that does not replay gets stuck at its next deploy.
  */
 export async function queriesStorm(stage: Stage, { runs, rounds, workers, seed }: QueriesOptions): Promise<Outcome> {
   const start = performance.now();
@@ -60,7 +63,7 @@ export async function queriesStorm(stage: Stage, { runs, rounds, workers, seed }
   const kills = await killing;
   const secondsToEnd = secondsSince(start);
   const judged: QueriedRun[] = [];
-  // One after the other: a replay takes a processor for itself.
+  // The replays run one after the other, because each takes a whole processor.
   for (const { workflowIds, status, talk } of played) {
     for (const runId of workflowIds) {
       const executions = await stage.replay(runId, await readChain(client.temporal, runId));
@@ -87,7 +90,7 @@ export async function queriesStorm(stage: Stage, { runs, rounds, workers, seed }
   return { checks: queriesChecks(judged, readEffects(stage.ledger)), figures };
 }
 
-/** Asks the worker that is left, which has to replay the run for that; a workflow of the user has no events of its own. */
+/** Queries the remaining worker, which has to replay the run for it; a user's workflow has no events of its own. */
 async function eventIdsOf(client: LonghaulClient, runId: string): Promise<Map<number, string>> {
   const ids = new Map<number, string>();
   if (!runId.startsWith('clerk')) return ids;
@@ -98,10 +101,10 @@ async function eventIdsOf(client: LonghaulClient, runId: string): Promise<Map<nu
 
 const NOTHING_TOLD = { messages: [], approvals: [] };
 
-/** How a run is started, and who is spoken to. */
+/** The way in which a run is started, and the address of its requests. */
 interface Start {
   workflowType: string;
-  /** What is started, and its child, if it has one. */
+  /** The started workflow, and its child, if it has one. */
   workflowIds: string[];
   args: unknown[];
   asked: AskedRun;
@@ -117,11 +120,11 @@ function startOf(number: number, rounds: number): Start {
   return { workflowType: 'agentRun', workflowIds: [runId], args: [{ agent: 'clerk', input: text }], asked: { runId } };
 }
 
-/** A run that was played. */
+/** A run after its end. */
 interface PlayedRun {
   workflowIds: string[];
   hosted: boolean;
-  /** Temporal's word, or why there is none. */
+  /** The status according to Temporal, or the reason why there is none. */
   status: string;
   talk: Talk;
 }
@@ -141,7 +144,7 @@ async function play(temporal: Client, taskQueue: string, start: Start, random: (
   return { workflowIds, hosted: workflowType !== 'agentRun', status, talk: await talking };
 }
 
-/** Says where the run stands, and ends it, so that nothing waits for it any longer. */
+/** Describes the progress of the run, and ends it, so that nothing waits for it any longer. */
 async function endStuck(temporal: Client, workflowIds: readonly string[], result: Promise<string>): Promise<string> {
   const where: string[] = [];
   for (const id of workflowIds) where.push(`"${id}": ${await whereItStands(temporal, id)}`);

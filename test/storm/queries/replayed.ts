@@ -10,10 +10,16 @@ import type { ReplayedExecution } from './queries-checks.ts';
 const { WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND, WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND } =
   proto.temporal.api.enums.v1.WorkflowTaskFailedCause;
 
-/** News came while the run was about to end its execution, so that the server has the task redone; or the storm has ended the run. */
+/**
+ * Causes that are no problem: new events came while the run was about to end its execution, so that the server had the task
+ * repeated; or the storm has ended the run.
+ */
 const NO_FAULT: readonly unknown[] = [WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND, WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND];
 
-/** Replays the executions of a run, and tells what their histories say of failed tasks and accepted Updates. Keeps a history that does not replay, and says where. */
+/**
+ * Replays the executions of a run, and collects failed tasks and accepted Updates from their histories. Keeps a history that
+ * does not replay, and reports its path.
+ */
 export async function replayed(
   replayer: Replayer,
   runId: string,

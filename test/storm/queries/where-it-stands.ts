@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { readChain } from './read-chain.ts';
 
-/** Events that are shown. */
+/** The number of events that are shown. */
 const SHOWN = 8;
 
-/** Says what a workflow that has not ended waits for: its pending activities, its pending workflow task, its newest events. */
+/** Describes the state of a workflow that has not ended: its pending activities, its pending workflow task, its newest events. */
 export async function whereItStands(client: Client, workflowId: string): Promise<string> {
   const { raw } = await client.workflow.getHandle(workflowId).describe();
   const activities = (raw.pendingActivities ?? []).map(
