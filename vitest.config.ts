@@ -15,7 +15,7 @@ const MATRICES = {
     'test/core/json-schema/bounded-checks.test.ts',
   ],
   server: [
-    'test/server/approvals/approved-elsewhere.test.ts',
+    'test/server/approvals/approved-without-the-tool.test.ts',
     'test/server/limits/byte-budgets.test.ts',
     'test/server/cancel/cancel-matrix.test.ts',
     'test/server/worker/crash.test.ts',

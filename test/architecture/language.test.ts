@@ -2,10 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { unclearComments } from './language-rules.ts';
 import { parseSource, withoutComments } from './source-file.ts';
-import { parseTree, PRODUCT_FOLDERS, readTree } from './source-tree.ts';
+import { ALL_FOLDERS, parseTree, readTree } from './source-tree.ts';
 
-test('no comment of the product is unclear', () => {
-  expect(unclearComments(readTree(fileURLToPath(new URL('../..', import.meta.url)), PRODUCT_FOLDERS))).toEqual([]);
+test('no comment of the project is unclear', () => {
+  expect(unclearComments(readTree(fileURLToPath(new URL('../..', import.meta.url)), ALL_FOLDERS))).toEqual([]);
 });
 
 test('comments are distinguished from strings that look like comments', () => {

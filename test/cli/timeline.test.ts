@@ -9,7 +9,7 @@ import type { Event } from '../../src/core/domain/record/event.ts';
 import { type RunRecord, recordsInOrder } from '../../src/core/domain/record/run-record.ts';
 import { newStep, newToolCallRecord, type StepResult } from '../../src/core/domain/record/step.ts';
 import { commandIo } from './command-io.ts';
-import { AT, decision } from './waiting.ts';
+import { AT, decision } from './pending-approvals.ts';
 
 const plain = commandIo().io.output;
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { type RunApproval, RunHandle } from '../../src/client/index.ts';
 import type { ApprovalView } from '../../src/core/domain/approvals/approval.ts';
 import type { WaitingNotice } from '../../worker/index.ts';
-import { waiting } from '../cli/waiting.ts';
+import { waiting } from '../cli/pending-approvals.ts';
 
 /**
  * A client of a run with the pending call `c1`, and the requests that it sends to the server. `refusal`: the run's answer to

@@ -78,7 +78,7 @@ describe('options with which a run cannot start are refused before anything is s
     ['attributes that are no list', { searchAttributes: { Tenant: 'acme' } as never }, '"searchAttributes" is not a list'],
     ['a memo of ours', { memo: { longhaulResult: 1 } }, 'the memo "longhaulResult" is Longhaul\'s own'],
     ['a memo that is too large', { memo: { text: 'x'.repeat(32_000) } }, '"memo" has 32'],
-    ['a memo that is none', { memo: [] as never }, '"memo" must be an object'],
+    ['an invalid memo', { memo: [] as never }, '"memo" must be an object'],
     ['a priority of 0', { priority: 0 }, '"priority" is 0: write a whole number of at least 1'],
     ['a fairness key that is too long', { fairnessKey: 'ü'.repeat(33) }, 'write a text of at most 64 bytes'],
     ['two deadlines', { deadline: '1h', limits: { deadline: '2h' } }, 'there are two deadlines'],

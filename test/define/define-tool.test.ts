@@ -87,7 +87,7 @@ test.each([
   ['half an attempt', { maxAttempts: 1.5 }, '"maxAttempts" is 1.5'],
   ['room for no result', { maxResultBytes: 999 }, 'tool "search": "maxResultBytes" is 999: write a whole number of at least 1000'],
   [
-    'a result over what a run can carry',
+    'a result larger than a run can carry',
     { maxResultBytes: 400_001 },
     'tool "search": "maxResultBytes" is 400001: write at most 400000, or keep large results with "overflow": "spill"',
   ],

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { LonghaulClient } from 'longhaul/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createService } from '../../examples/service/service.ts';
-import { runApprovals, waiting } from '../cli/waiting.ts';
+import { runApprovals, waiting } from '../cli/pending-approvals.ts';
 
 const started: unknown[] = [];
 const client = {

@@ -68,7 +68,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 3, expected: 'activity "summarise"', actual: 'activity "condense"' },
   },
   {
-    what: 'makes a run findable no more',
+    what: 'does not set the search attributes of a run',
     file: 'workflows/visibility/search-attributes.ts',
     find: 'if (!snapshot.searchAttributes) return;',
     replace: 'if (snapshot.searchAttributes) return;',
@@ -92,7 +92,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 2, expected: 'the end as Failed', actual: 'the end as Completed' },
   },
   {
-    what: 'tells nobody that something waits',
+    what: 'does not notify of a pending call',
     file: 'src/core/activity-requests/activity-ports.ts',
     find: 'notify: (waiting) => perform(notifyRequest(run, waiting))',
     replace: 'notify: () => Promise.resolve(true)',
@@ -108,7 +108,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 1, expected: 'a timer', actual: 'nothing more in this task' },
   },
   {
-    what: 'decides without asking who may',
+    what: 'decides without the authorize hook',
     file: 'src/core/loop/approvals/settle-decisions.ts',
     find: 'state.snapshot.authorize && count > 0',
     replace: 'false',
@@ -116,7 +116,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 1, expected: 'activity "authorizeDecision"', actual: 'activity "refund"' },
   },
   {
-    what: 'does not look up what became of a call',
+    what: 'does not verify the outcome of a call',
     file: 'src/core/loop/tool-phase/start-tool.ts',
     find: 'tool.verify && !ports.cancelRequested()',
     replace: 'tool.verify === undefined && tool.verify',
@@ -124,7 +124,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 1, expected: 'activity "verifyCall"', actual: 'activity "callModel"' },
   },
   {
-    what: 'asks nobody what became of a call',
+    what: 'does not ask a person about the outcome of a call',
     file: 'src/core/loop/tool-phase/ask-about-outcomes.ts',
     find: "state.snapshot.onUnknownOutcome !== 'ask'",
     replace: "state.snapshot.onUnknownOutcome === 'ask'",
@@ -132,7 +132,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 1, expected: 'a change of search attributes', actual: 'activity "callModel"' },
   },
   {
-    what: 'believes a predicate that was asked before the deps changed',
+    what: 'does not evaluate a predicate again after the deps changed',
     file: 'src/core/loop/tool-phase/reevaluate-predicate.ts',
     find: 'outcomes.some(hasChangedDeps)',
     replace: '!outcomes.some(hasChangedDeps)',
@@ -140,7 +140,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 1, expected: 'activity "askTerms"', actual: 'activity "spend"' },
   },
   {
-    what: 'makes an activity of a local call',
+    what: 'makes a local call an activity',
     file: 'src/core/activity-requests/tool-request.ts',
     find: "const isLocal = tool.tier === 'local'",
     replace: "const isLocal = tool.tier !== 'local' && false",

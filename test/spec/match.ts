@@ -23,7 +23,7 @@ export const UNORDERED_TAIL = '$unordered_tail';
 /** These carry another language's formatting: they inform the reader and are never compared. */
 export const INFORMATIONAL_KEYS = ['messages_upstream', 'error_upstream'];
 
-/** Of these lists, a case may expect only the number of their elements. */
+/** The lists for which a case may expect only the number of their elements. */
 const COUNTED_KEYS = ['messages', 'tools'];
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

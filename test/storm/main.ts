@@ -1,10 +1,10 @@
 import { approvalsStorm } from './approvals/approvals-storm.ts';
 import { type Check, checkLines, closingLine } from './check.ts';
-import { flood } from './messages/flood.ts';
+import { messagesStorm } from './messages/messages-storm.ts';
 import { parseOptions, type Part, type StormOptions, USAGE } from './options.ts';
 import type { Outcome } from './outcome.ts';
 import { queriesStorm } from './queries/queries-storm.ts';
-import { type OnStage, withStages } from './processes/stage.ts';
+import { type WithTestbed, withTestbeds } from './processes/storm-testbed.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 
 /**
@@ -32,29 +32,29 @@ function readOptions(): StormOptions {
   }
 }
 
-function play(
+function runPart(
   part: Part,
   { runs, messages, busySeconds, queriedRuns, workers, rounds, seed }: StormOptions,
-  onStage: OnStage,
+  withTestbed: WithTestbed,
 ): Promise<Outcome> {
   switch (part) {
     case 'approvals':
-      return onStage({ name: part, cached: CACHED_RUNS }, (stage) => approvalsStorm(stage, runs));
+      return withTestbed({ name: part, cached: CACHED_RUNS }, (testbed) => approvalsStorm(testbed, runs));
     case 'messages':
-      return onStage({ name: part }, (stage) => flood(stage, { messages, workMs: 0 }));
+      return withTestbed({ name: part }, (testbed) => messagesStorm(testbed, { messages, workMs: 0 }));
     case 'busy':
-      return onStage({ name: part }, (stage) => flood(stage, { messages, workMs: busySeconds * 1_000 }));
+      return withTestbed({ name: part }, (testbed) => messagesStorm(testbed, { messages, workMs: busySeconds * 1_000 }));
     case 'queries':
-      return onStage({ name: part, cached: HARDLY_ANY_RUNS, eventsOfExecution: FEW_EVENTS }, (stage) =>
-        queriesStorm(stage, { runs: queriedRuns, rounds, workers, seed }),
+      return withTestbed({ name: part, cached: HARDLY_ANY_RUNS, eventsOfExecution: FEW_EVENTS }, (testbed) =>
+        queriesStorm(testbed, { runs: queriedRuns, rounds, workers, seed }),
       );
   }
 }
 
 /** A part that does not end has failed; the other parts are run nevertheless. */
-async function played(part: Part, asked: StormOptions, onStage: OnStage): Promise<Outcome> {
+async function outcomeOf(part: Part, asked: StormOptions, withTestbed: WithTestbed): Promise<Outcome> {
   try {
-    return await play(part, asked, onStage);
+    return await runPart(part, asked, withTestbed);
   } catch (error) {
     return { checks: [{ name: 'it comes to its end', problems: [errorMessage(error)] }], figures: {} };
   }
@@ -66,9 +66,9 @@ process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 const checks: Check[] = [];
 const figures: Partial<Record<Part, object>> = {};
-await withStages(say, async (onStage) => {
+await withTestbeds(say, async (withTestbed) => {
   for (const part of options.parts) {
-    const outcome = await played(part, options, onStage);
+    const outcome = await outcomeOf(part, options, withTestbed);
     figures[part] = outcome.figures;
     checks.push(...outcome.checks);
     process.stdout.write(`${outcome.checks.flatMap((check) => checkLines(part, check)).join('\n')}\n`);

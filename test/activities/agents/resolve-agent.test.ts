@@ -14,7 +14,7 @@ import { TranscriptCache } from '../../../activities/run-queries/transcript.ts';
 import { MissingNames } from '../../../activities/attempts/missing-names.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
-import { poolOf } from '../activity-world.ts';
+import { poolOf } from '../activity-environment.ts';
 
 const clerk = defineAgent({ name: 'clerk', model: 'p/m', limits: { totalTokens: 1_000 } });
 

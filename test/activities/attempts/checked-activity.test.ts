@@ -9,7 +9,7 @@ import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
 import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { ACTIVITIES, type VerifyCallInput } from '../../../src/core/protocol.ts';
-import { activityWorld } from '../activity-world.ts';
+import { activityEnvironment } from '../activity-environment.ts';
 
 const VALUE = 'v8-Kq2-x91';
 
@@ -73,9 +73,9 @@ test('a secret is removed before a text is cut, even if the cut goes through the
 });
 
 test('a cancellation that the server does not accept is requested again', async () => {
-  const world = activityWorld();
-  const request = createActivities(world.runtime)[ACTIVITIES.requestCancel] as (input: object) => Promise<unknown>;
-  await expect(world.run(request, { reason: 'enough' })).rejects.toMatchObject({ type: 'server_unreachable', nonRetryable: false });
+  const environment = activityEnvironment();
+  const request = createActivities(environment.runtime)[ACTIVITIES.requestCancel] as (input: object) => Promise<unknown>;
+  await expect(environment.run(request, { reason: 'enough' })).rejects.toMatchObject({ type: 'server_unreachable', nonRetryable: false });
 });
 
 test('failures of all activities of a worker are without secrets', async () => {
@@ -86,9 +86,9 @@ test('failures of all activities of a worker are without secrets', async () => {
       throw new Error(`cannot connect with ${VALUE}`);
     },
   });
-  const world = activityWorld({ agents: [agent], secrets: await usedVault() });
-  const resolve = createActivities(world.runtime)[ACTIVITIES.resolveAgent] as (input: object) => Promise<unknown>;
-  await expect(world.run(resolve, { agent: 'clerk' })).rejects.toMatchObject({
+  const environment = activityEnvironment({ agents: [agent], secrets: await usedVault() });
+  const resolve = createActivities(environment.runtime)[ACTIVITIES.resolveAgent] as (input: object) => Promise<unknown>;
+  await expect(environment.run(resolve, { agent: 'clerk' })).rejects.toMatchObject({
     type: 'instructions_failed',
     message: expect.stringContaining('cannot connect with [secret "crm-token"]'),
   });
@@ -113,10 +113,10 @@ test.each([
     verify: async (_key, { secret }) => answer(await secret('crm-token')),
   });
   const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [pay] });
-  const world = activityWorld({ agents: [agent], secrets: new SecretVault(() => VALUE) });
-  const verify = createActivities(world.runtime)[ACTIVITIES.verifyCall] as (input: VerifyCallInput) => Promise<unknown>;
+  const environment = activityEnvironment({ agents: [agent], secrets: new SecretVault(() => VALUE) });
+  const verify = createActivities(environment.runtime)[ACTIVITIES.verifyCall] as (input: VerifyCallInput) => Promise<unknown>;
   const input: VerifyCallInput = { agentName: 'clerk', tool: 'pay', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0' };
-  const outcome = await world.run(verify, input).catch((error: unknown) => error);
+  const outcome = await environment.run(verify, input).catch((error: unknown) => error);
   expect(outcome).toMatchObject(expected);
   expect(inspect(outcome, { depth: 9 })).not.toContain(VALUE);
 });

@@ -5,7 +5,7 @@ import { MissingOnWorkerError } from '../../../activities/attempts/missing-on-wo
 import { withWorkerFailover } from '../../../activities/attempts/worker-failover.ts';
 import { attemptNumber, lastDetails } from '../../../activities/attempts/worker-wait.ts';
 import { withUncountedAttempts, type WorkerWait } from '../../../src/core/domain/errors/worker-wait.ts';
-import { activityWorld, type World } from '../activity-world.ts';
+import { activityEnvironment, type ActivityEnvironment } from '../activity-environment.ts';
 
 interface Attempt {
   attempt: number;
@@ -19,23 +19,23 @@ interface Attempt {
 
 const WAIT: WorkerWait = { forMs: 60_000, attempts: 2 };
 
-function worldOf({ attempt: number, lacked = 0, details, elapsedMs = 0 }: Attempt): World {
+function environmentOf({ attempt: number, lacked = 0, details, elapsedMs = 0 }: Attempt): ActivityEnvironment {
   const times = { scheduledTimestampMs: 1_000, currentAttemptScheduledTimestampMs: 1_000 + elapsedMs };
-  return activityWorld({ heartbeatDetails: withUncountedAttempts(lacked, details), info: { attempt: number, ...times } });
+  return activityEnvironment({ heartbeatDetails: withUncountedAttempts(lacked, details), info: { attempt: number, ...times } });
 }
 
 /** Runs one attempt, and returns its output or its failure. */
 async function attempted(
   given: Attempt,
-  work: (world: World) => Promise<unknown>,
-): Promise<{ world: World; failure?: ApplicationFailure; output?: unknown }> {
-  const world = worldOf(given);
-  const activity = withWorkerFailover(world.runtime, () => work(world));
+  work: (environment: ActivityEnvironment) => Promise<unknown>,
+): Promise<{ environment: ActivityEnvironment; failure?: ApplicationFailure; output?: unknown }> {
+  const environment = environmentOf(given);
+  const activity = withWorkerFailover(environment.runtime, () => work(environment));
   const input = given.wait === undefined ? {} : { awaitsWorker: given.wait };
   try {
-    return { world, output: await world.run(activity, input) };
+    return { environment, output: await environment.run(activity, input) };
   } catch (failure) {
-    return { world, failure: failure as ApplicationFailure };
+    return { environment, failure: failure as ApplicationFailure };
   }
 }
 
@@ -45,20 +45,20 @@ const throws = (): Promise<never> => Promise.reject(ApplicationFailure.retryable
 
 describe('a worker that lacks a tool', () => {
   test('fails the activity at once, with the missing name, the worker, the attempt and the time to wait', async () => {
-    const { failure, world } = await attempted({ attempt: 2, details: 'half' }, lacks);
+    const { failure, environment } = await attempted({ attempt: 2, details: 'half' }, lacks);
     expect(failure).toMatchObject({ type: 'unknown_tool', nonRetryable: true });
     const missing = { kind: 'tool', name: 'b', known: ['a'], worker: 'worker-1', forMs: 600_000, attempt: 2, details: 'half' };
     expect(failure?.details).toEqual([{ 'longhaul:missing': missing }]);
-    expect(world.beats).toEqual([]);
+    expect(environment.heartbeats).toEqual([]);
   });
 
   test('leaves a waiting activity to the next worker, and counts the attempt as one that was not made', async () => {
-    const { failure, world } = await attempted({ attempt: 4, lacked: 2, details: 'half', wait: WAIT }, lacks);
+    const { failure, environment } = await attempted({ attempt: 4, lacked: 2, details: 'half', wait: WAIT }, lacks);
     expect(failure).toMatchObject({ type: 'unknown_tool', nonRetryable: false, nextRetryDelay: 1_000 });
     expect(failure?.details).toMatchObject([
       { 'longhaul:missing': { since: '1970-01-01T00:00:01.000Z', until: '1970-01-01T00:01:01.000Z' } },
     ]);
-    expect(world.beats).toEqual([withUncountedAttempts(3, 'half')]);
+    expect(environment.heartbeats).toEqual([withUncountedAttempts(3, 'half')]);
   });
 
   test('ends the activity after the time to wait for other workers', async () => {
@@ -90,8 +90,8 @@ describe('an activity that waits for a worker', () => {
 
   test('waits before the next attempt as long as the number of attempts that were made requires', async () => {
     const retryPolicy = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 60_000 };
-    const world = activityWorld({ heartbeatDetails: withUncountedAttempts(20, undefined), info: { attempt: 21, retryPolicy } });
-    const failing = world.run(withWorkerFailover(world.runtime, throws), { awaitsWorker: WAIT });
+    const environment = activityEnvironment({ heartbeatDetails: withUncountedAttempts(20, undefined), info: { attempt: 21, retryPolicy } });
+    const failing = environment.run(withWorkerFailover(environment.runtime, throws), { awaitsWorker: WAIT });
     await expect(failing).rejects.toMatchObject({ type: 'tool_failed', nonRetryable: false, nextRetryDelay: 1_000 });
   });
 
@@ -112,9 +112,9 @@ describe('an activity that waits for a worker', () => {
   });
 
   test('keeps the count in every heartbeat', async () => {
-    const { world } = await attempted({ attempt: 3, lacked: 2, wait: WAIT }, ({ runtime }) =>
+    const { environment } = await attempted({ attempt: 3, lacked: 2, wait: WAIT }, ({ runtime }) =>
       attempt(runtime.aborts, { heartbeatMs: 60_000 }, async (own) => own.heartbeat('half')),
     );
-    expect(world.beats).toEqual([withUncountedAttempts(2, 'half')]);
+    expect(environment.heartbeats).toEqual([withUncountedAttempts(2, 'half')]);
   });
 });

@@ -10,7 +10,7 @@ import type { PayloadStore } from '../../../src/payload-store/payload-store.ts';
 import { ACTIVITIES, QUERIES, type RunToolInput } from '../../../src/core/protocol.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
-import { activityWorld, type WorldOptions } from '../activity-world.ts';
+import { activityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
 
 /** A user's function that throws a value of the test. */
 export type Thrower = () => never;
@@ -54,7 +54,7 @@ const ANSWERS = {
   [QUERIES.steps]: { firstIndex: 0, total: 0, steps: [] },
 };
 
-interface Hooked extends WorldOptions {
+interface Hooked extends EnvironmentOptions {
   act?: ActOptions;
   instructions?: () => string;
 }
@@ -63,16 +63,16 @@ interface Hooked extends WorldOptions {
 async function runActivity(
   name: string,
   input: (digest: string) => object,
-  { act = {}, instructions, ...world }: Hooked,
+  { act = {}, instructions, ...environment }: Hooked,
 ): Promise<unknown> {
   const tool = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), execute: () => 'acted', ...act });
   const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [tool], ...(instructions === undefined ? {} : { instructions }) });
-  const { runtime, run } = activityWorld({
+  const { runtime, run } = activityEnvironment({
     agents: [agent],
     events: EVENTS,
     answers: ANSWERS,
-    ...world,
-    info: { activityType: name, attempt: 1, retryPolicy: { maximumAttempts: 3 }, ...world.info },
+    ...environment,
+    info: { activityType: name, attempt: 1, retryPolicy: { maximumAttempts: 3 }, ...environment.info },
   });
   const snapshot = snapshotOf(agent);
   runtime.snapshots.add(snapshot);

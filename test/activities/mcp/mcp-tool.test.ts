@@ -46,11 +46,11 @@ test("a call goes to the tool under the server's name for it, with the key and t
 
 test('progress becomes a heartbeat of bounded length', async () => {
   const { pool, requests } = poolOf(DONE);
-  const beats: unknown[] = [];
-  const context = { ...fakeContext(), heartbeat: (details: unknown) => beats.push(details) };
+  const heartbeats: unknown[] = [];
+  const context = { ...fakeContext(), heartbeat: (details: unknown) => heartbeats.push(details) };
   await mcpToolDefinition(pool, server, pinned).execute({ id: 1 } as never, context as never);
   requests[0]?.onProgress({ progress: 1, total: 4, message: 'x'.repeat(1_000) });
-  expect(beats).toEqual([{ progress: 1, total: 4, message: 'x'.repeat(500) }]);
+  expect(heartbeats).toEqual([{ progress: 1, total: 4, message: 'x'.repeat(500) }]);
 });
 
 test('a refusal of the server is a failure that is not tried again', async () => {

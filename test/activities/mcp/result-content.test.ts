@@ -89,10 +89,10 @@ test('lone surrogates are replaced', () => {
 });
 
 test.each([
-  ['a type that there is not', { type: 'hologram', data: 'x' }, 'of a type'],
+  ['an unknown type', { type: 'hologram', data: 'x' }, 'of a type'],
   ['an image that is not base64', { type: 'image', data: '<script>', mimeType: 'image/png' }, 'not base64'],
   ['an image without data', { type: 'image', mimeType: 'image/png' }, 'not base64'],
-  ['a text that is none', { type: 'text', text: 7 }, 'lacks "text"'],
+  ['a text part without a text', { type: 'text', text: 7 }, 'lacks "text"'],
   ['a resource without an address', { type: 'resource', resource: { text: 'x' } }, 'lacks "uri"'],
 ])('%s gives an error result that says what is wrong', (_, block, problem) => {
   expect(converted({ content: [block] })).toEqual({ content: [expect.stringContaining(problem)], isError: true });

@@ -10,7 +10,7 @@ import type { RecordedResponse } from '../../../src/core/domain/model/recorded-r
 import { QUERIES } from '../../../src/core/protocol.ts';
 import { callTool, say, scriptedModel, type ScriptedReply, together } from '../../../src/testing/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
-import { activityWorld, type World } from '../activity-world.ts';
+import { activityEnvironment, type ActivityEnvironment } from '../activity-environment.ts';
 
 const pay = defineTool({
   name: 'pay',
@@ -49,7 +49,7 @@ function mailThat(approval: ApprovalPredicate<Mail, { limit: number }>): AnyAgen
 
 interface Response {
   response: RecordedResponse;
-  world: World;
+  environment: ActivityEnvironment;
 }
 
 /**
@@ -59,26 +59,26 @@ interface Response {
 async function respond(agent: AnyAgent, reply: ScriptedReply, options: { pinned?: AnyAgent; final?: true } = {}): Promise<Response> {
   const { pinned = agent, final } = options;
   const data = { deps: {}, state: { seen: true } };
-  const world = activityWorld({ agents: [agent], model: scriptedModel([reply]), answers: { [QUERIES.data]: data } });
+  const environment = activityEnvironment({ agents: [agent], model: scriptedModel([reply]), answers: { [QUERIES.data]: data } });
   const snapshot = snapshotOf(pinned);
-  world.runtime.snapshots.add(snapshot);
+  environment.runtime.snapshots.add(snapshot);
   const input = { agent: snapshot.digest, through: 1, lastEventId: 'e0', ...(final ? { final } : {}) };
-  const output = await world.run(callModelActivity(world.runtime), input);
+  const output = await environment.run(callModelActivity(environment.runtime), input);
   if (output.type !== 'response') throw new Error('the call was aborted');
-  return { response: output.response, world };
+  return { response: output.response, environment };
 }
 
 const never = mailThat(() => false);
 
 test('calls of a tool that always needs approval get a digest of name and arguments, and other calls no entry', async () => {
   const calls = together(callTool('pay', { amount: 1 }, 'a'), callTool('pay', { amount: 1 }, 'b'), callTool('pay', { amount: 2 }, 'c'));
-  const { response, world } = await respond(never, together(calls, callTool('look', {}, 'd')));
+  const { response, environment } = await respond(never, together(calls, callTool('look', {}, 'd')));
   const { a, b, c, ...others } = response.approvals ?? {};
   expect(a).toEqual({ digest: expect.stringMatching(/^[\w-]{22}$/) as string });
   expect(b).toEqual(a);
   expect(c?.digest).not.toBe(a?.digest);
   expect(others).toEqual({});
-  expect(world.asked.map(([query]) => query)).not.toContain(QUERIES.data);
+  expect(environment.asked.map(([query]) => query)).not.toContain(QUERIES.data);
 });
 
 test('a response without such calls has no entries for approvals', async () => {
@@ -107,7 +107,10 @@ test('a predicate gets the parsed arguments, the deps with defaults, and the sta
     seen.push({ args, deps, state, agent: name, runId, callId });
     return args.to.startsWith('a') && { reason: 'a stranger', deadline: '1h', onDeadline: 'approve' };
   });
-  const { response, world } = await respond(agent, together(callTool('mail', { to: 'A@x' }, 'a'), callTool('mail', { to: 'b@x' }, 'b')));
+  const { response, environment } = await respond(
+    agent,
+    together(callTool('mail', { to: 'A@x' }, 'a'), callTool('mail', { to: 'b@x' }, 'b')),
+  );
   const common = { deps: { limit: 9 }, state: { seen: true }, agent: 'clerk', runId: 'run-1' };
   expect(seen).toEqual([
     { ...common, args: { to: 'a@x' }, callId: 'a' },
@@ -116,14 +119,14 @@ test('a predicate gets the parsed arguments, the deps with defaults, and the sta
   expect(response.approvals).toEqual({
     a: { digest: expect.any(String) as string, reason: 'a stranger', deadlineMs: 3_600_000, onDeadline: 'approve' },
   });
-  expect(world.asked.filter(([query]) => query === QUERIES.data)).toHaveLength(1);
+  expect(environment.asked.filter(([query]) => query === QUERIES.data)).toHaveLength(1);
 });
 
 const strange: ApprovalPredicate<Mail, { limit: number }> = () => JSON.parse('"perhaps"');
 
 test.each([
   ['throws', mailThat(() => expect.fail('no idea')), { to: 'a@x' }, /could not be told: no idea/],
-  ['says what is no answer', mailThat(strange), { to: 'a@x' }, /could not be told: .*"perhaps"/],
+  ['returns an invalid answer', mailThat(strange), { to: 'a@x' }, /could not be told: .*"perhaps"/],
   ['is given arguments that its schema refuses', never, { to: 'nobody' }, /arguments do not fit/],
 ])('a call whose predicate %s needs a decision', async (_, agent, args, reason) => {
   const { response } = await respond(agent, callTool('mail', args, 'a'));
@@ -138,14 +141,18 @@ test('if this worker lacks a tool with a predicate, the run goes to another work
 test('if no worker has the predicate in time, the call needs a decision, and the run does not wait for it again', async () => {
   const other = defineAgent({ name: 'clerk', model: 'scripted/m' });
   const model = scriptedModel([callTool('mail', { to: 'a@x' }, 'a')], { repeatLast: true });
-  const world = activityWorld({ agents: [other], model, info: { scheduledTimestampMs: 0, currentAttemptScheduledTimestampMs: 5_000 } });
+  const environment = activityEnvironment({
+    agents: [other],
+    model,
+    info: { scheduledTimestampMs: 0, currentAttemptScheduledTimestampMs: 5_000 },
+  });
   const snapshot = snapshotOf(never);
-  world.runtime.snapshots.add(snapshot);
-  const callModel = withWorkerFailover(world.runtime, callModelActivity(world.runtime));
+  environment.runtime.snapshots.add(snapshot);
+  const callModel = withWorkerFailover(environment.runtime, callModelActivity(environment.runtime));
   const input = { agent: snapshot.digest, through: 1, lastEventId: 'e0' };
   const needsOne = { response: { approvals: { a: { reason: expect.stringContaining('lacks the predicate') as string } } } };
-  expect(await world.run(callModel, { ...input, awaitsWorker: { forMs: 5_000, attempts: 8 } })).toMatchObject(needsOne);
-  expect(await world.run(callModel, input)).toMatchObject(needsOne);
+  expect(await environment.run(callModel, { ...input, awaitsWorker: { forMs: 5_000, attempts: 8 } })).toMatchObject(needsOne);
+  expect(await environment.run(callModel, input)).toMatchObject(needsOne);
 });
 
 test('if a later build has removed the predicate, the call needs a decision, and no other worker is needed', async () => {
@@ -169,10 +176,10 @@ test('a tool that no longer needs approval still needs it in runs that began whe
 
 test('if the run does not answer with its deps, its call needs a decision, and the model is not called again', async () => {
   const model = scriptedModel([callTool('mail', { to: 'a@x' }, 'a')]);
-  const world = activityWorld({ agents: [never], model });
+  const environment = activityEnvironment({ agents: [never], model });
   const snapshot = snapshotOf(never);
-  world.runtime.snapshots.add(snapshot);
-  const output = await world.run(callModelActivity(world.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
+  environment.runtime.snapshots.add(snapshot);
+  const output = await environment.run(callModelActivity(environment.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
   expect(output).toMatchObject({ response: { approvals: { a: { reason: expect.stringContaining('could not be told') as string } } } });
 });
 
@@ -182,16 +189,16 @@ test('after the run is cancelled, a predicate that never answers is not waited f
     asked.resolve();
     return new Promise(() => undefined);
   });
-  const world = activityWorld({
+  const environment = activityEnvironment({
     agents: [agent],
     model: scriptedModel([callTool('mail', { to: 'a@x' }, 'a')]),
     answers: { [QUERIES.data]: { deps: {}, state: {} } },
   });
   const snapshot = snapshotOf(agent);
-  world.runtime.snapshots.add(snapshot);
-  const output = world.run(callModelActivity(world.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
+  environment.runtime.snapshots.add(snapshot);
+  const output = environment.run(callModelActivity(environment.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
   await asked.promise;
-  world.cancel();
+  environment.cancel();
   expect(await output).toMatchObject({ type: 'response', response: { content: [{ toolCallId: 'a' }], approvals: { a: {} } } });
 });
 

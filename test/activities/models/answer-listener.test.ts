@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { CHAT_USAGE, chatChunk } from '../../fakes/openai-answers.ts';
 import type { Handler } from '../../fakes/openai-server.ts';
 import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
-import { fakeProvider } from './asking.ts';
+import { fakeProvider } from './fake-provider.ts';
 
-const { ask, askInVain } = fakeProvider();
+const { ask, askForError } = fakeProvider();
 
 /** The parts of an answer that the listener received. */
 interface Heard {
@@ -41,7 +41,7 @@ test('the listener gets arguments, reasoning, refusal and usage of a Chat Comple
     chatChunk({ tool_calls: [{ index: 0, function: { arguments: ':1}' } }] }),
     chatChunk({ refusal: ' no' }),
   );
-  const { code } = await askInVain(broken, { options: { api: 'chat' }, context: heard.context });
+  const { code } = await askForError(broken, { options: { api: 'chat' }, context: heard.context });
   expect(code).toBe('model_unreachable');
   expect(heard.output).toBe('hm f{"a":1} no');
   expect(heard.usage).toEqual([REPORTED]);
@@ -65,7 +65,7 @@ test('the listener gets usage and all output beside text of a Responses answer t
     );
     reply.end();
   };
-  const { code } = await askInVain(failing, { options: { api: 'responses' }, context: heard.context });
+  const { code } = await askForError(failing, { options: { api: 'responses' }, context: heard.context });
   expect(code).toBe('model_server_error');
   expect(heard.output).toBe('hm {"a":1} no');
   expect(heard.usage).toEqual([REPORTED]);
@@ -74,13 +74,13 @@ test('the listener gets usage and all output beside text of a Responses answer t
 test('the listener gets the usage of an invalid answer, if the provider reports it', async () => {
   const heard = listener();
   const empty: Handler = (reply) => reply.json(200, { choices: [], usage: CHAT_USAGE });
-  await askInVain(empty, { options: { api: 'chat' }, context: heard.context });
+  await askForError(empty, { options: { api: 'chat' }, context: heard.context });
   expect(heard.usage).toEqual([REPORTED]);
 });
 
 test('the listener gets nothing of an error of the provider', async () => {
   const heard = listener();
-  await askInVain((reply) => reply.json(429, { error: { message: 'later' } }), { context: heard.context });
+  await askForError((reply) => reply.json(429, { error: { message: 'later' } }), { context: heard.context });
   expect(heard).toMatchObject({ output: '', usage: [] });
   await ask((reply) => reply.json(200, { choices: [{ message: { content: 'A' }, finish_reason: 'stop' }] }), { context: heard.context });
   expect(heard).toMatchObject({ output: '', usage: [] });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { CHAT_USAGE, chatChunk, chatCompletion, chatStream, says } from '../../fakes/openai-answers.ts';
-import { fakeProvider } from './asking.ts';
+import { fakeProvider } from './fake-provider.ts';
 
-const { server, ask, askInVain } = fakeProvider();
+const { server, ask, askForError } = fakeProvider();
 const fn = (name: string, text: unknown): object => ({ name, arguments: text });
 
 describe('a Chat Completions answer', () => {
@@ -161,7 +161,7 @@ describe('a Chat Completions answer', () => {
   });
 
   test('without a choice is a bad answer', async () => {
-    expect(await askInVain((reply) => reply.json(200, { choices: [], usage: CHAT_USAGE }))).toMatchObject({ code: 'model_bad_response' });
-    expect(await askInVain((reply) => reply.raw('data: [DONE]\n\n'))).toMatchObject({ code: 'model_bad_response' });
+    expect(await askForError((reply) => reply.json(200, { choices: [], usage: CHAT_USAGE }))).toMatchObject({ code: 'model_bad_response' });
+    expect(await askForError((reply) => reply.raw('data: [DONE]\n\n'))).toMatchObject({ code: 'model_bad_response' });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { says } from '../../fakes/openai-answers.ts';
-import { fakeProvider, SEARCH } from './asking.ts';
+import { fakeProvider, SEARCH } from './fake-provider.ts';
 
 const { server, ask } = fakeProvider();
 const ANSWER = { name: 'answer', schema: { type: 'object', properties: {} }, strict: true };

@@ -4,7 +4,7 @@ import { openai } from '../../../activities/models/index.ts';
 import { ModelCallError } from '../../../src/core/domain/errors/error.ts';
 import { isJsonObject } from '../../../src/core/domain/json/json.ts';
 import { type FakeOpenAI, startFakeOpenAI } from '../../fakes/openai-server.ts';
-import { modelRequest } from './asking.ts';
+import { modelRequest } from './fake-provider.ts';
 
 let server: FakeOpenAI;
 beforeAll(async () => {

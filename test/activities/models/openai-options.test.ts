@@ -6,7 +6,7 @@ import { LonghaulError, UsageError } from '../../../src/core/domain/errors/error
 import type { ModelCallContext } from '../../../src/core/domain/model/model.ts';
 import { outputMessage, responsesStream, says } from '../../fakes/openai-answers.ts';
 import { startFakeOpenAI } from '../../fakes/openai-server.ts';
-import { failureOf, fakeProvider, modelRequest } from './asking.ts';
+import { failureOf, fakeProvider, modelRequest } from './fake-provider.ts';
 
 const { server, ask } = fakeProvider();
 const context = { signal: new AbortController().signal };

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
 import { outputMessage, responsesStream } from '../../fakes/openai-answers.ts';
-import { type Asking, fakeProvider, SEARCH } from './asking.ts';
+import { type CallOptions, fakeProvider, SEARCH } from './fake-provider.ts';
 
-const { server, ask, askInVain } = fakeProvider();
+const { server, ask, askForError } = fakeProvider();
 const REASONING = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' };
 const CALL = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'search_web', arguments: '{"query":"moon"}', status: 'completed' };
-const over = (asking: Asking = {}): Asking => ({ ...asking, options: { api: 'responses', ...asking.options } });
+const over = (asking: CallOptions = {}): CallOptions => ({ ...asking, options: { api: 'responses', ...asking.options } });
 
 describe('the Responses API', () => {
   test('stores nothing, and requests the data for a replay', async () => {
@@ -150,10 +150,10 @@ describe('the Responses API', () => {
     ['invalid_prompt', 'model_bad_request'],
     ['bio_policy', 'content_filter'],
   ])('a response that fails with "%s" is "%s"', async (code, expected) => {
-    expect(await askInVain(responsesStream([], { status: 'failed', error: { code, message: 'sorry' } }), over())).toMatchObject({
+    expect(await askForError(responsesStream([], { status: 'failed', error: { code, message: 'sorry' } }), over())).toMatchObject({
       code: expected,
     });
-    expect(await askInVain((reply) => reply.events({ type: 'error', code, message: 'sorry', param: null }), over())).toMatchObject({
+    expect(await askForError((reply) => reply.events({ type: 'error', code, message: 'sorry', param: null }), over())).toMatchObject({
       code: expected,
     });
   });

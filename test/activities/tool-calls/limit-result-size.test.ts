@@ -97,7 +97,7 @@ describe('the details of a heartbeat', () => {
     ['one byte below the budget', text(BYTE_BUDGETS.heartbeat - 1), text(BYTE_BUDGETS.heartbeat - 1)],
     ['at the budget', text(BYTE_BUDGETS.heartbeat), text(BYTE_BUDGETS.heartbeat)],
     ['one byte above the budget', text(BYTE_BUDGETS.heartbeat + 1), '[The details of this heartbeat are 64001 bytes of JSON, over 64000]'],
-    ['what is not JSON', 1n as unknown as JsonValue, '[The details of this heartbeat are not JSON]'],
+    ['a value that is not JSON', 1n as unknown as JsonValue, '[The details of this heartbeat are not JSON]'],
   ])('%s', (_, details, sent) => {
     expect(heartbeatDetails(details)).toEqual(sent);
   });

@@ -4,7 +4,7 @@ import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import type { Folded } from '../../../src/core/domain/record/window.ts';
 import { QUERIES, type RunToolInput } from '../../../src/core/protocol.ts';
-import { activityWorld } from '../activity-world.ts';
+import { activityEnvironment } from '../activity-environment.ts';
 
 const agent = defineAgent({
   name: 'clerk',
@@ -24,22 +24,22 @@ const events: Folded[] = [
 const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0' };
 
 test('arguments that are not in the input are read from the conversation, whatever was recorded later', async () => {
-  const world = activityWorld({ agents: [agent], events });
-  expect(await world.run(runToolActivity(world.runtime), input)).toMatchObject({ content: ['said as asked'] });
+  const environment = activityEnvironment({ agents: [agent], events });
+  expect(await environment.run(runToolActivity(environment.runtime), input)).toMatchObject({ content: ['said as asked'] });
   // The first read is enough: the process keeps the conversation.
-  expect(await world.run(runToolActivity(world.runtime), input)).toMatchObject({ content: ['said as asked'] });
-  expect(world.asked.map(([query]) => query)).toEqual([QUERIES.transcript]);
+  expect(await environment.run(runToolActivity(environment.runtime), input)).toMatchObject({ content: ['said as asked'] });
+  expect(environment.asked.map(([query]) => query)).toEqual([QUERIES.transcript]);
 });
 
 test('arguments of a decision that are not in the input are requested from the run', async () => {
-  const world = activityWorld({ agents: [agent], events, answers: { [QUERIES.callArguments]: { text: 'as decided' } } });
-  const output = await world.run(runToolActivity(world.runtime), { ...input, argumentsByReference: true });
+  const environment = activityEnvironment({ agents: [agent], events, answers: { [QUERIES.callArguments]: { text: 'as decided' } } });
+  const output = await environment.run(runToolActivity(environment.runtime), { ...input, argumentsByReference: true });
   expect(output).toMatchObject({ content: ['said as decided'] });
-  expect(world.asked).toEqual([[QUERIES.callArguments, { callId: 'c1' }]]);
+  expect(environment.asked).toEqual([[QUERIES.callArguments, { callId: 'c1' }]]);
 });
 
 test('a call that is not in the conversation is a defect, and is not tried again', async () => {
-  const world = activityWorld({ agents: [agent], events });
-  const failing = world.run(runToolActivity(world.runtime), { ...input, eventId: 'another' });
+  const environment = activityEnvironment({ agents: [agent], events });
+  const failing = environment.run(runToolActivity(environment.runtime), { ...input, eventId: 'another' });
   await expect(failing).rejects.toMatchObject({ type: 'internal', nonRetryable: true });
 });

@@ -6,7 +6,7 @@ import { defineAgent, defineTool, type ToolOptions } from '../../../src/index.ts
 import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
 import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
 import { QUERIES, type RunToolInput, type RunToolOutput } from '../../../src/core/protocol.ts';
-import { activityWorld, EXECUTION, type World } from '../activity-world.ts';
+import { activityEnvironment, EXECUTION, type ActivityEnvironment } from '../activity-environment.ts';
 
 type Options = Partial<ToolOptions<z.ZodObject, Record<string, unknown>, unknown>>;
 
@@ -14,12 +14,12 @@ type Options = Partial<ToolOptions<z.ZodObject, Record<string, unknown>, unknown
 function attemptOf(
   options: Options,
   { attempt = 1, maximumAttempts = 3, isLocal = false } = {},
-): World & { act: (input?: object) => Promise<RunToolOutput> } {
+): ActivityEnvironment & { act: (input?: object) => Promise<RunToolOutput> } {
   const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), execute: () => 'acted', ...options });
   const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', deps: z.object({ level: z.number().optional() }), tools: [act] })];
-  const world = activityWorld({ agents, info: { activityType: 'act', attempt, isLocal, retryPolicy: { maximumAttempts } } });
+  const environment = activityEnvironment({ agents, info: { activityType: 'act', attempt, isLocal, retryPolicy: { maximumAttempts } } });
   const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0], eventId: 'e1', arguments: {}, timeoutMs: 50 };
-  return { ...world, act: (more = {}) => world.run(runToolActivity(world.runtime), { ...input, ...more }) };
+  return { ...environment, act: (more = {}) => environment.run(runToolActivity(environment.runtime), { ...input, ...more }) };
 }
 
 const fails = (): never => {
@@ -90,11 +90,11 @@ describe('a call with effect `once`', () => {
     down.shutDown();
     expect(await lost).toMatchObject({ lost: true });
 
-    const world = attemptOf({ ...once, execute: obedient }, { maximumAttempts: 1 });
+    const environment = attemptOf({ ...once, execute: obedient }, { maximumAttempts: 1 });
     began = Promise.withResolvers<void>();
-    const cancelled = world.act({ timeoutMs: 60_000 });
+    const cancelled = environment.act({ timeoutMs: 60_000 });
     await began.promise;
-    world.runtime.aborts.abort(EXECUTION);
+    environment.runtime.aborts.abort(EXECUTION);
     await expect(cancelled).rejects.toMatchObject({ name: 'AbortError', message: 'The run was cancelled' });
   });
 
@@ -104,8 +104,8 @@ describe('a call with effect `once`', () => {
 
   test('has not started if its deps are invalid', async () => {
     let began = false;
-    const world = attemptOf({ ...once, execute: () => (began = true) }, { maximumAttempts: 1 });
-    await expect(world.act({ deps: { level: 'x' } })).rejects.toMatchObject({ type: 'invalid_input' });
+    const environment = attemptOf({ ...once, execute: () => (began = true) }, { maximumAttempts: 1 });
+    await expect(environment.act({ deps: { level: 'x' } })).rejects.toMatchObject({ type: 'invalid_input' });
     expect(began).toBe(false);
   });
 });
@@ -113,8 +113,8 @@ describe('a call with effect `once`', () => {
 describe('verifying the outcome of a call', () => {
   const input = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0] as [number, number], eventId: 'e1', tool: 'act' };
   const ask = (verify: ToolOptions<z.ZodObject, Record<string, unknown>, unknown>['verify']): Promise<unknown> => {
-    const world = attemptOf({ effect: 'once', ...(verify === undefined ? {} : { verify }) });
-    return world.run(verifyCallActivity(world.runtime), input);
+    const environment = attemptOf({ effect: 'once', ...(verify === undefined ? {} : { verify }) });
+    return environment.run(verifyCallActivity(environment.runtime), input);
   };
 
   test('gives its result as if the call had returned it', async () => {
@@ -130,8 +130,8 @@ describe('verifying the outcome of a call', () => {
     ['it hangs', { verify: hangs }],
     ['its result is checked without end', { verify: () => ({ happened: true, result: 1 }), result: z.number().refine(hangs) }],
   ])('ends at its time limit if %s', async (_, options) => {
-    const world = attemptOf({ effect: 'once', ...options });
-    await expect(world.run(verifyCallActivity(world.runtime), { ...input, timeoutMs: 30 })).rejects.toMatchObject({
+    const environment = attemptOf({ effect: 'once', ...options });
+    await expect(environment.run(verifyCallActivity(environment.runtime), { ...input, timeoutMs: 30 })).rejects.toMatchObject({
       type: 'verification_failed',
       message: "Tool 'act' timed out after 30ms",
     });
@@ -151,9 +151,9 @@ describe('verifying the outcome of a call', () => {
 });
 
 test('reported progress is passed to the next attempt', async () => {
-  const world = attemptOf({ execute: (_, { heartbeat }) => heartbeat({ done: 3 }) });
-  await world.act();
-  expect(world.beats).toEqual([{ done: 3 }]);
+  const environment = attemptOf({ execute: (_, { heartbeat }) => heartbeat({ done: 3 }) });
+  await environment.act();
+  expect(environment.heartbeats).toEqual([{ done: 3 }]);
 });
 
 test('heartbeats continue while a call waits for its data', async () => {
@@ -161,7 +161,7 @@ test('heartbeats continue while a call waits for its data', async () => {
   const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), execute: () => 'acted' });
   const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
   const info = { activityType: 'act', heartbeatTimeoutMs: 15 };
-  const world = activityWorld({ agents, info, answers: { [QUERIES.data]: promise } });
+  const environment = activityEnvironment({ agents, info, answers: { [QUERIES.data]: promise } });
   const input: RunToolInput = {
     agentName: 'clerk',
     callId: 'c1',
@@ -171,16 +171,16 @@ test('heartbeats continue while a call waits for its data', async () => {
     arguments: {},
     dataByReference: true,
   };
-  const output = world.run(runToolActivity(world.runtime), input);
-  await vi.waitFor(() => expect(world.beats.length).toBeGreaterThan(1));
+  const output = environment.run(runToolActivity(environment.runtime), input);
+  await vi.waitFor(() => expect(environment.heartbeats.length).toBeGreaterThan(1));
   resolve({ deps: {}, state: {} });
   expect(await output).toMatchObject({ content: ['acted'] });
 });
 
 test('a local call has no heartbeats, and reports its position', async () => {
-  const world = attemptOf({ tier: 'local', execute: (_, { heartbeat }) => heartbeat('half') }, { isLocal: true });
-  expect(await world.act()).toMatchObject({ content: [], at: [1, 0] });
-  expect(world.beats).toEqual([]);
+  const environment = attemptOf({ tier: 'local', execute: (_, { heartbeat }) => heartbeat('half') }, { isLocal: true });
+  expect(await environment.act()).toMatchObject({ content: [], at: [1, 0] });
+  expect(environment.heartbeats).toEqual([]);
 });
 
 test('a key in a result changes the deps only if the tool allows it: otherwise the author of the result could', async () => {

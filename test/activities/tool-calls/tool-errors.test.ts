@@ -8,7 +8,7 @@ import { defineAgent, defineTool, ModelRetry, ToolFailure, type ToolOptions } fr
 import { logLine } from '../../../src/log/log-line.ts';
 import type { RunToolInput, RunToolOutput } from '../../../src/core/protocol.ts';
 import { approve, callTool, say, scriptedModel, testAgent, type TestedRun } from '../../../src/testing/index.ts';
-import { activityWorld, type World } from '../activity-world.ts';
+import { activityEnvironment, type ActivityEnvironment } from '../activity-environment.ts';
 
 const VALUE = 'v8-Kq2-x91';
 const HERE = /at .*pay .*\(.*tool-errors\.test\.ts:\d+:\d+\)/;
@@ -19,15 +19,15 @@ type Execute = ToolOptions<z.ZodObject, Record<string, unknown>, unknown>['execu
 function attemptOf(
   execute: Execute,
   { attempt = 1, tier = 'remote' }: { attempt?: number; tier?: 'local' | 'remote' } = {},
-): World & { act: () => Promise<unknown> } {
+): ActivityEnvironment & { act: () => Promise<unknown> } {
   const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), tier, execute });
   const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
   const isLocal = tier === 'local';
   const info = { activityType: 'act', attempt, isLocal, retryPolicy: { maximumAttempts: 3 } };
-  const world = activityWorld({ agents, info, secrets: new SecretVault(() => VALUE) });
+  const environment = activityEnvironment({ agents, info, secrets: new SecretVault(() => VALUE) });
   const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0], eventId: 'e1', arguments: {}, timeoutMs: 50 };
-  const activity = createActivities(world.runtime)['act'] as (input: RunToolInput) => Promise<RunToolOutput>;
-  return { ...world, act: () => world.run(activity, input) };
+  const activity = createActivities(environment.runtime)['act'] as (input: RunToolInput) => Promise<RunToolOutput>;
+  return { ...environment, act: () => environment.run(activity, input) };
 }
 
 function pay(): never {
@@ -47,20 +47,20 @@ describe.each(['remote', 'local'] as const)('an error thrown by a %s tool', (tie
   test('is logged at every attempt with the stack, and at the last attempt as an error', async () => {
     const levels: string[] = [];
     for (const attempt of [1, 2, 3]) {
-      const world = attemptOf(pay, { tier, attempt });
-      await world.act().catch(() => undefined);
-      expect(world.logged).toHaveLength(1);
-      expect(world.logged.map((entry) => logLine(entry)).join('\n')).toMatch(HERE);
-      levels.push(...world.logged.map(({ level }) => level));
+      const environment = attemptOf(pay, { tier, attempt });
+      await environment.act().catch(() => undefined);
+      expect(environment.logged).toHaveLength(1);
+      expect(environment.logged.map((entry) => logLine(entry)).join('\n')).toMatch(HERE);
+      levels.push(...environment.logged.map(({ level }) => level));
     }
     expect(levels).toEqual(['WARN', 'WARN', 'ERROR']);
   });
 });
 
 test('the last log line names the call and the run', async () => {
-  const world = attemptOf(pay, { attempt: 3 });
-  await world.act();
-  expect(world.logged[0]).toMatchObject({ message: 'Tool "act" threw', meta: { agent: 'clerk', step: 1, callId: 'c1', attempt: 3 } });
+  const environment = attemptOf(pay, { attempt: 3 });
+  await environment.act();
+  expect(environment.logged[0]).toMatchObject({ message: 'Tool "act" threw', meta: { agent: 'clerk', step: 1, callId: 'c1', attempt: 3 } });
 });
 
 test.each([1, 3])('the failure and the log of attempt %d contain no secret', async (attempt) => {
@@ -68,9 +68,9 @@ test.each([1, 3])('the failure and the log of attempt %d contain no secret', asy
     const value = await secret('crm-token');
     throw new Error(`refused ${value}`, { cause: new Error(`by ${value}`) });
   };
-  const world = attemptOf(leak, { attempt });
-  const failure: unknown = await world.act().catch((error: unknown) => error);
-  const shown = inspect([failure, world.logged], { depth: 9 });
+  const environment = attemptOf(leak, { attempt });
+  const failure: unknown = await environment.act().catch((error: unknown) => error);
+  const shown = inspect([failure, environment.logged], { depth: 9 });
   expect(shown).not.toContain(VALUE);
   expect(shown).toContain('refused [secret "crm-token"]');
 });
@@ -79,18 +79,18 @@ test.each([
   ['a ToolFailure', new ToolFailure('closed')],
   ['a ModelRetry', new ModelRetry('again')],
 ])('%s is meant for the model: its stack is logged at debug level only', async (_, thrown) => {
-  const world = attemptOf(() => {
+  const environment = attemptOf(() => {
     throw thrown;
   });
-  await world.act();
-  expect(world.logged.map(({ level }) => level)).toEqual(['DEBUG']);
-  expect(world.logged.map((entry) => logLine(entry)).join('\n')).toContain('tool-errors.test.ts');
+  await environment.act();
+  expect(environment.logged.map(({ level }) => level)).toEqual(['DEBUG']);
+  expect(environment.logged.map((entry) => logLine(entry)).join('\n')).toContain('tool-errors.test.ts');
 });
 
 test('a tool that exceeds its time limit at its last attempt is logged as an error', async () => {
-  const world = attemptOf(() => new Promise(() => undefined), { attempt: 3 });
-  await world.act();
-  expect(world.logged).toMatchObject([{ level: 'ERROR', meta: { error: { message: "Tool 'act' timed out after 50ms" } } }]);
+  const environment = attemptOf(() => new Promise(() => undefined), { attempt: 3 });
+  await environment.act();
+  expect(environment.logged).toMatchObject([{ level: 'ERROR', meta: { error: { message: "Tool 'act' timed out after 50ms" } } }]);
 });
 
 test('a predicate of "approval" that throws is logged with its stack: the approver sees the message alone', async () => {

@@ -3,15 +3,15 @@ import { z } from 'zod';
 import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
 import { contextUpdate, defineAgent, defineTool, withUpdate } from '../../../src/index.ts';
 import type { RunToolInput, RunToolOutput } from '../../../src/core/protocol.ts';
-import { activityWorld } from '../activity-world.ts';
+import { activityEnvironment } from '../activity-environment.ts';
 
 /** Returns the outcome of a call that returns this value. */
 async function returning(returned: unknown): Promise<RunToolOutput> {
   const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), execute: () => returned });
   const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
-  const world = activityWorld({ agents, info: { activityType: 'act' } });
+  const environment = activityEnvironment({ agents, info: { activityType: 'act' } });
   const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0], eventId: 'e1', arguments: {} };
-  return world.run(runToolActivity(world.runtime), input);
+  return environment.run(runToolActivity(environment.runtime), input);
 }
 
 const REFUSED = "The update of the deps by tool 'act' was refused, and changed nothing: ";

@@ -5,7 +5,7 @@ import { decisionHints } from '../../../src/core/hints/decision-hints.ts';
 import { Interruption } from '../../../src/cli/interruption.ts';
 import type { ApprovalView } from '../../../src/core/domain/approvals/approval.ts';
 import { commandIo } from '../command-io.ts';
-import { runApprovals, AT, waiting } from '../waiting.ts';
+import { runApprovals, AT, waiting } from '../pending-approvals.ts';
 
 function clientWith(...found: ({ runId: string } & ApprovalView)[]): Parameters<typeof approvalsOfAll>[1] {
   return {

@@ -6,7 +6,7 @@ import type { ApprovalView, Decision } from '../../../src/core/domain/approvals/
 import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
 import type { DecisionReceipt } from '../../../src/core/protocol.ts';
 import { commandIo } from '../command-io.ts';
-import { runApprovals, AT, decision, waiting } from '../waiting.ts';
+import { runApprovals, AT, decision, waiting } from '../pending-approvals.ts';
 
 /** A run with these pending calls, and the requests that it got. `status`: of the receipt. */
 function fakeRun(pending: ApprovalView[], status: DecisionReceipt['status'] = 'decided'): { run: DecidableRun; sent: unknown[] } {

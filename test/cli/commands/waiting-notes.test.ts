@@ -7,7 +7,7 @@ import { waitForResult } from '../../../src/cli/commands/wait-for-result.ts';
 import { tellWhatWaits } from '../../../src/cli/commands/waiting-notes.ts';
 import { newRunResult } from '../../core/domain/run/new-run-result.ts';
 import { commandIo } from '../command-io.ts';
-import { runApprovals, waiting } from '../waiting.ts';
+import { runApprovals, waiting } from '../pending-approvals.ts';
 
 test('a command that waits for a run prints its pending calls once, with the commands that decide them, and that it is paused', async () => {
   const kept = commandIo();

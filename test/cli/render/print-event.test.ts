@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ContentItem } from '../../../src/core/domain/content/content.ts';
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import { eventLines } from '../../../src/cli/render/print-event.ts';
-import { decision } from '../waiting.ts';
+import { decision } from '../pending-approvals.ts';
 
 const START = 1_700_000_000;
 

@@ -7,7 +7,7 @@ import { listLines } from '../../../src/cli/commands/list.ts';
 import { tableLines } from '../../../src/cli/render/table-lines.ts';
 import type { RunRecord } from '../../../src/core/domain/record/run-record.ts';
 import { newStep, newToolCallRecord, type StepResult } from '../../../src/core/domain/record/step.ts';
-import { AT, waiting } from '../waiting.ts';
+import { AT, waiting } from '../pending-approvals.ts';
 
 const plain = { look: (_look: string, text: string) => text };
 

@@ -18,7 +18,7 @@ const tool = (name: string, tier: 'local' | 'remote', maxResultBytes?: number) =
   });
 const snapshot = newSnapshot({ tools: [tool('note', 'local'), tool('large', 'local', 400_000), tool('fetch', 'remote', 400_000)] });
 
-/** How each call of a response with these tools is run: locally or remotely. */
+/** The kind of activity, local or remote, for each call of a response with these tools. */
 function tiersOf(names: readonly string[]): string[] {
   const clock = { now: () => 0, uuid: () => 'first' };
   const state = newRunState({ runId: 'r', snapshot, input: 'Q', startedAt: 0 }, clock);

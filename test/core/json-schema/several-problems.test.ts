@@ -10,7 +10,7 @@ const LEVEL = { type: 'string', enum: ['low', 'high'] };
 
 test.each<[string, JsonObject, JsonValue, string]>([
   ['a list of values beside their type', LEVEL, 3, 'level: expected "low" or "high", got 3'],
-  ['a list of values where the type fits', LEVEL, 'mid', 'level: expected "low" or "high", got "mid"'],
+  ['a list of values of the right type', LEVEL, 'mid', 'level: expected "low" or "high", got "mid"'],
   ['one value beside its type', { type: 'string', const: 'low' }, 3, 'level: expected "low", got 3'],
   ['a list that has values of another type', { type: 'string', enum: ['low', 3] }, 4, 'level: expected "low", got 4'],
   ['a value in the list, of another type', { type: 'string', enum: ['low', 3] }, 3, 'level: expected string, got number'],

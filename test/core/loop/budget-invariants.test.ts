@@ -76,17 +76,17 @@ function callsOver(limits: RunLimits, begun: readonly string[], name: string): s
 
 describe('no run, whatever happens to it,', { timeout: MANY_RUNS_MS }, () => {
   it('begins a model call or a summary at a limit: it exceeds a limit by one call at most', () =>
-    holds(({ world, states }) => {
+    holds(({ actors, states }) => {
       const startedAt = states[0]?.startedAt ?? 0;
-      for (const one of world.begun) {
+      for (const one of actors.begun) {
         expect(typeof one.what === 'string' ? usedUp(one, startedAt) : []).toEqual([]);
       }
     }));
 
   it('starts a tool call over a limit', () =>
-    holds(({ world }) => {
+    holds(({ actors }) => {
       const begun: string[] = [];
-      for (const { what, limits } of world.begun) {
+      for (const { what, limits } of actors.begun) {
         if (typeof what === 'string') continue;
         begun.push(what.tool);
         expect(callsOver(limits, begun, what.tool)).toEqual([]);
@@ -94,7 +94,7 @@ describe('no run, whatever happens to it,', { timeout: MANY_RUNS_MS }, () => {
     }));
 
   it('claims to have ended at a limit that it has not reached', () =>
-    holds(({ result, events, states, world }) => {
+    holds(({ result, events, states, actors }) => {
       const state = states.at(-1);
       if (state === undefined || result.status !== 'max_iterations_reached') return;
       const spent = spentIn(events);
@@ -106,7 +106,7 @@ describe('no run, whatever happens to it,', { timeout: MANY_RUNS_MS }, () => {
         token_budget: names.some((name) => name.endsWith('Tokens')),
         cost_budget: names.includes('costUsd'),
         tool_call_limit: limits.toolCalls !== undefined || limits.toolCallsByName !== undefined,
-        deadline: world.now >= startedAt + (limits.deadlineMs ?? Infinity),
+        deadline: actors.now >= startedAt + (limits.deadlineMs ?? Infinity),
       };
       expect(isTrue).toMatchObject({ [result.stopReason]: true });
     }));
@@ -127,8 +127,8 @@ describe('the counts of every run', { timeout: MANY_RUNS_MS }, () => {
     }));
 
   it('include every tool call that started once, and every record of a step', () =>
-    holds(({ world, states, steps, result }) => {
-      const started = world.begun.flatMap(({ what }) => (typeof what === 'string' ? [] : [what.tool]));
+    holds(({ actors, states, steps, result }) => {
+      const started = actors.begun.flatMap(({ what }) => (typeof what === 'string' ? [] : [what.tool]));
       const counted = [...(states.at(-1)?.toolCallsStarted ?? [])].flatMap(([name, calls]) => Array.from({ length: calls }, () => name));
       expect(counted.toSorted()).toEqual(started.toSorted());
       expect(result.toolCallsTotal).toBe(steps.flatMap(({ toolCalls }) => toolCalls).length);

@@ -46,9 +46,9 @@ describe('a run that continues as new at any point', { timeout: MANY_RUNS_MS }, 
 
   it('sends the same requests to the model, and gives every tool the same state', () =>
     holds((split, whole) => {
-      expect(split.world.requests).toEqual(whole.world.requests);
-      expect(split.world.summaries).toEqual(whole.world.summaries);
-      expect(split.world.invocations).toEqual(whole.world.invocations);
+      expect(split.actors.requests).toEqual(whole.actors.requests);
+      expect(split.actors.summaries).toEqual(whole.actors.summaries);
+      expect(split.actors.invocations).toEqual(whole.actors.invocations);
     }));
 
   it('numbers its events without a gap', () =>
@@ -63,17 +63,17 @@ describe('a run that continues as new at any point', { timeout: MANY_RUNS_MS }, 
     }));
 
   it('gives every call one result, starts no tool twice, and records every message once', () =>
-    holds(({ events, world }) => {
+    holds(({ events, actors }) => {
       const items = events.flatMap(({ content }) => content);
       const asked = items.filter(isToolCall).map(({ toolCallId }) => toolCallId);
       const answered = events.map(({ content }) => content.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : [])));
       expect(answered.flat().toSorted()).toEqual(asked.toSorted());
       // The results of one event are in the order of the model, whichever was decided first.
       for (const ids of answered) expect(ids).toEqual(asked.filter((id) => ids.includes(id)));
-      const started = world.invocations.map(({ callId }) => callId);
+      const started = actors.invocations.map(({ callId }) => callId);
       expect(new Set(started).size).toBe(started.length);
       const said = items.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [outputText(item.content)] : []));
-      expect(said.filter((text) => world.accepted.includes(text))).toEqual(world.accepted);
+      expect(said.filter((text) => actors.accepted.includes(text))).toEqual(actors.accepted);
     }));
 
   it('has the sum over its events as its usage, summaries included, and one step for each answer', () =>
@@ -94,7 +94,7 @@ it(
     const seen = new Set<string>();
     await fc.assert(
       fc.asyncProperty(plannedRun, somewhere, async (plan, points) => {
-        const { positions, states, events, world, result } = await chainedRun(plan, switching(points));
+        const { positions, states, events, actors, result } = await chainedRun(plan, switching(points));
         for (const [index, position] of positions.entries()) {
           const waiting = states[index]?.approvals.pending[0];
           if (waiting !== undefined) seen.add(`continued while a ${waiting.kind} waits`);
@@ -108,7 +108,7 @@ it(
           if (raised) seen.add('raised');
           if (interrupted) seen.add('interrupted');
         }
-        if (world.pauses > 0) seen.add('paused');
+        if (actors.pauses > 0) seen.add('paused');
         seen.add(result.stopReason === 'deadline' || result.stopReason === 'cost_budget' ? 'token_budget' : result.stopReason);
       }),
       { ...BOUNDED, numRuns: 300 },

@@ -4,9 +4,9 @@ import { INTERRUPTED_CALL, notHappened, RUNNING_CALL, unknownOutcome } from '../
 import { approvalViews } from '../../../src/core/loop/approvals/approval-view.ts';
 import type { ToolOutcome } from '../../../src/core/loop/ports.ts';
 import { call, called, type FakeScript, type FakeTool, resultsOf, returned, runFake, said } from './fakes/fake-ports.ts';
-import { approves, rejects, refusal, about, responds, sends, together } from './fakes/people.ts';
+import { approves, rejects, refusal, about, responds, sends, together } from './fakes/callers.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
-import { story } from './fakes/story.ts';
+import { eventSummaries } from './fakes/event-summaries.ts';
 
 const LOST: ToolOutcome = { type: 'lost', reason: 'its worker was lost' };
 const pay = testTool('pay', { effect: 'once' });
@@ -91,16 +91,16 @@ describe('a person who is asked about the outcome of a call', () => {
       paying({
         snapshot,
         model: [called(call('c1', 'pay'), call('c2', 'look')), said('done')],
-        people: [responds('c1', 'paid on Monday')],
+        callers: [responds('c1', 'paid on Monday')],
       }),
     );
     expect(resultsOf(run, 1)).toEqual(['paid on Monday', 'look ran']);
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c1', 'c2']);
-    expect(story(run)).toContain('so far: c2 gave "look ran"');
+    expect(eventSummaries(run)).toContain('so far: c2 gave "look ran"');
   });
 
   it('can answer that the outcome is unknown', async () => {
-    const run = await runFake(paying({ snapshot, people: [rejects('c1', { reason: 'The bank is closed.' })] }));
+    const run = await runFake(paying({ snapshot, callers: [rejects('c1', { reason: 'The bank is closed.' })] }));
     expect(resultsOf(run, 1)).toEqual([`${UNKNOWN} The bank is closed.`]);
   });
 
@@ -108,7 +108,7 @@ describe('a person who is asked about the outcome of a call', () => {
     await runFake(
       paying({
         snapshot,
-        people: [
+        callers: [
           (run) =>
             expect(refusal(run, 'approve', about(run, 'c1'))).toMatchObject({ message: expect.stringContaining('never started again') }),
           responds('c1', 'paid'),
@@ -122,7 +122,7 @@ describe('a person who is asked about the outcome of a call', () => {
       paying({
         snapshot,
         switches: ({ state, positions }) => state.approvals.pending.length > 0 && positions.length === 0,
-        people: [responds('c1', 'paid')],
+        callers: [responds('c1', 'paid')],
       }),
     );
     expect(run.positions).toHaveLength(1);
@@ -150,7 +150,7 @@ describe('a person who is asked about the outcome of a call', () => {
 
     it.each([{}, { onLimit: 'ask' as const }])('a call that used up the limits is verified: %j', async (atLimit) => {
       const limits = { maxIterations: 10, finalAttempt: false, toolCalls: 1, ...atLimit };
-      const run = await runFake(paying({ snapshot: { ...snapshot, limits }, switches, people: [responds('c1', 'paid')] }));
+      const run = await runFake(paying({ snapshot: { ...snapshot, limits }, switches, callers: [responds('c1', 'paid')] }));
       expect(run.positions).toHaveLength(1);
       expect(run.invocations).toHaveLength(1);
       expect(resultsOf(run, 1)).toEqual(['paid']);
@@ -160,7 +160,7 @@ describe('a person who is asked about the outcome of a call', () => {
 
   it('a call that was approved before is verified', async () => {
     const approved = testSnapshot({ tools: [{ ...pay, approval: { when: 'always' } }], onUnknownOutcome: 'ask' });
-    const run = await runFake(paying({ snapshot: approved, people: [approves('c1'), responds('c1', 'paid', { id: 'second' })] }));
+    const run = await runFake(paying({ snapshot: approved, callers: [approves('c1'), responds('c1', 'paid', { id: 'second' })] }));
     expect(resultsOf(run, 1)).toEqual(['paid']);
     expect(run.invocations).toHaveLength(1);
   });
@@ -171,7 +171,7 @@ describe('a person who is asked about the outcome of a call', () => {
       paying({
         snapshot: approved,
         model: [called(call('c1', 'pay', { amount: 1_000 })), said('done')],
-        people: [
+        callers: [
           approves('c1', { arguments: { amount: 10 } }),
           ({ state }) => expect(approvalViews(state)).toMatchObject([{ kind: 'outcome', arguments: { amount: 10 } }]),
           responds('c1', 'paid', { id: 'second' }),
@@ -181,12 +181,12 @@ describe('a person who is asked about the outcome of a call', () => {
   });
 
   it('the person is not waited for after a message that steers', async () => {
-    const run = await runFake(paying({ snapshot, model: [called(call('c1', 'pay')), said('done')], people: [sends('Stop', 'steer')] }));
+    const run = await runFake(paying({ snapshot, model: [called(call('c1', 'pay')), said('done')], callers: [sends('Stop', 'steer')] }));
     expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
   });
 
   it('the person has until the deadline of the agent, which approves nothing', async () => {
-    const run = await runFake(paying({ snapshot: { ...snapshot, approvals: { deadlineMs: 60_000, onDeadline: 'approve' } }, people: [] }));
+    const run = await runFake(paying({ snapshot: { ...snapshot, approvals: { deadlineMs: 60_000, onDeadline: 'approve' } }, callers: [] }));
     expect(resultsOf(run, 1)).toEqual([`${UNKNOWN} nobody decided before the deadline`]);
   });
 
@@ -195,7 +195,7 @@ describe('a person who is asked about the outcome of a call', () => {
       paying({
         snapshot,
         model: [called(call('c1', 'pay'), call('c2', 'pay')), said('done')],
-        people: [together(responds('c2', 'second'), responds('c1', 'first'))],
+        callers: [together(responds('c2', 'second'), responds('c1', 'first'))],
       }),
     );
     expect(resultsOf(run, 1)).toEqual(['first', 'second']);
@@ -209,18 +209,18 @@ describe('a call that was running when its run was cancelled', () => {
   };
   const decided = testTool('pay', { approval: { when: 'always' } });
 
-  it.each<[string, Partial<AgentSnapshot>, FakeScript['people']]>([
+  it.each<[string, Partial<AgentSnapshot>, FakeScript['callers']]>([
     ['happens once', { tools: [pay] }, []],
     ['happens once and can be looked up', { tools: [{ ...pay, verify: true }] }, []],
     ['is idempotent', { tools: [testTool('pay')] }, []],
     ['was approved', { tools: [decided] }, [approves('c1')]],
     ['is one whose outcome a person may be asked about', { tools: [pay], onUnknownOutcome: 'ask' }, []],
-  ])('is never reported as not executed: it %s', async (_, changes, people = []) => {
+  ])('is never reported as not executed: it %s', async (_, changes, callers = []) => {
     const run = await runFake({
       snapshot: testSnapshot({ parallel: false, ...changes }),
       model: [called(call('c1', 'pay'), call('c2', 'pay'))],
       tools: { pay: cancels },
-      people,
+      callers,
     });
     expect(run.result.status).toBe('cancelled');
     expect(resultsOf(run, 1)).toEqual([RUNNING_CALL, INTERRUPTED_CALL]);

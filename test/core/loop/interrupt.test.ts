@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
 import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
 import { call, called, type FakeRun, message, responded, runFake, said, tokens } from './fakes/fake-ports.ts';
-import { pauses, resumes, sends } from './fakes/people.ts';
+import { pauses, resumes, sends } from './fakes/callers.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
-import { story } from './fakes/story.ts';
+import { eventSummaries } from './fakes/event-summaries.ts';
 import { agent, letters, read, watched } from './fakes/watched-run.ts';
 
 const snapshot = testSnapshot({ tools: [testTool('t')] });
@@ -22,7 +22,7 @@ function interrupted(text: string | null, more: Partial<RecordedResponse> = {}):
 describe('a model call that a message interrupts', () => {
   it('is an event with its output so far, is followed by the message, and is not a step', async () => {
     const run = await runFake({ snapshot, model: [interrupted('let me exp'), said('as you like')] });
-    expect(story(run)).toEqual(['user: Q', 'interrupted: assistant: let me exp', 'user: stop 1', 'assistant: as you like']);
+    expect(eventSummaries(run)).toEqual(['user: Q', 'interrupted: assistant: let me exp', 'user: stop 1', 'assistant: as you like']);
     expect(run.events[1]).toMatchObject({ id: 'partial 1', author: 'a', interrupted: true, usage: null });
     expect(run.modelCalls.map(({ step, through }) => [step, through])).toEqual([
       [1, 1],
@@ -59,7 +59,7 @@ describe('a model call that a message interrupts', () => {
 
   it('leaves no event if its request was not sent', async () => {
     const run = await runFake({ snapshot, model: [interrupted(null), said('as you like', { usage: tokens(1, 1) })] });
-    expect(story(run)).toEqual(['user: Q', 'user: stop 1', 'assistant: as you like']);
+    expect(eventSummaries(run)).toEqual(['user: Q', 'user: stop 1', 'assistant: as you like']);
     expect(run.result.usage).toMatchObject({ llmCalls: 1, totalTokens: 2 });
   });
 
@@ -75,7 +75,7 @@ describe('a model call that a message interrupts', () => {
     });
     expect(run.result).toMatchObject({ stopReason: 'token_budget', stepsUsed: 0, usage: { totalTokens: 120, llmCalls: 3 } });
     // Accepted messages are in the record, even if no model reads them any more.
-    expect(story(run).slice(-2)).toEqual(['interrupted: assistant: c', 'user: stop 3']);
+    expect(eventSummaries(run).slice(-2)).toEqual(['interrupted: assistant: c', 'user: stop 3']);
   });
 
   it('is the final attempt again if it was one', async () => {
@@ -97,7 +97,7 @@ describe('a model call that a message interrupts', () => {
         },
         said('ok'),
       ],
-      people: [({ state }) => expect(state.status).toBe('paused'), resumes],
+      callers: [({ state }) => expect(state.status).toBe('paused'), resumes],
     });
     expect(run.result).toMatchObject({ status: 'completed', stepsUsed: 1 });
   });
@@ -115,7 +115,7 @@ it('a message that interrupts while a call runs is read after the call, like one
     },
   });
   expect(run.invocations).toHaveLength(1);
-  expect(story(run).slice(3)).toEqual(['user: stop', 'assistant: as you like']);
+  expect(eventSummaries(run).slice(3)).toEqual(['user: stop', 'assistant: as you like']);
 });
 
 it('if an answer is complete when a message interrupts it, it is kept, and the message is read next', async () => {
@@ -129,7 +129,7 @@ it('if an answer is complete when a message interrupts it, it is kept, and the m
       said('what else?'),
     ],
   });
-  expect(story(run)).toEqual(['user: Q', 'assistant: done', 'user: stop', 'assistant: what else?']);
+  expect(eventSummaries(run)).toEqual(['user: Q', 'assistant: done', 'user: stop', 'assistant: what else?']);
   expect(run.result).toMatchObject({ stepsUsed: 2, output: 'what else?' });
 });
 
@@ -144,7 +144,7 @@ it('a cancelled model call keeps its output so far, with an estimate of its usag
       },
     ],
   });
-  expect(story(run)).toEqual(['user: Q', 'interrupted: assistant: let me']);
+  expect(eventSummaries(run)).toEqual(['user: Q', 'interrupted: assistant: let me']);
   expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 0, usage: { llmCalls: 1, totalTokens: 0 } });
   expect(run.result.usage.estimated?.totalTokens).toBeGreaterThan(0);
 });
@@ -152,11 +152,11 @@ it('a cancelled model call keeps its output so far, with an estimate of its usag
 it('a failed model call keeps the usage of its attempts, if it is known', async () => {
   const spent = { reported: tokens(40, 2), estimated: tokens(9, 0) };
   const run = await runFake({ snapshot, model: [{ type: 'failed', code: 'model_server_error', message: 'down', spent }] });
-  expect(story(run)).toEqual(['user: Q', 'failed: model_server_error']);
+  expect(eventSummaries(run)).toEqual(['user: Q', 'failed: model_server_error']);
   expect(run.events[1]).toMatchObject({ failedAttempts: spent, content: [] });
   expect(run.result).toMatchObject({ status: 'error', usage: { totalTokens: 42, estimated: { totalTokens: 9 }, llmCalls: 0 } });
   const silent = await runFake({ snapshot, model: [{ type: 'failed', code: 'model_server_error', message: 'down' }] });
-  expect(story(silent)).toEqual(['user: Q']);
+  expect(eventSummaries(silent)).toEqual(['user: Q']);
 });
 
 it('all usage has its price, estimated or not', async () => {

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { INTERRUPTED_CALL, unknownTool } from '../../../src/core/domain/content/tool-text.ts';
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
 import { call, called, resultsOf, returned, runFake, said } from './fakes/fake-ports.ts';
-import { refusal, sends, update } from './fakes/people.ts';
+import { refusal, sends, update } from './fakes/callers.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
-import { story } from './fakes/story.ts';
+import { eventSummaries } from './fakes/event-summaries.ts';
 
 const tools = [testTool('t'), testTool('lonely', { parallel: false }), testTool('paid', { approval: { when: 'always' } })];
 const snapshot = testSnapshot({ tools });
@@ -27,7 +27,7 @@ describe('a message that steers the run', () => {
     });
     expect(run.invocations).toEqual([]);
     expect(resultsOf(run, 1)).toEqual([INTERRUPTED_CALL, unknownTool('nope'), INTERRUPTED_CALL]);
-    expect(story(run).slice(3)).toEqual(['user: stop', 'assistant: as you like']);
+    expect(eventSummaries(run).slice(3)).toEqual(['user: stop', 'assistant: as you like']);
   });
 
   it('withdraws no call that has started', async () => {
@@ -59,7 +59,7 @@ describe('a queued message', () => {
       },
     });
     expect(resultsOf(run, 1)).toEqual(['ran', 'ran']);
-    expect(story(run).slice(3)).toEqual(['user: and hurry', 'assistant: done']);
+    expect(eventSummaries(run).slice(3)).toEqual(['user: and hurry', 'assistant: done']);
   });
 
   it('is answered before the run ends, if it was accepted before the answer was there', async () => {
@@ -73,7 +73,7 @@ describe('a queued message', () => {
         said('done'),
       ],
     });
-    expect(story(run)).toEqual(['user: Q', 'assistant: too early', 'user: wait', 'assistant: done']);
+    expect(eventSummaries(run)).toEqual(['user: Q', 'assistant: too early', 'user: wait', 'assistant: done']);
   });
 
   it('gets a receipt with the step that reads it, and the record so far', async () => {
@@ -106,7 +106,7 @@ describe('a queued message', () => {
       { version: 1, id: 'm3', status: 'queued', queued: 1, offset: 4, beforeStep: 2 },
       { version: 1, id: 'm3', status: 'duplicate', queued: 1 },
     ]);
-    expect(story(run).slice(1)).toEqual(['user: a', 'user: b', 't(c1)', 'c1 gave ""', 'user: c', 'assistant: done']);
+    expect(eventSummaries(run).slice(1)).toEqual(['user: a', 'user: b', 't(c1)', 'c1 gave ""', 'user: c', 'assistant: done']);
   });
 
   it('is refused once the ending of the run is decided', async () => {

@@ -24,5 +24,5 @@ export function effectProblems(effects: readonly Effect[], unclear: UnclearCalls
     }
   });
   const strangers = effects.filter(({ effect }) => !EFFECTS.includes(effect));
-  return [...problems, ...strangers.map(({ effect }) => `"${effect}" was done, and nobody had asked for it`)];
+  return [...problems, ...strangers.map(({ effect }) => `"${effect}" was done without a call`)];
 }

@@ -16,7 +16,7 @@ export function undisturbedProblems(record: RunRecord): string[] {
     ...unless(result.stepsUsed === SCRIPT.length + 1, `it took ${result.stepsUsed} steps`),
     ...unless(difference(everything, result.output) === undefined, `it answered ${JSON.stringify(result.output)}`),
     ...unless(executions > 1, 'it did not continue as new'),
-    ...unless(kills === 0, `somebody was killed ${kills} times`),
+    ...unless(kills === 0, `a process was killed ${kills} times`),
     ...waitProblems(record),
     ...effectProblems(record.effects, new Map()),
   ];

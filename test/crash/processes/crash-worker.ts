@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Kill } from '../points/fuse.ts';
+import type { Kill } from '../points/crash-trigger.ts';
 
 /** The settings of a worker's process, passed as the JSON of its first argument. */
 export interface WorkerSetting {

@@ -3,7 +3,7 @@ import { flushCompileCache } from 'node:module';
 import { createWorker } from '../../../worker/index.ts';
 import { activityPoints } from '../points/activity-points.ts';
 import type { FromWorker, ToWorker, WorkerSetting } from './crash-worker.ts';
-import { Fuse } from '../points/fuse.ts';
+import { CrashTrigger } from '../points/crash-trigger.ts';
 import { Ledger } from './ledger.ts';
 import { referenceAgent } from '../reference/reference-agent.ts';
 import { referenceModel } from '../reference/reference-model.ts';
@@ -17,10 +17,10 @@ Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { loggin
 process.on('SIGINT', () => undefined);
 
 const ledger = new Ledger(setting.ledger);
-const fuse = new Fuse((runId, point) => ledger.reached(runId, point));
+const trigger = new CrashTrigger((runId, point) => ledger.reached(runId, point));
 const tell = (message: FromWorker): boolean | undefined => process.send?.(message);
 process.on('message', ({ kill }: ToWorker) => {
-  fuse.arm(kill);
+  trigger.arm(kill);
   tell({ type: 'armed' });
 });
 
@@ -40,8 +40,8 @@ const worker = await createWorker({
     stickyQueueScheduleToStartTimeout: 500,
     workflowThreadPoolSize: 1,
     ...(setting.cached === undefined ? {} : { maxCachedWorkflows: setting.cached }),
-    sinks: { crash: { reached: { fn: ({ workflowId }, point: string) => fuse.reached(workflowId, point), callDuringReplay: false } } },
-    interceptors: { activity: [activityPoints((runId, point) => fuse.reached(runId, point))] },
+    sinks: { crash: { reached: { fn: ({ workflowId }, point: string) => trigger.reached(workflowId, point), callDuringReplay: false } } },
+    interceptors: { activity: [activityPoints((runId, point) => trigger.reached(runId, point))] },
   },
 });
 // Otherwise it is written at the end of a process, and this process will be killed.

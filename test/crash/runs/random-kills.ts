@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { kill, type Lane } from '../processes/lane.ts';
+import { kill, type CrashTestbed } from '../processes/crash-testbed.ts';
 import type { Pass } from '../pass.ts';
 
 /** Gives numbers in [0, 1) that depend on the seed alone. */
@@ -38,12 +38,12 @@ export function planKills(random: Random, mayHitServer: boolean): PlannedKill[] 
 }
 
 /** Kills as planned, until the run has ended. */
-export async function killAsPlanned(lane: Lane, kills: readonly PlannedKill[], ended: AbortSignal): Promise<void> {
+export async function killAsPlanned(testbed: CrashTestbed, kills: readonly PlannedKill[], ended: AbortSignal): Promise<void> {
   for (const { afterMs, victim } of kills) {
     // A process that is still starting cannot be killed.
-    await Promise.all([lane.server.whenReady(), lane.worker.whenReady()]);
+    await Promise.all([testbed.server.whenReady(), testbed.worker.whenReady()]);
     await pause(afterMs, undefined, { signal: ended }).catch(() => undefined);
     if (ended.aborted) return;
-    await kill(lane, victim);
+    await kill(testbed, victim);
   }
 }

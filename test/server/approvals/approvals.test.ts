@@ -144,7 +144,7 @@ test('the notify hook is called at least once for a call that waits, with the sa
     },
   });
   const run = await testbed.client.start(clerk, { input: 'pay', taskQueue: testbed.taskQueue });
-  await until(() => told.length === 2, 'somebody is told');
+  await until(() => told.length === 2, 'the notify hook is called');
   const [waits] = (await run.approvals()).pending;
   const id = `${run.runId}/${waits?.key}`;
   expect(told).toEqual([`${id} refund ${waits?.digest}`, `${id} refund ${waits?.digest}`]);

@@ -10,7 +10,7 @@ import type { RunningCall } from '../../../src/core/protocol.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { EVERY_STEP, exported, forgetFirst, JOURNEY, traveller } from './exported.ts';
-import { expectSameFromHistory } from '../testbed/live-and-read.ts';
+import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { executionStatus, Testbed, until } from '../testbed/testbed.ts';
 
 let directory: string;

@@ -65,14 +65,14 @@ const pay = defineTool({
   description: 'Pays',
   parameters: z.object({}),
   approval: 'always',
-  execute: () => expect.fail('nobody approved it'),
+  execute: () => expect.fail('it was not approved'),
 });
 const later = defineTool({
   name: 'later',
   description: 'Pays, with a deadline for the decision',
   parameters: z.object({}),
   approval: { when: 'always', deadline: '1h' },
-  execute: () => expect.fail('nobody approved it'),
+  execute: () => expect.fail('it was not approved'),
 });
 
 const isPending = ({ run }: Subject): Promise<void> =>
@@ -170,7 +170,7 @@ describe.each(Object.entries(POINTS))('a run that is cancelled %s', (_, point) =
     const answered = events.flatMap(({ content }) => content.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : [])));
     const called = events.flatMap(({ content }) => content.flatMap((item) => (item.type === 'tool_call' ? [item.toolCallId] : [])));
     expect(answered.toSorted()).toEqual(called.toSorted());
-    if (point.told !== undefined) await until(() => told.length === point.told?.length, 'the tool is told');
+    if (point.told !== undefined) await until(() => told.length === point.told?.length, 'the signal of the tool is aborted');
     expect(told).toEqual(point.told ?? []);
     // After the server was asked to cancel, no activity was scheduled.
     const history = await historyOf(testbed, run);

@@ -6,7 +6,7 @@ import { SIGNALS } from '../../../src/core/protocol.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { search } from '../testbed/agents.ts';
 import { askColour, mail, refund } from '../approvals/decision-agents.ts';
-import { expectSameFromHistory } from '../testbed/live-and-read.ts';
+import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
 /** A tool that takes `ms` milliseconds, or ends when it is cancelled. */
@@ -55,7 +55,7 @@ test('authorized and notified decisions are read back at every point and at the 
   const run = await testbed.client.start(careful, { input: 'pay', taskQueue: testbed.taskQueue });
   await pending(run, 'c1', 'c3', 'c4', 'c5');
   // A notification that arrives between the two readings would be in only one of them.
-  await until(async () => (await run.approvals()).pending.every(({ notified }) => notified), 'whoever is told');
+  await until(async () => (await run.approvals()).pending.every(({ notified }) => notified), 'the notify hook has returned');
   await expectSameFromHistory(testbed, run);
   await run.approve('c3', { by: 'ann', arguments: { amount: 4 } });
   await pending(run, 'c1', 'c4', 'c5');

@@ -6,7 +6,7 @@ import type { EndedNotice } from '../../../worker/index.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { EVERY_STEP, exported } from '../archive/exported.ts';
 import { HeldArchive } from '../archive/held-archive.ts';
-import { expectSameFromHistory } from '../testbed/live-and-read.ts';
+import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
 const looked: string[] = [];

@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 /** The parts that the workers of a deploy share: a model that counts its calls, a tool, and the environment of a process. */
-interface Surroundings extends AsyncDisposable {
+interface DeployEnvironment extends AsyncDisposable {
   environment: Record<string, string>;
   /** Number of model calls, by run and by the number of tool results that the request held. */
   asked: Record<string, number[]>;
@@ -25,8 +25,8 @@ interface Surroundings extends AsyncDisposable {
   release(): void;
 }
 
-async function surroundings(testbed: Testbed, graceMs: number): Promise<Surroundings> {
-  const asked: Surroundings['asked'] = {};
+async function deployEnvironment(testbed: Testbed, graceMs: number): Promise<DeployEnvironment> {
+  const asked: DeployEnvironment['asked'] = {};
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
   const model = await startWorkingModel(async (request) => {
@@ -57,7 +57,7 @@ function runIn({ text }: RecordedRequest): string {
   return /Work as (run-\d+)!/.exec(text)?.[1] ?? 'none';
 }
 
-async function startWorker({ environment }: Surroundings): Promise<ChildProcess> {
+async function startWorker({ environment }: DeployEnvironment): Promise<ChildProcess> {
   const child = await startWorkerProcess(environment);
   processes.add(child);
   return child;
@@ -72,7 +72,7 @@ async function startRuns({ client, taskQueue }: Testbed, from: number, count: nu
  * Waits until so many runs have a model call in flight. If the server hands out a task at the moment in which the worker shuts
  * down, the task is lost, and handed out again after ten seconds.
  */
-async function untilHeld({ asked }: Surroundings, runs: number): Promise<void> {
+async function untilHeld({ asked }: DeployEnvironment, runs: number): Promise<void> {
   const held = (): number => Object.values(asked).filter(([, second = 0]) => second > 0).length;
   await until(() => held() === runs, `${runs} model calls in flight`, 40);
 }
@@ -90,7 +90,7 @@ function each<Value>(count: number, value: Value): Record<string, Value> {
 
 test('during a deploy, calls in flight end on the old worker, later calls go to the new one, and no call is made twice', async () => {
   await using testbed = await Testbed.open();
-  await using shared = await surroundings(testbed, 20_000);
+  await using shared = await deployEnvironment(testbed, 20_000);
   const old = await startWorker(shared);
   const runs = await startRuns(testbed, 0, BEFORE);
   await untilHeld(shared, BEFORE);
@@ -110,7 +110,7 @@ test('during a deploy, calls in flight end on the old worker, later calls go to 
 
 test('a model call that outlasts the grace time is made again by the new worker, and no other call is', async () => {
   await using testbed = await Testbed.open();
-  await using shared = await surroundings(testbed, 300);
+  await using shared = await deployEnvironment(testbed, 300);
   const old = await startWorker(shared);
   const runs = await startRuns(testbed, 0, BEFORE);
   await untilHeld(shared, BEFORE);

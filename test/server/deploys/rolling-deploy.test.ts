@@ -32,7 +32,7 @@ test('a caller that starts a run of a misspelt agent is told within seconds, and
   await old(testbed, scriptedModel([]), { missingTimeout: '6s' });
   let isOver = false;
   const ended = testbed.client.run('asistant', { input: 'Q', taskQueue: testbed.taskQueue }).finally(() => (isOver = true));
-  await until(() => testbed.notices.length > 0, 'somebody says so');
+  await until(() => testbed.notices.length > 0, 'the client prints the notice');
   expect(isOver).toBe(false);
   expect(testbed.notices.join()).toMatch(/No worker has had agent "asistant" so far.*It has: "assistant"\. Did you mean "assistant"\?/);
   const result = await ended;

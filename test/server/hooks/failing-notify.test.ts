@@ -5,7 +5,7 @@ import type { RunningCall } from '../../../src/core/protocol.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { clerk } from '../approvals/decision-agents.ts';
-import { expectSameFromHistory } from '../testbed/live-and-read.ts';
+import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { executionStatus, historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 const pay = callTool('refund', { amount: 5 }, 'c1');
@@ -49,7 +49,7 @@ test('after three failed attempts, the notify hook is called once more and succe
     },
   });
   const run = await testbed.client.start(clerk, { input: 'pay', taskQueue: testbed.taskQueue });
-  await until(async () => (await run.approvals()).pending[0]?.notified === true, 'somebody is told', 30);
+  await until(async () => (await run.approvals()).pending[0]?.notified === true, 'the notify hook is called', 30);
   await run.approve('c1');
   expect(await run.result()).toMatchObject({ status: 'completed' });
   expect(new Set(asked).size).toBe(1);

@@ -10,7 +10,7 @@ import { THROWN } from '../../activities/hostile/thrown-values.ts';
 /** Values that cannot be encoded, or that the SDK's native core rejects. */
 const WORST = [
   'a proxy of an error that refuses everything',
-  'an object whose members throw',
+  'an object with members that throw',
   'an error with 10,000 causes',
   'lone surrogates',
   'a promise to complete the activity elsewhere',
@@ -121,7 +121,7 @@ test('a worker survives any value that the hooks of decisions throw: a decision 
     authorize: () => decisions.shift()?.() ?? { as: 'ann' },
   });
   const run = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
-  await until(async () => (await run.status()).status === 'pending_confirmation' && told > 0, 'somebody to be told that the run waits');
+  await until(async () => (await run.status()).status === 'pending_confirmation' && told > 0, 'the notify hook to be called');
   await expect(run.approve('c1', { id: 'd1' })).rejects.toMatchObject({ code: 'not_authorized' });
   await expect(run.approve('c1', { id: 'd2' })).rejects.toMatchObject({ code: 'not_authorized' });
   await run.approve('c1', { id: 'd3' });

@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 /** A run that waits for approval of its first call, with its worker. */
-interface Ground {
+interface WaitingRun {
   run: RunHandle<unknown>;
   /** Waits for the next pending call, and returns it. */
   waiting(): Promise<PendingApproval>;
@@ -37,7 +37,7 @@ test.each([
   'a query that is answered late, with new events before it and %s after it, leaves the run unchanged',
   async (_, tell) => {
     await using testbed = await Testbed.open();
-    const { run, waiting, kill, replaceWorker } = await ground(testbed, STICKY_MS);
+    const { run, waiting, kill, replaceWorker } = await startWaitingRun(testbed, STICKY_MS);
     const { callId, digest } = await waiting();
     await replaceWorker();
     const killedAt = Date.now();
@@ -66,7 +66,7 @@ test.each([
 
 test('queries of every kind are answered while no new event waits, each time that the run has to be loaded', async () => {
   await using testbed = await Testbed.open();
-  const { run, waiting, replaceWorker } = await ground(testbed);
+  const { run, waiting, replaceWorker } = await startWaitingRun(testbed);
   await waiting();
   await replaceWorker();
   const handle = testbed.client.temporal.workflow.getHandle(run.runId);
@@ -78,7 +78,7 @@ test('queries of every kind are answered while no new event waits, each time tha
 
 test('a run that was terminated with unhandled events is read from its history', async () => {
   await using testbed = await Testbed.open();
-  const { run, waiting, kill, start } = await ground(testbed);
+  const { run, waiting, kill, start } = await startWaitingRun(testbed);
   const { callId, digest } = await waiting();
   await kill();
   await signal(testbed, run, SIGNALS.approve, { callId, digest, id: 'd1' });
@@ -89,7 +89,7 @@ test('a run that was terminated with unhandled events is read from its history',
   expect((await Array.fromAsync(run.events())).map(({ author }) => author)).toEqual(['user', 'worker_agent']);
 }, 60_000);
 
-async function ground(testbed: Testbed, stickyMs = 300): Promise<Ground> {
+async function startWaitingRun(testbed: Testbed, stickyMs = 300): Promise<WaitingRun> {
   const model = await startWorkingModel(async () => undefined);
   const tools = await startToolServer(async () => undefined);
   let child: ChildProcess | undefined;

@@ -97,14 +97,14 @@ test('if the test gives no decision on a pending call, the error contains the re
 describe.concurrent('durableTest fails, and leaves no run behind,', () => {
   test.each<[string, Pick<DurableTestOptions, 'model' | 'timeout' | 'meanwhile'>, string]>([
     [
-      'where nobody decides',
+      'if a call is never decided',
       { model: scriptedModel([callTool('refund', {}, 'c1')]) },
       'The run waits for a decision on "refund" (call "c1")',
     ],
-    ['where it takes too long', { model: scriptedModel([hang()]), timeout: '1s' }, 'The run has not ended within 1 s'],
-    ['where the script is not used up', { model: scriptedModel([say('a'), say('b')]) }, 'called once, but its script has 2 entries'],
+    ['if it takes too long', { model: scriptedModel([hang()]), timeout: '1s' }, 'The run has not ended within 1 s'],
+    ['if the script is not used up', { model: scriptedModel([say('a'), say('b')]) }, 'called once, but its script has 2 entries'],
     [
-      'where what is said meanwhile is refused',
+      'if a planned request is refused',
       { model: scriptedModel([say('a')]), meanwhile: [raiseLimits({ costUsd: 1 }, { step: 1 })] },
       'the run has no limit "costUsd" to raise',
     ],

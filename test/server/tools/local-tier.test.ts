@@ -9,7 +9,7 @@ import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { StepResult } from '../../../src/core/domain/record/step.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, together } from '../../../src/testing/index.ts';
-import { expectSameFromHistory } from '../testbed/live-and-read.ts';
+import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { reader } from './local-agents.ts';
 import { killProcess, resultsIn, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';

@@ -38,10 +38,10 @@ export function approvalChecks({ runs, answers, effects, waited }: ApprovalsReco
       ),
     },
     {
-      name: 'the model reads what was decided',
+      name: 'the model reads the decision',
       problems: runs.flatMap((run) => unless(run.output === expectedOutput(run), `run "${run.runId}" answered "${run.output}"`)),
     },
-    { name: 'what was approved takes effect once, what was rejected never', problems: effectProblems(effects, new Map(approved)) },
+    { name: 'an approved call takes effect once, a rejected call never', problems: effectProblems(effects, new Map(approved)) },
     { name: 'every client gets a truthful answer', problems: answers.flatMap((answer) => answerProblem(answer, winners)) },
   ];
 }

@@ -7,7 +7,7 @@ import { approvalChecks, type DecidedRun } from './approvals-checks.ts';
 import { atOnce } from '../at-once.ts';
 import { readEffects } from '../processes/ledger.ts';
 import type { Outcome } from '../outcome.ts';
-import type { Stage } from '../processes/stage.ts';
+import type { StormTestbed } from '../processes/storm-testbed.ts';
 import { secondsSince, timings } from '../timings.ts';
 
 /** The number of clients that decide, each on a connection of its own. */
@@ -24,28 +24,28 @@ const READERS = 8;
  * So many runs wait for approval at the same time. Many clients decide all of them at once, each decision several times and its
  * opposite once, while the worker is killed and restarted.
  */
-export async function approvalsStorm(stage: Stage, runs: number): Promise<Outcome> {
+export async function approvalsStorm(testbed: StormTestbed, runs: number): Promise<Outcome> {
   const start = performance.now();
-  const client = await stage.connect();
+  const client = await testbed.connect();
   const runIds = Array.from({ length: runs }, (_, number) => `payer-${number}`);
-  await atOnce(runIds, CLIENTS, (runId, number) => client.start('payer', { runId, input: String(number), taskQueue: stage.taskQueue }));
+  await atOnce(runIds, CLIENTS, (runId, number) => client.start('payer', { runId, input: String(number), taskQueue: testbed.taskQueue }));
   const waiting = await allWaiting(client, runs);
   const secondsToWait = secondsSince(start);
-  stage.say(`${waiting.length} of ${runs} runs wait at once after ${secondsToWait} s`);
+  testbed.say(`${waiting.length} of ${runs} runs wait at once after ${secondsToWait} s`);
 
   const deciding = performance.now();
-  const answers = await decideAll(stage, waiting);
+  const answers = await decideAll(testbed, waiting);
   const secondsToDecide = secondsSince(deciding);
-  stage.say(`${answers.length} answers within ${secondsToDecide} s, ${stage.worker.kills} kills`);
+  testbed.say(`${answers.length} answers within ${secondsToDecide} s, ${testbed.worker.kills} kills`);
 
   const decided = await atOnce(runIds, READERS, (runId) => readDecided(client, runId));
-  const effects = readEffects(stage.ledger);
+  const effects = readEffects(testbed.ledger);
   const checks = approvalChecks({ runs: decided, answers, effects, waited: waiting.length });
   const figures = {
     runs,
     clients: CLIENTS,
     decisionsSent: answers.length,
-    kills: stage.worker.kills,
+    kills: testbed.worker.kills,
     secondsToWait,
     secondsToDecide,
     seconds: secondsSince(start),
@@ -69,8 +69,8 @@ async function allWaiting(client: LonghaulClient, runs: number): Promise<Omit<Se
 }
 
 /** Every client sends its part of the decisions, one after the other; those on one run are sent at about the same time. */
-async function decideAll(stage: Stage, waiting: Omit<SentDecision, 'id' | 'type'>[]): Promise<Answer[]> {
-  const clients = await Promise.all(Array.from({ length: CLIENTS }, () => stage.connect()));
+async function decideAll(testbed: StormTestbed, waiting: Omit<SentDecision, 'id' | 'type'>[]): Promise<Answer[]> {
+  const clients = await Promise.all(Array.from({ length: CLIENTS }, () => testbed.connect()));
   const queues = clients.map((): SentDecision[] => []);
   for (const [place, call] of waiting.entries()) {
     for (const [index, decision] of decisionsOn(call, place).entries()) queues[(place + index) % CLIENTS]?.push(decision);
@@ -84,7 +84,7 @@ async function decideAll(stage: Stage, waiting: Omit<SentDecision, 'id' | 'type'
       for (const sent of queue) {
         answers.push(await decide(clients[index], sent));
         // The kills come one after the other, each after the worker has started.
-        if (killAt.includes(answers.length)) restarts = restarts.then(() => stage.worker.killAndStart());
+        if (killAt.includes(answers.length)) restarts = restarts.then(() => testbed.worker.killAndStart());
       }
     }),
   );

@@ -40,7 +40,7 @@ export function effectProblems(effects: readonly Effect[], expected: ReadonlyMap
     return attempts.size < own.length ? [`${call}: an attempt took effect twice`] : [];
   });
   const strangers = effects.filter((effect) => !expected.has(callOf(effect)));
-  return [...problems, ...strangers.map((effect) => `${callOf(effect)} took effect, and nobody decided about it`)];
+  return [...problems, ...strangers.map((effect) => `${callOf(effect)} took effect without a decision`)];
 }
 
 /** Names the call of an effect. */

@@ -56,7 +56,7 @@ export function queriesChecks(runs: readonly QueriedRun[], effects: readonly Eff
       ),
     },
     {
-      name: 'what a client was told is taken is in the history',
+      name: 'every accepted request is in the history',
       problems: runs.flatMap((run) => [
         ...missing(
           run,

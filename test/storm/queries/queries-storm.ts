@@ -10,11 +10,11 @@ import { readEffects } from '../processes/ledger.ts';
 import type { Outcome } from '../outcome.ts';
 import { queriesChecks, type QueriedRun } from './queries-checks.ts';
 import { readChain } from './read-chain.ts';
-import { type AskedRun, askAndTell, type Talk } from './ask-and-tell.ts';
-import type { Stage } from '../processes/stage.ts';
+import { sendRequests, type RunAddress, type SentRequests } from './send-requests.ts';
+import type { StormTestbed } from '../processes/storm-testbed.ts';
 import type { ClerkInput } from '../processes/storm-model.ts';
 import { secondsSince, timings } from '../timings.ts';
-import { whereItStands } from './where-it-stands.ts';
+import { describeProgress } from './describe-progress.ts';
 
 /** The number of runs at the same time: more than the workers cache. */
 const AT_ONCE = 8;
@@ -42,52 +42,52 @@ export interface QueriesOptions {
  * Many runs on workers that cache hardly any of them, with queries and Updates all the time, from Longhaul's client and from
  * clients like the Temporal UI. At the end every history must replay: a run that does not replay gets stuck at its next deploy.
  */
-export async function queriesStorm(stage: Stage, { runs, rounds, workers, seed }: QueriesOptions): Promise<Outcome> {
+export async function queriesStorm(testbed: StormTestbed, { runs, rounds, workers, seed }: QueriesOptions): Promise<Outcome> {
   const start = performance.now();
-  const client = await stage.connect();
-  const others = await Promise.all(Array.from({ length: workers - 1 }, () => stage.addWorker()));
+  const client = await testbed.connect();
+  const others = await Promise.all(Array.from({ length: workers - 1 }, () => testbed.addWorker()));
   const ended = new AbortController();
-  const killing = workers > 1 ? killAtRandom([stage.worker, ...others], seeded(seed), ended.signal) : Promise.resolve(0);
+  const killing = workers > 1 ? killAtRandom([testbed.worker, ...others], seeded(seed), ended.signal) : Promise.resolve(0);
   let done = 0;
-  const played = await atOnce(
+  const endedRuns = await atOnce(
     Array.from({ length: runs }, (_, number) => number),
     AT_ONCE,
-    async (number): Promise<PlayedRun> => {
-      const run = await play(client.temporal, stage.taskQueue, startOf(number, rounds), seeded(seed + 1 + number));
+    async (number): Promise<EndedRun> => {
+      const run = await runToEnd(client.temporal, testbed.taskQueue, startOf(number, rounds), seeded(seed + 1 + number));
       done += 1;
-      if (done % 10 === 0) stage.say(`${done} of ${runs} runs have ended after ${secondsSince(start)} s`);
+      if (done % 10 === 0) testbed.say(`${done} of ${runs} runs have ended after ${secondsSince(start)} s`);
       return run;
     },
   );
   ended.abort();
   const kills = await killing;
   const secondsToEnd = secondsSince(start);
-  const judged: QueriedRun[] = [];
+  const queriedRuns: QueriedRun[] = [];
   // The replays run one after the other, because each takes a whole processor.
-  for (const { workflowIds, status, talk } of played) {
+  for (const { workflowIds, status, sent } of endedRuns) {
     for (const runId of workflowIds) {
-      const executions = await stage.replay(runId, await readChain(client.temporal, runId));
-      const { messages, approvals } = runId === workflowIds.at(-1) ? talk : NOTHING_TOLD;
-      judged.push({ runId, status, messages, approvals, executions, eventIds: await eventIdsOf(client, runId) });
+      const executions = await testbed.replay(runId, await readChain(client.temporal, runId));
+      const { messages, approvals } = runId === workflowIds.at(-1) ? sent : NOTHING_SENT;
+      queriedRuns.push({ runId, status, messages, approvals, executions, eventIds: await eventIdsOf(client, runId) });
     }
   }
-  const talks = played.map(({ talk }) => talk);
-  const sum = (of: (talk: Talk) => number): number => talks.reduce((total, talk) => total + of(talk), 0);
+  const allSent = endedRuns.map(({ sent }) => sent);
+  const sum = (of: (sent: SentRequests) => number): number => allSent.reduce((total, sent) => total + of(sent), 0);
   const figures = {
     runs,
-    hosted: played.filter(({ hosted }) => hosted).length,
+    hosted: endedRuns.filter(({ hosted }) => hosted).length,
     workers,
     kills,
-    executions: judged.reduce((total, { executions }) => total + executions.length, 0),
-    queries: sum((talk) => talk.queries),
-    refusedQueries: sum((talk) => talk.refused),
-    messages: sum((talk) => talk.messages.length),
-    decisions: sum((talk) => talk.approvals.length),
+    executions: queriedRuns.reduce((total, { executions }) => total + executions.length, 0),
+    queries: sum((sent) => sent.queries),
+    refusedQueries: sum((sent) => sent.refused),
+    messages: sum((sent) => sent.messages.length),
+    decisions: sum((sent) => sent.approvals.length),
     secondsToEnd,
     seconds: secondsSince(start),
-    msQuery: timings(talks.flatMap(({ msQuery }) => msQuery)),
+    msQuery: timings(allSent.flatMap(({ msQuery }) => msQuery)),
   };
-  return { checks: queriesChecks(judged, readEffects(stage.ledger)), figures };
+  return { checks: queriesChecks(queriedRuns, readEffects(testbed.ledger)), figures };
 }
 
 /** Queries the remaining worker, which has to replay the run for it; a user's workflow has no events of its own. */
@@ -99,7 +99,7 @@ async function eventIdsOf(client: LonghaulClient, runId: string): Promise<Map<nu
   return ids;
 }
 
-const NOTHING_TOLD = { messages: [], approvals: [] };
+const NOTHING_SENT = { messages: [], approvals: [] };
 
 /** The way in which a run is started, and the address of its requests. */
 interface Start {
@@ -107,33 +107,33 @@ interface Start {
   /** The started workflow, and its child, if it has one. */
   workflowIds: string[];
   args: unknown[];
-  asked: AskedRun;
+  target: RunAddress;
 }
 
 function startOf(number: number, rounds: number): Start {
   const text = JSON.stringify({ rounds } satisfies ClerkInput);
   const runId = `clerk-${number}`;
   const host = `host-${number}`;
-  if (number % HOSTED === 1) return { workflowType: 'parentClerk', workflowIds: [host, runId], args: [text, runId], asked: { runId } };
+  if (number % HOSTED === 1) return { workflowType: 'parentClerk', workflowIds: [host, runId], args: [text, runId], target: { runId } };
   if (number % HOSTED === 3)
-    return { workflowType: 'inlineClerk', workflowIds: [host], args: [text], asked: { runId: host, key: 'clerk' } };
-  return { workflowType: 'agentRun', workflowIds: [runId], args: [{ agent: 'clerk', input: text }], asked: { runId } };
+    return { workflowType: 'inlineClerk', workflowIds: [host], args: [text], target: { runId: host, key: 'clerk' } };
+  return { workflowType: 'agentRun', workflowIds: [runId], args: [{ agent: 'clerk', input: text }], target: { runId } };
 }
 
 /** A run after its end. */
-interface PlayedRun {
+interface EndedRun {
   workflowIds: string[];
   hosted: boolean;
   /** The status according to Temporal, or the reason why there is none. */
   status: string;
-  talk: Talk;
+  sent: SentRequests;
 }
 
-async function play(temporal: Client, taskQueue: string, start: Start, random: () => number): Promise<PlayedRun> {
-  const { workflowType, workflowIds, args, asked } = start;
+async function runToEnd(temporal: Client, taskQueue: string, start: Start, random: () => number): Promise<EndedRun> {
+  const { workflowType, workflowIds, args, target } = start;
   const handle = await temporal.workflow.start(workflowType, { workflowId: workflowIds[0] ?? '', taskQueue, args });
   const ended = new AbortController();
-  const talking = askAndTell(temporal, asked, random, ended.signal);
+  const sending = sendRequests(temporal, target, random, ended.signal);
   const result = handle.result().then(
     () => 'COMPLETED',
     (error: unknown) => errorMessage(error),
@@ -141,13 +141,13 @@ async function play(temporal: Client, taskQueue: string, start: Start, random: (
   const late = pause(PATIENCE_MS, undefined, { signal: ended.signal }).catch(() => undefined);
   const status = (await Promise.race([result, late])) ?? (await endStuck(temporal, workflowIds, result));
   ended.abort();
-  return { workflowIds, hosted: workflowType !== 'agentRun', status, talk: await talking };
+  return { workflowIds, hosted: workflowType !== 'agentRun', status, sent: await sending };
 }
 
 /** Describes the progress of the run, and ends it, so that nothing waits for it any longer. */
 async function endStuck(temporal: Client, workflowIds: readonly string[], result: Promise<string>): Promise<string> {
   const where: string[] = [];
-  for (const id of workflowIds) where.push(`"${id}": ${await whereItStands(temporal, id)}`);
+  for (const id of workflowIds) where.push(`"${id}": ${await describeProgress(temporal, id)}`);
   for (const id of workflowIds)
     await temporal.workflow
       .getHandle(id)
@@ -157,7 +157,7 @@ async function endStuck(temporal: Client, workflowIds: readonly string[], result
   return `it has not ended; ${where.join('; ')}`;
 }
 
-async function killAtRandom(workers: readonly Stage['worker'][], random: () => number, ended: AbortSignal): Promise<number> {
+async function killAtRandom(workers: readonly StormTestbed['worker'][], random: () => number, ended: AbortSignal): Promise<number> {
   let kills = 0;
   for (;;) {
     const ms = KILL_EVERY_MS.least + random() * (KILL_EVERY_MS.most - KILL_EVERY_MS.least);

@@ -37,7 +37,7 @@ export const ANSWERS = [
     timeline: ['agent: four', /^user: Your previous answer did not fit/, 'agent: {"answer":"four"}'],
     status: 'error',
   }),
-  scenario('where the provider enforces no schema, the answer comes by a tool', typed, {
+  scenario('if the provider enforces no schema, the answer comes through a tool', typed, {
     script: [together(say('I know'), callTool('final_answer', { output: { answer: 'x' } })), structured({ answer: 4 })],
     model: { capabilities: { structuredOutput: false } },
     timeline: ['agent: I know', /^agent calls final_answer/, /^final_answer failed/, /^agent calls final_answer/, /^final_answer: /],
@@ -52,7 +52,7 @@ export const ANSWERS = [
     script: [failWith('model_server_error', 'oops', { retryAfter: 10 }), say('Hello.')],
     timeline: ['agent: Hello.'],
   }),
-  scenario('a provider that goes on failing ends the run', agentWith([], { modelMaxAttempts: 2 }), {
+  scenario('a provider that keeps failing ends the run', agentWith([], { modelMaxAttempts: 2 }), {
     script: [failWith('model_server_error', 'oops', { retryAfter: 10 }), failWith('model_server_error', 'still oops')],
     timeline: [],
     status: 'error',
@@ -62,7 +62,7 @@ export const ANSWERS = [
     timeline: [],
     status: 'error',
   }),
-  scenario('an answer that is not what the provider promises is asked for again', plain, {
+  scenario('an invalid answer of the provider is requested again', plain, {
     script: [failWith('model_bad_response', 'no JSON', { retryAfter: 10 }), say('Hello.')],
     timeline: ['agent: Hello.'],
   }),

@@ -25,7 +25,7 @@ describe('a value that JSON cannot hold is refused with its path and the remedy'
     ['a cycle', cycle, /^deps\.self\[0\] leads back to an object that it is part of/],
     ['not a number', { a: Number.NaN }, /^deps\.a is NaN/],
     ['infinity', { a: [-Infinity] }, /^deps\.a\[0\] is -Infinity/],
-    ['what is too deep', JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`), /nested deeper than 64 levels/],
+    ['a value that is nested too deep', JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`), /nested deeper than 64 levels/],
     ['a live object as the whole', new Pool(), /^deps is an object of class "Pool"/],
     ['nothing as the whole', undefined, /^deps is undefined/],
   ])('%s', (_, deps, problem) => {

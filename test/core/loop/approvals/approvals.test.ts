@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { INTERRUPTED_CALL, RUNNING_CALL } from '../../../../src/core/domain/content/tool-text.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
-import { askingAgent as snapshot, asks } from './asking.ts';
+import { approvalAgent as snapshot, asks } from './approval-tools.ts';
 import { call, called, delivery, message, responded, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
-import { about, approves, pauses, rejects, resumes, responds, sends, together, update } from '../fakes/people.ts';
+import { about, approves, pauses, rejects, resumes, responds, sends, together, update } from '../fakes/callers.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
-import { story } from '../fakes/story.ts';
+import { eventSummaries } from '../fakes/event-summaries.ts';
 
 describe('a call that needs a decision', () => {
   it('waits, while the other calls of its response run and are recorded', async () => {
     const run = await runFake({
       snapshot,
       model: [asks({ c1: {} }, call('c1', 'paid'), call('c2', 'free')), said('done')],
-      people: [
+      callers: [
         (waiting) => {
           expect(waiting.state).toMatchObject({ status: 'pending_confirmation', context: { currentStep: 0 }, phase: 'tools' });
           expect(waiting.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c2']);
@@ -20,7 +20,7 @@ describe('a call that needs a decision', () => {
         },
       ],
     });
-    expect(story(run)).toEqual([
+    expect(eventSummaries(run)).toEqual([
       'user: Q',
       'paid(c1), free(c2)',
       'so far: c2 gave "free ran"',
@@ -37,7 +37,7 @@ describe('a call that needs a decision', () => {
     const run = await runFake({
       snapshot,
       model: [asks({ c3: {} }, call('c1', 'maybe'), call('c2', 'paid'), call('c3', 'maybe')), said('done')],
-      people: [
+      callers: [
         ({ state }) => expect(state.approvals.pending.map(({ callId }) => callId)).toEqual(['c2', 'c3']),
         together(approves('c2'), approves('c3')),
       ],
@@ -50,7 +50,7 @@ describe('a call that needs a decision', () => {
     await runFake({
       snapshot,
       model: [asks({ c1: terms }, call('c1', 'maybe', { amount: 9 })), said('done')],
-      people: [
+      callers: [
         ({ state }) =>
           expect(state.approvals.pending).toEqual([
             {
@@ -92,7 +92,7 @@ describe('a call that needs a decision', () => {
       snapshot,
       model: [called(call('c1', 'paid'), call('c2', 'lonely'), call('c3', 'paid'), call('c4', 'lonely')), said('done')],
       tools: { paid: alone, lonely: alone },
-      people: [together(approves('c3'), approves('c1'))],
+      callers: [together(approves('c3'), approves('c1'))],
     });
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c2', 'c4', 'c1', 'c3']);
   });
@@ -107,7 +107,7 @@ describe('a call that needs a decision', () => {
         free: (_, one) => {
           setImmediate(() => {
             update(one, 'approve', about(one, 'c1'));
-            one.world.notify();
+            one.scheduler.notify();
           });
           return slow.outcome;
         },
@@ -119,7 +119,7 @@ describe('a call that needs a decision', () => {
       },
     });
     expect(resultsOf(run, 1)).toEqual(['early', 'late']);
-    expect(story(run).filter((line) => line.startsWith('so far'))).toEqual([]);
+    expect(eventSummaries(run).filter((line) => line.startsWith('so far'))).toEqual([]);
   });
 });
 
@@ -127,7 +127,7 @@ describe('a decision', () => {
   const model = [called(call('c1', 'paid', { amount: 9 })), said('done')];
 
   it('runs the call with edited arguments, which are in the step and not in the conversation', async () => {
-    const run = await runFake({ snapshot, model, people: [approves('c1', { arguments: { amount: 1 } })] });
+    const run = await runFake({ snapshot, model, callers: [approves('c1', { arguments: { amount: 1 } })] });
     expect(run.invocations[0]).toMatchObject({ call: { toolCallId: 'c1', arguments: { amount: 1 } }, edited: true });
     expect(run.steps[0]?.toolCalls[0]).toMatchObject({ arguments: { amount: 1 }, isError: false });
     expect(run.events[1]?.content).toEqual([call('c1', 'paid', { amount: 9 })]);
@@ -135,7 +135,7 @@ describe('a decision', () => {
   });
 
   it('runs the call unchanged, and the tool can see the decision', async () => {
-    const run = await runFake({ snapshot, model, people: [approves('c1')] });
+    const run = await runFake({ snapshot, model, callers: [approves('c1')] });
     expect(run.invocations[0]?.call.arguments).toEqual({ amount: 9 });
     expect(run.invocations[0]).not.toHaveProperty('edited');
   });
@@ -144,14 +144,14 @@ describe('a decision', () => {
     [{}, 'User denied the tool execution.'],
     [{ reason: 'too much' }, 'User denied the tool execution. Reason: too much'],
   ])('rejects the call with %j, which the model reads', async (more, text) => {
-    const run = await runFake({ snapshot, model, people: [rejects('c1', more)] });
+    const run = await runFake({ snapshot, model, callers: [rejects('c1', more)] });
     expect(run.invocations).toEqual([]);
     expect(run.steps[0]?.toolCalls).toMatchObject([{ result: text, isError: true, durationMs: null }]);
     expect(run.result.status).toBe('completed');
   });
 
   it('answers the call in place of the tool', async () => {
-    const run = await runFake({ snapshot, model, people: [responds('c1', { paid: 3 })] });
+    const run = await runFake({ snapshot, model, callers: [responds('c1', { paid: 3 })] });
     expect(run.invocations).toEqual([]);
     expect(run.events[3]?.content).toEqual([
       { type: 'tool_result', toolCallId: 'c1', name: 'paid', status: 'success', content: [{ paid: 3 }] },
@@ -164,7 +164,7 @@ describe('a decision', () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools: [question] }),
       model: [called(call('c1', 'ask')), said('done')],
-      people: [
+      callers: [
         (one) => {
           expect(one.state.approvals.pending).toMatchObject([{ kind: 'question', toolName: 'ask' }]);
           expect(() => responds('c1', 7)(one)).toThrow('does not fit');
@@ -181,7 +181,7 @@ describe('a decision', () => {
     await runFake({
       snapshot,
       model,
-      people: [pauses, approves('c1'), resumes],
+      callers: [pauses, approves('c1'), resumes],
       recorded: ({ status }) => {
         if (states.at(-1) !== status) states.push(status);
       },
@@ -197,7 +197,7 @@ describe('a deadline', () => {
   ] as const)('decides to %s', async (onDeadline, line, results) => {
     const model = [asks({ c1: { deadlineMs: 3_600_000, onDeadline } }, call('c1', 'maybe')), said('done')];
     const run = await runFake({ snapshot, model });
-    expect(story(run)[2]).toBe(line);
+    expect(eventSummaries(run)[2]).toBe(line);
     expect(resultsOf(run, 1)).toEqual(results);
     expect(run.result.durationSeconds).toBe(3_601.5);
     expect(run.events[2]?.decision).toMatchObject({ source: 'deadline', by: null, at: '2023-11-14T23:13:20.000Z' });
@@ -213,7 +213,7 @@ describe('a deadline', () => {
         said('done'),
       ],
     });
-    expect(story(run).filter((line) => line.includes('by the deadline'))).toEqual([
+    expect(eventSummaries(run).filter((line) => line.includes('by the deadline'))).toEqual([
       'reject c1 by the deadline',
       'approve c2 by the deadline',
       'approve c3 by the deadline',
@@ -223,7 +223,7 @@ describe('a deadline', () => {
 
   it('ends with a decision', async () => {
     const model = [asks({ c1: { deadlineMs: 60_000 } }, call('c1', 'maybe'), call('c2', 'paid')), said('done')];
-    const run = await runFake({ snapshot, model, people: [approves('c1'), approves('c2')] });
+    const run = await runFake({ snapshot, model, callers: [approves('c1'), approves('c2')] });
     expect(run.result).toMatchObject({ status: 'completed', durationSeconds: 1.5 });
   });
 });
@@ -238,14 +238,14 @@ describe('pending calls are given up', () => {
         free: (_, one) => {
           setImmediate(() => {
             sends('do not pay', 'steer')(one);
-            one.world.notify();
+            one.scheduler.notify();
             setImmediate(() => slow.deliver(returned('late')));
           });
           return slow.outcome;
         },
       },
     });
-    expect(story(run)).toEqual([
+    expect(eventSummaries(run)).toEqual([
       'user: Q',
       'assistant: let me see, paid(c1), free(c2)',
       `c1 failed "${INTERRUPTED_CALL}", c2 gave "late"`,
@@ -257,17 +257,20 @@ describe('pending calls are given up', () => {
 
   it('but not for a queued message: the run waits for the decision', async () => {
     const model = [called(call('c1', 'paid')), said('done')];
-    const run = await runFake({ snapshot, model, people: [sends('and hurry'), approves('c1')] });
-    expect(story(run).slice(2)).toEqual(['approve c1 by ann', 'c1 gave "paid ran"', 'user: and hurry', 'assistant: done']);
+    const run = await runFake({ snapshot, model, callers: [sends('and hurry'), approves('c1')] });
+    expect(eventSummaries(run).slice(2)).toEqual(['approve c1 by ann', 'c1 gave "paid ran"', 'user: and hurry', 'assistant: done']);
   });
 
   it('if the run is cancelled: every call has a result, and no call starts', async () => {
     const run = await runFake({
       snapshot,
       model: [called(call('c1', 'paid'), call('c2', 'free'), call('c3', 'paid'))],
-      people: [(one) => one.cancel()],
+      callers: [(one) => one.cancel()],
     });
-    expect(story(run).slice(2)).toEqual(['so far: c2 gave "free ran"', `c1 failed "${INTERRUPTED_CALL}", c3 failed "${INTERRUPTED_CALL}"`]);
+    expect(eventSummaries(run).slice(2)).toEqual([
+      'so far: c2 gave "free ran"',
+      `c1 failed "${INTERRUPTED_CALL}", c3 failed "${INTERRUPTED_CALL}"`,
+    ]);
     expect(run.result).toMatchObject({ status: 'cancelled', stopReason: 'cancelled', stepsUsed: 1 });
     expect(run.invocations).toHaveLength(1);
     expect(run.state.approvals.pending).toEqual([]);

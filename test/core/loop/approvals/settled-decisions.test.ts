@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Decision, PendingApproval } from '../../../../src/core/domain/approvals/approval.ts';
 import type { Authorization } from '../../../../src/core/loop/ports.ts';
-import { askingAgent, asks } from './asking.ts';
+import { approvalAgent, asks } from './approval-tools.ts';
 import { call, called, type FakeRun, returned, runFake, said } from '../fakes/fake-ports.ts';
-import { about, approves, heard, refusal, rejects, responds, sends, signal, together, update } from '../fakes/people.ts';
-import { story } from '../fakes/story.ts';
+import { about, approves, awaitsVerdict, refusal, rejects, responds, sends, signal, together, update } from '../fakes/callers.ts';
+import { eventSummaries } from '../fakes/event-summaries.ts';
 
 const once = [called(call('c1', 'paid')), said('done')];
 const twice = [called(call('c1', 'paid'), call('c2', 'paid')), said('done')];
@@ -12,11 +12,11 @@ const twice = [called(call('c1', 'paid'), call('c2', 'paid')), said('done')];
 describe('a remembered decision', () => {
   it('approves every later call of the tool', async () => {
     const run = await runFake({
-      snapshot: askingAgent,
+      snapshot: approvalAgent,
       model: [called(call('c1', 'paid', { n: 1 })), called(call('c2', 'paid', { n: 2 }), call('c3', 'free')), said('done')],
-      people: [approves('c1', { remember: 'tool' })],
+      callers: [approves('c1', { remember: 'tool' })],
     });
-    expect(story(run).slice(4)).toEqual([
+    expect(eventSummaries(run).slice(4)).toEqual([
       'paid(c2), free(c3)',
       'approve c2 by ann',
       'c2 gave "paid ran", c3 gave "free ran"',
@@ -26,7 +26,7 @@ describe('a remembered decision', () => {
   });
 
   it('approves pending calls of the tool', async () => {
-    const run = await runFake({ snapshot: askingAgent, model: twice, people: [approves('c2', { remember: 'tool' })] });
+    const run = await runFake({ snapshot: approvalAgent, model: twice, callers: [approves('c2', { remember: 'tool' })] });
     expect(run.events.flatMap(({ decision }) => (decision ? [[decision.callId, decision.source]] : []))).toEqual([
       ['c2', 'update'],
       ['c1', 'remembered'],
@@ -40,7 +40,7 @@ describe('a remembered decision', () => {
       asks({ c2: { digest: 'seven' }, c3: { digest: 'eight' } }, call('c2', 'maybe'), call('c3', 'maybe')),
       said('done'),
     ];
-    const run = await runFake({ snapshot: askingAgent, model, people: [approves('c1', { remember: 'arguments' }), approves('c3')] });
+    const run = await runFake({ snapshot: approvalAgent, model, callers: [approves('c1', { remember: 'arguments' }), approves('c3')] });
     expect(run.events.flatMap(({ decision }) => (decision ? [[decision.callId, decision.source]] : []))).toEqual([
       ['c1', 'update'],
       ['c2', 'remembered'],
@@ -50,7 +50,7 @@ describe('a remembered decision', () => {
 
   it('rejects every later call, with the same reason', async () => {
     const model = [called(call('c1', 'paid')), called(call('c2', 'paid')), said('done')];
-    const run = await runFake({ snapshot: askingAgent, model, people: [rejects('c1', { remember: 'tool', reason: 'closed' })] });
+    const run = await runFake({ snapshot: approvalAgent, model, callers: [rejects('c1', { remember: 'tool', reason: 'closed' })] });
     expect(run.steps.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result))).toEqual([
       'User denied the tool execution. Reason: closed',
       'User denied the tool execution. Reason: closed',
@@ -61,7 +61,7 @@ describe('a remembered decision', () => {
     const model = [called(call('c1', 'paid')), called(call('c2', 'paid'), call('c3', 'paid')), called(call('c4', 'paid')), said('done')];
     const receipts: unknown[] = [];
     const run = await runFake({
-      snapshot: askingAgent,
+      snapshot: approvalAgent,
       model,
       tools: {
         paid: ({ call: { toolCallId } }, one) => {
@@ -69,7 +69,7 @@ describe('a remembered decision', () => {
           return returned();
         },
       },
-      people: [approves('c1', { remember: 'tool' }), approves('c4')],
+      callers: [approves('c1', { remember: 'tool' }), approves('c4')],
     });
     expect(receipts.slice(0, 2)).toEqual([
       { version: 1, revoked: true },
@@ -80,7 +80,7 @@ describe('a remembered decision', () => {
 
   it('cannot be an answer to a call', async () => {
     const model = [called(call('c1', 'paid')), called(call('c2', 'paid')), said('done')];
-    const run = await runFake({ snapshot: askingAgent, model, people: [responds('c1', 'yes'), approves('c2')] });
+    const run = await runFake({ snapshot: approvalAgent, model, callers: [responds('c1', 'yes'), approves('c2')] });
     expect(run.state.approvals.remembered).toEqual([]);
   });
 });
@@ -90,9 +90,9 @@ describe('a decided call', () => {
     const seen: unknown[] = [];
     const first = { callId: 'c1', id: 'decision on c1', digest: 'of the first', by: 'ann' };
     const run = await runFake({
-      snapshot: askingAgent,
+      snapshot: approvalAgent,
       model: twice,
-      people: [
+      callers: [
         approves('c1'),
         (one) => {
           seen.push(update(one, 'approve', first));
@@ -113,9 +113,9 @@ describe('a decided call', () => {
 
   it('counts as decided before the decision is applied', async () => {
     await runFake({
-      snapshot: askingAgent,
+      snapshot: approvalAgent,
       model: once,
-      people: [
+      callers: [
         (one) => {
           const decision = about(one, 'c1');
           update(one, 'approve', decision);
@@ -130,9 +130,9 @@ describe('a decided call', () => {
 describe('a decision that does not fit a pending call', () => {
   it('is refused with the reason, and leaves no trace', async () => {
     const run = await runFake({
-      snapshot: askingAgent,
+      snapshot: approvalAgent,
       model: once,
-      people: [
+      callers: [
         (one) => {
           const decision = about(one, 'c1');
           expect(refusal(one, 'approve', { ...decision, digest: 'of others' })).toMatchObject({ code: 'digest_mismatch' });
@@ -143,14 +143,14 @@ describe('a decision that does not fit a pending call', () => {
         },
       ],
     });
-    expect(story(run)).toEqual(['user: Q', 'paid(c1)', 'approve c1 by ann', 'c1 gave "paid ran"', 'assistant: done']);
+    expect(eventSummaries(run)).toEqual(['user: Q', 'paid(c1)', 'approve c1 by ann', 'c1 gave "paid ran"', 'assistant: done']);
   });
 
   it('is refused while the run has too much to apply, and accepted afterwards', async () => {
     const run = await runFake({
-      snapshot: askingAgent,
+      snapshot: approvalAgent,
       model: twice,
-      people: [
+      callers: [
         (one) => {
           const large = { arguments: { k: 'x'.repeat(60_000) } };
           update(one, 'approve', { ...about(one, 'c1'), ...large });
@@ -164,31 +164,31 @@ describe('a decision that does not fit a pending call', () => {
 
   it('becomes an event if it came by Signal, because its sender gets no answer', async () => {
     const run = await runFake({
-      snapshot: askingAgent,
+      snapshot: approvalAgent,
       model: once,
-      people: [
+      callers: [
         (one) => signal(one, 'approve', { ...about(one, 'c1'), digest: 'of others' }),
         (one) => signal(one, 'approve', about(one, 'c1')),
       ],
     });
-    expect(story(run).slice(2, 4)).toEqual(['refused approve: digest_mismatch', 'approve c1 by ann']);
+    expect(eventSummaries(run).slice(2, 4)).toEqual(['refused approve: digest_mismatch', 'approve c1 by ann']);
     expect(run.events[2]?.refused).toMatchObject({ request: 'approve', id: 'decision on c1', callId: 'c1', by: 'ann' });
     expect(run.events[3]?.decision?.source).toBe('signal');
   });
 
   it('is recorded as refused if the call was given up before the decision was applied', async () => {
     const run = await runFake({
-      snapshot: askingAgent,
+      snapshot: approvalAgent,
       model: twice,
-      people: [together(approves('c1'), sends('stop that', 'steer'))],
+      callers: [together(approves('c1'), sends('stop that', 'steer'))],
     });
-    expect(story(run).slice(2, 3)).toEqual(['approve c1 by ann']);
+    expect(eventSummaries(run).slice(2, 3)).toEqual(['approve c1 by ann']);
     expect(run.invocations).toEqual([]);
   });
 });
 
 describe('if the worker has an authorize hook', () => {
-  const snapshot = { ...askingAgent, authorize: true as const };
+  const snapshot = { ...approvalAgent, authorize: true as const };
   const asked: [Decision, PendingApproval][] = [];
   const authorize = (decision: Decision, waiting: PendingApproval): Promise<Authorization> => {
     asked.push([decision, waiting]);
@@ -198,7 +198,7 @@ describe('if the worker has an authorize hook', () => {
   };
 
   it('a decision is recorded with the verified identity', async () => {
-    const run = await runFake({ snapshot, model: once, ports: { authorize }, people: [heard('decision on c1', approves('c1'))] });
+    const run = await runFake({ snapshot, model: once, ports: { authorize }, callers: [awaitsVerdict('decision on c1', approves('c1'))] });
     expect(run.events[2]).toMatchObject({ author: 'ann@example.org', decision: { by: 'ann', verifiedBy: 'ann@example.org' } });
     expect(asked.at(-1)).toMatchObject([
       { type: 'approve', callId: 'c1' },
@@ -210,7 +210,7 @@ describe('if the worker has an authorize hook', () => {
   });
 
   it('the verdict on a decision without a waiting caller is recorded', async () => {
-    const run = await runFake({ snapshot, model: once, ports: { authorize }, people: [approves('c1')] });
+    const run = await runFake({ snapshot, model: once, ports: { authorize }, callers: [approves('c1')] });
     expect(run.result.status).toBe('completed');
     expect(run.inbox.awaitedVerdicts).toBe(0);
     expect(run.inbox.verdictOn('decision on c1')).toBeUndefined();
@@ -221,13 +221,13 @@ describe('if the worker has an authorize hook', () => {
       snapshot,
       model: once,
       ports: { authorize },
-      people: [
-        heard('b1', approves('c1', { by: 'bob', id: 'b1' })),
+      callers: [
+        awaitsVerdict('b1', approves('c1', { by: 'bob', id: 'b1' })),
         (one) => expect(one.state.status).toBe('pending_confirmation'),
         rejects('c1'),
       ],
     });
-    expect(story(run).slice(2)).toEqual([
+    expect(eventSummaries(run).slice(2)).toEqual([
       'refused approve: not_authorized',
       'reject c1 by ann@example.org',
       'c1 failed "User denied the tool execution."',
@@ -245,9 +245,9 @@ describe('if the worker has an authorize hook', () => {
       snapshot,
       model: once,
       ports: { authorize },
-      people: [heard('a2', together(rejects('c1', { by: 'bob', id: 'b1' }), approves('c1'), rejects('c1', { id: 'a2' })))],
+      callers: [awaitsVerdict('a2', together(rejects('c1', { by: 'bob', id: 'b1' }), approves('c1'), rejects('c1', { id: 'a2' })))],
     });
-    expect(story(run).slice(2, 5)).toEqual([
+    expect(eventSummaries(run).slice(2, 5)).toEqual([
       'refused reject: not_authorized',
       'approve c1 by ann@example.org',
       'refused reject: already_decided',
@@ -266,15 +266,15 @@ describe('if the worker has an authorize hook', () => {
           return authorize(decision, waiting);
         },
       },
-      people: [
-        heard('decision on c1', (one) => {
+      callers: [
+        awaitsVerdict('decision on c1', (one) => {
           const decision = about(one, 'c1');
           again = () => expect(update(one, 'approve', decision)).toMatchObject({ status: 'repeated' });
           update(one, 'approve', decision);
         }),
       ],
     });
-    expect(story(run).slice(2)).toEqual(['approve c1 by ann@example.org', 'c1 gave "paid ran"', 'assistant: done']);
+    expect(eventSummaries(run).slice(2)).toEqual(['approve c1 by ann@example.org', 'c1 gave "paid ran"', 'assistant: done']);
     expect(run.inbox.verdictOn('decision on c1')).toMatchObject({ type: 'decided' });
     run.inbox.forgetVerdict('decision on c1');
     expect(run.inbox.verdictOn('decision on c1')).toBeUndefined();
@@ -282,7 +282,7 @@ describe('if the worker has an authorize hook', () => {
 
   it('a decision that comes while another is checked is checked next, without a further event', async () => {
     const checks: string[] = [];
-    let one = (): FakeRun => expect.fail('nobody has acted');
+    let one = (): FakeRun => expect.fail('no caller has acted');
     const run = await runFake({
       snapshot,
       model: twice,
@@ -292,7 +292,7 @@ describe('if the worker has an authorize hook', () => {
           return authorize(decision, waiting);
         },
       },
-      people: [(fake) => void ((one = () => fake), rejects('c1')(fake))],
+      callers: [(fake) => void ((one = () => fake), rejects('c1')(fake))],
     });
     expect(checks).toEqual(['c1', 'c2']);
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c2']);
@@ -301,7 +301,7 @@ describe('if the worker has an authorize hook', () => {
   it('a decision by a deadline, or a remembered one, is not checked again', async () => {
     const before = asked.length;
     const model = [called(call('c1', 'paid')), asks({ c3: { deadlineMs: 1_000 } }, call('c2', 'paid'), call('c3', 'maybe')), said('done')];
-    const run = await runFake({ snapshot, model, ports: { authorize }, people: [approves('c1', { remember: 'tool' })] });
+    const run = await runFake({ snapshot, model, ports: { authorize }, callers: [approves('c1', { remember: 'tool' })] });
     expect(asked.length - before).toBe(1);
     expect(run.events.flatMap(({ decision }) => decision?.verifiedBy ?? [])).toEqual(['ann@example.org', 'ann@example.org']);
   });

@@ -280,7 +280,7 @@ describe('a paused run', () => {
         },
       },
       switches: hasResults,
-      people: [(one) => one.cancel()],
+      callers: [(one) => one.cancel()],
       recorded: (state) => states.push(state),
     });
     expect(run.positions).toEqual([{ type: 'call_model', final: false }]);

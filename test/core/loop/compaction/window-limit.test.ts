@@ -51,8 +51,8 @@ describe('every window that is sent to a model', () => {
   it('is within its bounds, begins with the first message, and has every call with its result', () =>
     fc.assert(
       fc.asyncProperty(plannedRun, async (plan) => {
-        const { world } = await chainedRun(plan, () => false);
-        for (const { window } of world.requests) {
+        const { actors } = await chainedRun(plan, () => false);
+        for (const { window } of actors.requests) {
           expect(window.bytes).toBeLessThanOrEqual(Math.min(plan.window.maxBytes, plan.window.maxTokens * 4));
           expect(read(window)[0]).toBe('Q');
           const items = window.events.flatMap(({ content }) => content);

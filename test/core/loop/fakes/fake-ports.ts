@@ -13,18 +13,18 @@ import { quietPorts } from './quiet-ports.ts';
 import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { carriedOver } from '../generated-runs/carried-over.ts';
-import { FakeWorld } from './fake-world.ts';
+import { FakeScheduler } from './fake-scheduler.ts';
 
 /** The outcome of a call of a fake tool. `cancel` ends the run as cancelled. */
 export type FakeTool = (invocation: ToolInvocation, run: FakeRun) => ToolOutcome | Promise<ToolOutcome>;
 
 /** A caller that sends a request to a run once nothing else can happen in it. */
-export type Person = (run: FakeRun) => unknown;
+export type Caller = (run: FakeRun) => unknown;
 
 /** A run of the loop on fake ports. */
 export interface FakeRun {
   runId: string;
-  /** Of the current execution. */
+  /** The state and inbox of the current execution. */
   state: RunState;
   inbox: Inbox;
   /** The calls of the model port, in order. */
@@ -36,7 +36,7 @@ export interface FakeRun {
   steps: StepResult[];
   /** Offsets at which the run continued as new. */
   positions: Position[];
-  world: FakeWorld;
+  scheduler: FakeScheduler;
   cancel: () => void;
 }
 
@@ -50,7 +50,7 @@ export interface FakeScript {
   /** The requests before the run began. */
   inbox?: Inbox;
   /** The callers that act while the run waits, one after the other. */
-  people?: Person[];
+  callers?: Caller[];
   /** Other ports of the run: summaries, refusals. */
   ports?: Partial<Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'noted' | 'allows' | 'verify' | 'askTerms'>>;
   /** Decides at each possible point if the run continues as new. Default: never. */
@@ -61,10 +61,10 @@ export interface FakeScript {
 
 /** Does a run to its end, over all its executions. A model call beyond the script fails the test. */
 export async function runFake(script: FakeScript): Promise<FakeRun & { result: RunResultFields }> {
-  const world = new FakeWorld();
-  if (script.cancelled) world.cancel();
+  const scheduler = new FakeScheduler();
+  if (script.cancelled) scheduler.cancel();
   let ids = 0;
-  const clock = { now: () => world.now, uuid: () => `event-${++ids}` };
+  const clock = { now: () => scheduler.now, uuid: () => `event-${++ids}` };
   const beginning = { runId: 'run-1', snapshot: script.snapshot, input: 'Q', startedAt: 1_699_999_998_500 };
   const run: FakeRun = {
     runId: 'run-1',
@@ -75,14 +75,14 @@ export async function runFake(script: FakeScript): Promise<FakeRun & { result: R
     events: [],
     steps: [],
     positions: [],
-    world,
-    cancel: () => world.cancel(),
+    scheduler,
+    cancel: () => scheduler.cancel(),
   };
-  const people = [...(script.people ?? [])];
-  world.act = () => {
-    const person = people.shift();
-    person?.(run);
-    return person !== undefined;
+  const callers = [...(script.callers ?? [])];
+  scheduler.act = () => {
+    const caller = callers.shift();
+    caller?.(run);
+    return caller !== undefined;
   };
   let position = BEGINNING;
   for (let executions = 1; ; executions += 1) {
@@ -90,7 +90,7 @@ export async function runFake(script: FakeScript): Promise<FakeRun & { result: R
     run.events.push(...run.state.context.events);
     run.steps.push(...run.state.steps);
     if (end.type === 'finished') {
-      if (people.length > 0) throw new Error(`The run ended, and ${people.length} people had something to say`);
+      if (callers.length > 0) throw new Error(`The run ended, and ${callers.length} callers still had requests`);
       return { ...run, result: end.result };
     }
     run.positions.push(end.position);
@@ -99,15 +99,15 @@ export async function runFake(script: FakeScript): Promise<FakeRun & { result: R
 }
 
 function portsOf(run: FakeRun, script: FakeScript): Omit<RunPorts, 'now' | 'uuid'> {
-  const { world, inbox } = run;
+  const { scheduler, inbox } = run;
   return {
     ...quietPorts(),
     ...script.ports,
     inbox,
-    until: (isMet, deadline) => world.until(isMet, deadline),
-    callModel: (modelCall) => world.during(answered(run, script, modelCall)),
-    runTool: (invocation) => world.during(executed(run, script, invocation)),
-    cancelRequested: () => world.cancelled,
+    until: (isMet, deadline) => scheduler.until(isMet, deadline),
+    callModel: (modelCall) => scheduler.during(answered(run, script, modelCall)),
+    runTool: (invocation) => scheduler.during(executed(run, script, invocation)),
+    cancelRequested: () => scheduler.cancelled,
     continueDue: () => script.switches?.(run) ?? false,
     ...(script.recorded === undefined ? {} : { recorded: script.recorded }),
   };

@@ -10,11 +10,11 @@ export function quietPorts(): Pick<
     verify: (_, reason) => Promise.resolve({ type: 'lost', reason }),
     askTerms: () => Promise.resolve(undefined),
     summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
-    authorize: () => Promise.resolve({ type: 'refused', reason: 'nobody here may decide' }),
+    authorize: () => Promise.resolve({ type: 'refused', reason: 'no caller may decide here' }),
     notify: () => Promise.resolve({ type: 'notified' }),
     cancelRequested: () => false,
     inbox: new Inbox(),
-    until: () => Promise.reject(new Error('a run that waits for somebody needs ports of its own')),
+    until: () => Promise.reject(new Error('a run that waits needs ports of its own')),
     continueDue: () => false,
     allows: () => true,
   };

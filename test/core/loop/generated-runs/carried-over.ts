@@ -5,14 +5,14 @@ import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { checkContinueAsNewState } from '../../../../src/core/wire-schemas/continue-as-new-state-schema.ts';
 
 /** The state at which an execution of a run ended or begins. */
-export interface Standing {
+export interface ExecutionState {
   state: RunState;
   position: Position;
   inbox: Inbox;
 }
 
 /** Passes the state through the input of the next execution, and returns it as that execution reads it. */
-export function carriedOver({ state, position, inbox, executions }: Standing & { executions: number }): Standing {
+export function carriedOver({ state, position, inbox, executions }: ExecutionState & { executions: number }): ExecutionState {
   const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
   const checked = checkContinueAsNewState(JSON.parse(JSON.stringify(carry)));
   if (!checked.ok) throw new Error(checked.problem);

@@ -8,13 +8,13 @@ import { quietPorts } from '../fakes/quiet-ports.ts';
 import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { windowLimit } from '../../../../src/core/loop/compaction/window-limit.ts';
-import { carriedOver, type Standing } from './carried-over.ts';
+import { carriedOver, type ExecutionState } from './carried-over.ts';
 import { plannedAgent, type PlannedRun } from './planned-run.ts';
-import { type Playing, World } from './scripted-run.ts';
+import { type ActiveRun, ScriptedActors } from './scripted-run.ts';
 
 /** A generated run, from its beginning to its end, over all its executions. */
 export interface ChainedRun {
-  world: World;
+  actors: ScriptedActors;
   events: Event[];
   steps: StepResult[];
   result: RunResultFields;
@@ -35,23 +35,27 @@ const MOST_EXECUTIONS = 60;
 
 /** Does a generated run; it continues as new if `switches` says so, once an execution has recorded something. */
 export async function chainedRun(plan: PlannedRun, switches: Switches): Promise<ChainedRun> {
-  const world = new World(plan);
+  const actors = new ScriptedActors(plan);
   const chain = {
-    world,
+    actors,
     events: [] as Event[],
     steps: [] as StepResult[],
     states: [] as RunState[],
     positions: [] as Position[],
   };
   let ids = 0;
-  const clock = { now: () => world.now, uuid: () => `event-${++ids}` };
+  const clock = { now: () => actors.now, uuid: () => `event-${++ids}` };
   const beginning = { runId: 'run-1', snapshot: plannedAgent(plan), input: 'Q', startedAt: 1_699_999_998_500 };
-  let standing: Standing = { state: newRunState(beginning, clock), position: BEGINNING, inbox: new Inbox() };
+  let executionState: ExecutionState = { state: newRunState(beginning, clock), position: BEGINNING, inbox: new Inbox() };
   for (;;) {
-    const { state, position } = standing;
+    const { state, position } = executionState;
     const ports = {
       ...clock,
-      ...portsOf(standing, { world, switches: () => chain.states.length < MOST_EXECUTIONS && switches(), before: [...chain.events] }),
+      ...portsOf(executionState, {
+        actors,
+        switches: () => chain.states.length < MOST_EXECUTIONS && switches(),
+        before: [...chain.events],
+      }),
     };
     const end = await runLoop(state, ports, position);
     chain.events.push(...state.context.events);
@@ -59,37 +63,37 @@ export async function chainedRun(plan: PlannedRun, switches: Switches): Promise<
     chain.states.push(state);
     if (end.type === 'finished') return { ...chain, result: end.result };
     chain.positions.push(end.position);
-    standing = carriedOver({ ...standing, position: end.position, executions: chain.states.length });
+    executionState = carriedOver({ ...executionState, position: end.position, executions: chain.states.length });
   }
 }
 
 /** The data of an execution from outside. */
-interface Surroundings {
-  world: World;
+interface Environment {
+  actors: ScriptedActors;
   switches: Switches;
   /** The record of the executions before. */
   before: Event[];
 }
 
-function portsOf({ state, inbox }: Standing, { world, switches, before }: Surroundings): Omit<RunPorts, 'now' | 'uuid'> {
+function portsOf({ state, inbox }: ExecutionState, { actors, switches, before }: Environment): Omit<RunPorts, 'now' | 'uuid'> {
   let hasActed = false;
   let isFull = false;
   const acted = <Outcome>(outcome: Outcome): Outcome => {
     hasActed = true;
     return outcome;
   };
-  const run: Playing = { runId: state.runId, state, inbox, record: () => [...before, ...state.context.events] };
-  world.act = () => acted(world.say(run));
+  const run: ActiveRun = { runId: state.runId, state, inbox, record: () => [...before, ...state.context.events] };
+  actors.act = () => acted(actors.say(run));
   return {
     ...quietPorts(),
     inbox,
     // The carried state tells which ids are new: that is not part of the request.
     callModel: async ({ earlierIds: _, ...modelCall }) =>
-      acted(await world.during(world.model({ ...modelCall, window: structuredClone(state.window) }, run))),
-    runTool: async (invocation) => acted(await world.during(world.tool(invocation, run))),
-    summarise: async (request) => acted(world.summary(request, run)),
-    cancelRequested: () => world.cancelled,
-    until: (isMet, deadline) => world.until(isMet, deadline),
+      acted(await actors.during(actors.model({ ...modelCall, window: structuredClone(state.window) }, run))),
+    runTool: async (invocation) => acted(await actors.during(actors.tool(invocation, run))),
+    summarise: async (request) => acted(actors.summary(request, run)),
+    cancelRequested: () => actors.cancelled,
+    until: (isMet, deadline) => actors.until(isMet, deadline),
     // A paused run that continues as new is compacted before it, and so before the messages that come while it waits.
     continueDue: () => {
       if (!hasActed || (inbox.paused && state.window.bytes > (windowLimit(state) ?? Infinity))) return false;

@@ -10,12 +10,12 @@ import type { Window } from '../../../../src/core/domain/record/window.ts';
 import type { ModelCallOutcome, SummaryOutcome, SummaryRequest, ToolInvocation, ToolOutcome } from '../../../../src/core/loop/ports.ts';
 import type { MessageReceiver } from '../../../../src/core/handlers/message-receiver.ts';
 import { call, message, tokens } from '../fakes/fake-ports.ts';
-import { FakeWorld } from '../fakes/fake-world.ts';
-import { update } from '../fakes/people.ts';
+import { FakeScheduler } from '../fakes/fake-scheduler.ts';
+import { update } from '../fakes/callers.ts';
 import type { PlannedCall, PlannedRun, PlannedTurn } from './planned-run.ts';
 
 /** The current execution of a run, for the actors around it. */
-export interface Playing extends Required<MessageReceiver> {
+export interface ActiveRun extends Required<MessageReceiver> {
   /** The record so far, of all executions. */
   record(): Event[];
 }
@@ -31,7 +31,7 @@ export interface Begun {
 }
 
 /** The model, the tools and the callers of a generated run, over all its executions. */
-export class World extends FakeWorld {
+export class ScriptedActors extends FakeScheduler {
   readonly #plan: PlannedRun;
   readonly #calls = new Map<string, PlannedCall>();
   /** The requests to the model. */
@@ -52,7 +52,7 @@ export class World extends FakeWorld {
     this.#plan = plan;
   }
 
-  async model(request: { window: Window; final: boolean }, run: Playing): Promise<ModelCallOutcome> {
+  async model(request: { window: Window; final: boolean }, run: ActiveRun): Promise<ModelCallOutcome> {
     this.#begin(run, 'model', request.final);
     this.requests.push(request);
     const index = this.#modelCalls++;
@@ -68,11 +68,11 @@ export class World extends FakeWorld {
     return { type: 'response', response: this.#response(turn, index) };
   }
 
-  async tool({ call: { toolCallId, name, arguments: args } }: ToolInvocation, run: Playing): Promise<ToolOutcome> {
+  async tool({ call: { toolCallId, name, arguments: args } }: ToolInvocation, run: ActiveRun): Promise<ToolOutcome> {
     this.#begin(run, { tool: name });
     this.invocations.push({ callId: toolCallId, arguments: args, state: JSON.stringify(run.state.context.state) });
     const planned = this.#calls.get(toolCallId);
-    if (planned === undefined) throw new Error(`Nobody asked for call "${toolCallId}"`);
+    if (planned === undefined) throw new Error(`No model has made call "${toolCallId}"`);
     this.#happen(planned, run);
     if (planned.behaviour === 'later') await new Promise((resolve) => setImmediate(resolve));
     if (planned.behaviour === 'cancelled') return { type: 'cancelled' };
@@ -86,7 +86,7 @@ export class World extends FakeWorld {
     };
   }
 
-  summary(request: SummaryRequest, run: Playing): SummaryOutcome {
+  summary(request: SummaryRequest, run: ActiveRun): SummaryOutcome {
     this.#begin(run, 'summary');
     const index = this.summaries.push(request) - 1;
     const kind = this.#plan.summaries[index % this.#plan.summaries.length];
@@ -95,12 +95,12 @@ export class World extends FakeWorld {
     return { type: 'summary', id: `summary-${index}`, text, usage: tokens(300, 30) };
   }
 
-  #begin(run: Playing, what: Begun['what'], final = false): void {
+  #begin(run: ActiveRun, what: Begun['what'], final = false): void {
     this.begun.push({ what, final, record: run.record(), limits: run.state.limits, now: this.now });
   }
 
   /** Sends the next planned request while the run waits, if there is one. */
-  say(run: Playing): boolean {
+  say(run: ActiveRun): boolean {
     if (run.inbox.paused) {
       this.#waitOn(run);
       return true;
@@ -112,14 +112,14 @@ export class World extends FakeWorld {
     return true;
   }
 
-  #waitOn(run: Playing): void {
+  #waitOn(run: ActiveRun): void {
     this.pauses += 1;
     this.#waits -= 1;
     if (this.#waits <= 0) update(run, 'resume', {});
     else this.#send(run);
   }
 
-  #answer({ callId, digest, proposal }: PendingApproval, run: Playing): void {
+  #answer({ callId, digest, proposal }: PendingApproval, run: ActiveRun): void {
     const id = `answer ${this.#answers}`;
     const answer = this.#plan.answers[this.#answers++] ?? 'reject';
     if (answer === 'message') this.#send(run);
@@ -128,7 +128,7 @@ export class World extends FakeWorld {
     else update(run, answer, { callId, id, digest });
   }
 
-  #decide({ callId, digest }: PendingApproval, run: Playing): unknown {
+  #decide({ callId, digest }: PendingApproval, run: ActiveRun): unknown {
     const about = { callId, digest, id: `decision on ${callId}`, by: 'ann' };
     switch (this.#calls.get(callId)?.decision) {
       case 'edit':
@@ -148,23 +148,23 @@ export class World extends FakeWorld {
     }
   }
 
-  #happen(planned: { messages: number; pauses: boolean }, run: Playing): void {
+  #happen(planned: { messages: number; pauses: boolean }, run: ActiveRun): void {
     for (let sent = 0; sent < planned.messages; sent += 1) this.#send(run);
     if (planned.pauses) this.#pause(run);
   }
 
-  #pause(run: Playing): void {
+  #pause(run: ActiveRun): void {
     update(run, 'pause', {});
     this.#waits = 3;
   }
 
-  #send(run: Playing, mode: MessageMode = this.#plan.steers ? 'steer' : 'queue'): void {
+  #send(run: ActiveRun, mode: MessageMode = this.#plan.steers ? 'steer' : 'queue'): void {
     const id = `message-${this.accepted.length}`;
     this.accepted.push(id);
     update(run, 'send', { id, content: id, mode });
   }
 
-  #interrupted(turn: PlannedTurn, index: number, run: Playing): ModelCallOutcome {
+  #interrupted(turn: PlannedTurn, index: number, run: ActiveRun): ModelCallOutcome {
     this.#send(run, 'interrupt');
     if (turn.text === null) return { type: 'interrupted' };
     const content = [message(turn.text)];

@@ -14,9 +14,9 @@ import {
   said,
   tokens,
 } from '../fakes/fake-ports.ts';
-import { about, approves, pauses, raises, refusal, rejects, resumes, sends, update } from '../fakes/people.ts';
+import { about, approves, pauses, raises, refusal, rejects, resumes, sends, update } from '../fakes/callers.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
-import { story } from '../fakes/story.ts';
+import { eventSummaries } from '../fakes/event-summaries.ts';
 
 const tools = [testTool('t'), testTool('u')];
 
@@ -48,7 +48,7 @@ describe('a run that asks at its limits', () => {
   it('waits there, names the limit that it has reached, and proposes to double it', async () => {
     await runFake({
       ...script,
-      people: [
+      callers: [
         (run) => {
           expect(run.state.status).toBe('pending_confirmation');
           expect(question(run)).toMatchObject({
@@ -65,7 +65,7 @@ describe('a run that asks at its limits', () => {
   });
 
   it('goes on with the proposal after an approval, and records the new limits', async () => {
-    const run = await runFake({ ...script, people: [(one) => approves(asked(one))(one)] });
+    const run = await runFake({ ...script, callers: [(one) => approves(asked(one))(one)] });
     expect(run.result).toMatchObject({ status: 'completed', stepsUsed: 2 });
     expect(run.state.limits.totalTokens).toBe(200);
     expect(run.events.find(({ decision }) => decision)?.decision).toMatchObject({
@@ -76,7 +76,7 @@ describe('a run that asks at its limits', () => {
   });
 
   it('goes on with the limits of the approval if it has its own', async () => {
-    const run = await runFake({ ...script, people: [(one) => approves(asked(one), { arguments: { totalTokens: 150 } })(one)] });
+    const run = await runFake({ ...script, callers: [(one) => approves(asked(one), { arguments: { totalTokens: 150 } })(one)] });
     expect(run.state.limits.totalTokens).toBe(150);
     expect(run.events.find(({ decision }) => decision)?.decision?.arguments).toEqual({ totalTokens: 150 });
   });
@@ -84,7 +84,7 @@ describe('a run that asks at its limits', () => {
   it('refuses an approval that lowers a limit, is invalid, or is to be remembered', async () => {
     await runFake({
       ...script,
-      people: [
+      callers: [
         (run) => {
           const decision = about(run, asked(run));
           expect(refusal(run, 'approve', { ...decision, arguments: { totalTokens: 50 } }).message).toContain('would lower it');
@@ -101,16 +101,16 @@ describe('a run that asks at its limits', () => {
     const run = await runFake({
       snapshot: asking({ totalTokens: 100, maxIterations: 1 }),
       model: [thinks('one'), said('done')],
-      people: [(one) => approves(asked(one))(one), (one) => approves(asked(one))(one)],
+      callers: [(one) => approves(asked(one))(one), (one) => approves(asked(one))(one)],
     });
     expect(run.events.flatMap(({ decision }) => decision?.arguments ?? [])).toEqual([{ maxIterations: 2 }, { totalTokens: 200 }]);
     expect(run.result.status).toBe('completed');
   });
 
   it('ends there after a rejection', async () => {
-    const run = await runFake({ ...script, people: [(one) => rejects(asked(one), { reason: 'enough' })(one)] });
+    const run = await runFake({ ...script, callers: [(one) => rejects(asked(one), { reason: 'enough' })(one)] });
     expect(run.result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'token_budget', output: 'one', stepsUsed: 1 });
-    expect(story(run).at(-1)).toMatch(/^reject limit-\d+ by ann$/);
+    expect(eventSummaries(run).at(-1)).toMatch(/^reject limit-\d+ by ann$/);
     expect(run.state.approvals.pending).toEqual([]);
   });
 
@@ -118,19 +118,19 @@ describe('a run that asks at its limits', () => {
     const run = await runFake({
       snapshot: asking({ maxIterations: 1, finalAttempt: true }),
       model: [thinks('one'), said('the best I have')],
-      people: [(one) => rejects(asked(one))(one)],
+      callers: [(one) => rejects(asked(one))(one)],
     });
     expect(run.result).toMatchObject({ stopReason: 'step_limit', output: 'the best I have', stepsUsed: 2 });
   });
 
   it('goes on without a decision if the limit is raised, and then reads the messages that came meanwhile', async () => {
-    const run = await runFake({ ...script, people: [sends('and hurry'), raises({ totalTokens: 500 })] });
-    expect(story(run).slice(3)).toEqual(['raised {"totalTokens":500}', 'user: and hurry', 'assistant: done']);
+    const run = await runFake({ ...script, callers: [sends('and hurry'), raises({ totalTokens: 500 })] });
+    expect(eventSummaries(run).slice(3)).toEqual(['raised {"totalTokens":500}', 'user: and hurry', 'assistant: done']);
     expect(run.state.approvals).toMatchObject({ pending: [], decided: [] });
   });
 
   it('ends as cancelled if it is cancelled', async () => {
-    const run = await runFake({ ...script, people: [(one) => one.cancel()] });
+    const run = await runFake({ ...script, callers: [(one) => one.cancel()] });
     expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 1 });
   });
 
@@ -151,7 +151,7 @@ describe('a run that asks at its limits', () => {
           return returned();
         },
       },
-      people: [({ world }) => (world.now += 90_000), resumes, (one) => approves(asked(one))(one)],
+      callers: [({ scheduler }) => (scheduler.now += 90_000), resumes, (one) => approves(asked(one))(one)],
     });
     expect(run.result.status).toBe('completed');
     expect(run.state.limits.deadlineMs).toBe(120_000);
@@ -170,7 +170,7 @@ describe('a run that asks at its limits', () => {
         },
       },
       switches: ({ state, positions }) => positions.length < 2 && state.status === 'pending_confirmation',
-      people: [
+      callers: [
         (one) => {
           questions.push(question(one));
           sends('well?')(one);
@@ -184,7 +184,7 @@ describe('a run that asks at its limits', () => {
     expect(run.positions).toHaveLength(2);
     expect(questions[1]).toEqual(questions[0]);
     expect(told).toHaveLength(1);
-    expect(story(run).slice(3)).toEqual([`approve ${questions[0]?.callId} by ann`, 'user: well?', 'assistant: done']);
+    expect(eventSummaries(run).slice(3)).toEqual([`approve ${questions[0]?.callId} by ann`, 'user: well?', 'assistant: done']);
   });
 });
 
@@ -195,7 +195,7 @@ describe('a run that asks about tool calls', () => {
   it('starts none of them before there is room for all', async () => {
     const run = await runFake({
       ...script,
-      people: [
+      callers: [
         (one) => {
           expect(one.invocations).toEqual([]);
           expect(question(one)).toMatchObject({ step: 1, proposal: { toolCalls: 5 }, reason: expect.stringContaining('1 of 3') });
@@ -208,7 +208,7 @@ describe('a run that asks about tool calls', () => {
   });
 
   it('executes those that fit after a rejection, and then ends', async () => {
-    const run = await runFake({ ...script, people: [(one) => rejects(asked(one))(one)] });
+    const run = await runFake({ ...script, callers: [(one) => rejects(asked(one))(one)] });
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c1', 'c2']);
     expect(run.result).toMatchObject({ stopReason: 'tool_call_limit', stepsUsed: 1 });
   });
@@ -217,7 +217,7 @@ describe('a run that asks about tool calls', () => {
     const run = await runFake({
       ...script,
       snapshot: asking({ toolCallsByName: { t: 1, u: 1 } }),
-      people: [(one) => approves(asked(one))(one)],
+      callers: [(one) => approves(asked(one))(one)],
     });
     expect(run.state.limits.toolCallsByName).toEqual({ t: 4, u: 1 });
     expect(run.result.status).toBe('completed');
@@ -228,9 +228,9 @@ describe('a run that asks about tool calls', () => {
     const run = await runFake({
       snapshot: asking({ toolCalls: 0 }, { tools: [paid] }),
       model: [called(call('c1', 'paid')), said('done')],
-      people: [(one) => approves(asked(one))(one), approves('c1')],
+      callers: [(one) => approves(asked(one))(one), approves('c1')],
     });
-    expect(story(run).slice(2)).toEqual([
+    expect(eventSummaries(run).slice(2)).toEqual([
       expect.stringMatching(/^approve limit-/),
       'approve c1 by ann',
       'c1 gave "paid ran"',
@@ -239,7 +239,7 @@ describe('a run that asks about tool calls', () => {
   });
 
   it('gives every call a result if it is cancelled instead', async () => {
-    const run = await runFake({ ...script, people: [(one) => one.cancel()] });
+    const run = await runFake({ ...script, callers: [(one) => one.cancel()] });
     expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 1, toolCallsTotal: 3 });
     expect(run.invocations).toEqual([]);
     expect(run.events.at(-1)?.content).toHaveLength(3);

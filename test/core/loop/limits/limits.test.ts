@@ -14,9 +14,9 @@ import {
   said,
   tokens,
 } from '../fakes/fake-ports.ts';
-import { about, approves, pauses, raises, refusal, rejects, resumes, update } from '../fakes/people.ts';
+import { about, approves, pauses, raises, refusal, rejects, resumes, update } from '../fakes/callers.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
-import { story } from '../fakes/story.ts';
+import { eventSummaries } from '../fakes/event-summaries.ts';
 import { agent, letters, watched } from '../fakes/watched-run.ts';
 
 const tools = [testTool('t'), testTool('u'), testTool('paid', { approval: { when: 'always' } })];
@@ -56,8 +56,8 @@ describe('a limit', () => {
       snapshot: limited({ deadlineMs: 10_000 }),
       model: [thinks('one', 50, 10)],
       tools: {
-        t: (_, { world }) => {
-          world.now += 10_000;
+        t: (_, { scheduler }) => {
+          scheduler.now += 10_000;
           return returned();
         },
       },
@@ -123,7 +123,7 @@ describe('tool calls of one response', () => {
       snapshot: limited({ toolCalls: 2 }),
       model: [called(call('c1', 'paid'), call('c2', 't')), called(call('c3', 't')), called(call('c4', 't'))],
       tools: { t: () => ({ type: 'result', status: 'error', content: ['no'], durationMs: 1 }) },
-      people: [rejects('c1')],
+      callers: [rejects('c1')],
     });
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c2', 'c3']);
     expect([...run.state.toolCallsStarted]).toEqual([['t', 2]]);
@@ -149,10 +149,10 @@ describe('the deadline of a run', () => {
       snapshot: limited({ deadlineMs: 60_000 }),
       model: [called(call('c1', 'paid'), call('c2', 't'))],
       tools: {
-        t: (_, { world }) => {
+        t: (_, { scheduler }) => {
           setImmediate(() => {
-            world.now += 60_000;
-            world.notify();
+            scheduler.now += 60_000;
+            scheduler.notify();
             setImmediate(() => slow.deliver(returned('late')));
           });
           return slow.outcome;
@@ -181,7 +181,7 @@ describe('the deadline of a run', () => {
     const run = await runFake({
       snapshot: limited({ deadlineMs: 60_000 }),
       model: [called(call('c1', 'paid')), said('done')],
-      people: [raises({ deadlineMs: 120_000 }), ({ world }) => (world.now += 90_000), approves('c1')],
+      callers: [raises({ deadlineMs: 120_000 }), ({ scheduler }) => (scheduler.now += 90_000), approves('c1')],
     });
     expect(run.result).toMatchObject({ status: 'completed', durationSeconds: 91.5 });
   });
@@ -196,7 +196,7 @@ describe('a paused run with a full window', () => {
         return returned(letters(2_000));
       },
     },
-    people: [resumes],
+    callers: [resumes],
     switches: ({ state, positions }) => state.status === 'paused' && positions.length === 0,
   };
 
@@ -224,7 +224,7 @@ describe('raised limits', () => {
         },
       },
     });
-    expect(story(run).filter((line) => line.startsWith('raised'))).toEqual(['raised {"totalTokens":200,"maxIterations":5}']);
+    expect(eventSummaries(run).filter((line) => line.startsWith('raised'))).toEqual(['raised {"totalTokens":200,"maxIterations":5}']);
     expect(run.events.find(({ raised }) => raised)).toMatchObject({ author: 'ann', raised: { id: 'raise 1', by: 'ann' } });
     expect(run.result).toMatchObject({ stopReason: 'token_budget', stepsUsed: 2, maxIterations: 5 });
   });
@@ -234,7 +234,7 @@ describe('raised limits', () => {
     const run = await runFake({
       snapshot: limited({ totalTokens: 1_000 }),
       model: [called(call('c1', 'paid')), said('done')],
-      people: [
+      callers: [
         (one) => {
           seen.push(update(one, 'raise', { id: 'r1', limits: { totalTokens: 3_000 } }));
           seen.push(update(one, 'raise', { id: 'r1', limits: { totalTokens: 9_000 } }));
@@ -260,7 +260,7 @@ describe('raised limits', () => {
     const run = await runFake({
       snapshot: limited({ toolCallsByName: { t: 1, u: 1 } }),
       model: [called(call('c1', 'paid')), said('done')],
-      people: [raises({ toolCallsByName: { t: 3 } }), approves('c1')],
+      callers: [raises({ toolCallsByName: { t: 3 } }), approves('c1')],
     });
     expect(run.state.limits.toolCallsByName).toEqual({ t: 3, u: 1 });
   });

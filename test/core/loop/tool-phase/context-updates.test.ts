@@ -4,8 +4,8 @@ import type { ApprovalRequirement } from '../../../../src/core/domain/approvals/
 import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
 import { INTERRUPTED_CALL } from '../../../../src/core/domain/content/tool-text.ts';
 import type { ToolOutcome } from '../../../../src/core/loop/ports.ts';
-import { call, called, delivery, type FakeTool, type Person, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
-import { approves, sends } from '../fakes/people.ts';
+import { call, called, delivery, type FakeTool, type Caller, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
+import { approves, sends } from '../fakes/callers.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
 const updating = (...contextUpdate: ContextOperation[]): ToolOutcome => ({
@@ -127,7 +127,7 @@ describe('an update of the deps', () => {
       tools: { t: () => updating({ op: 'set', key: 'large', value: 'x'.repeat(120_000) }) },
       switches: ({ positions, events, state }) =>
         positions.length === 0 && [...events, ...state.context.events].some(({ contextUpdates }) => contextUpdates !== undefined),
-      people: [approves('c2')],
+      callers: [approves('c2')],
     });
     expect(run.positions).toMatchObject([{ type: 'run_tools' }]);
     expect(run.state.deps).toEqual({ large: 'x'.repeat(120_000) });
@@ -163,7 +163,10 @@ describe('a predicate of a call after one that changed the deps', () => {
           return toolCallId === 'c2' ? { digest: 'd', reason: 'the deps say so' } : undefined;
         },
       },
-      people: [({ state }) => expect(state.approvals.pending).toMatchObject([{ callId: 'c2', reason: 'the deps say so' }]), approves('c2')],
+      callers: [
+        ({ state }) => expect(state.approvals.pending).toMatchObject([{ callId: 'c2', reason: 'the deps say so' }]),
+        approves('c2'),
+      ],
     });
     expect(asked).toEqual(['c2', 'c3']);
     expect(resultsOf(run, 1)).toEqual(['ok', 'p ran', 'p ran']);
@@ -174,9 +177,9 @@ describe('a predicate of a call after one that changed the deps', () => {
     const running = { snapshot: { ...snapshot, tools: [...snapshot.tools, paid] } };
     const model = [called(call('c1', 't'), call('c2', 'p'), call('c3', 'paid')), said('done')];
     let meanwhile: (() => unknown) | undefined;
-    const meeting = (person: Person): Record<string, FakeTool> => ({
+    const meeting = (caller: Caller): Record<string, FakeTool> => ({
       t: (_, fake) => {
-        meanwhile = () => person(fake);
+        meanwhile = () => caller(fake);
         return updating(append('x'));
       },
     });
@@ -193,7 +196,7 @@ describe('a predicate of a call after one that changed the deps', () => {
         model,
         tools: meeting(approves('c3')),
         ports: asking({ digest: 'd' }),
-        people: [
+        callers: [
           ({ invocations }) => expect(invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c1', 'c3']),
           approves('c2'),
         ],
@@ -223,7 +226,7 @@ describe('a predicate of a call after one that changed the deps', () => {
       ports: { askTerms: async () => (++asked === 1 ? { digest: 'd' } : undefined) },
       switches: ({ state, positions }) =>
         positions.length === 0 && (when === 'while it waits' ? state.approvals.pending.length > 0 : state.approvals.approved.length > 0),
-      people: [approves('c2', { arguments: { edited: true } })],
+      callers: [approves('c2', { arguments: { edited: true } })],
     });
     expect(run.positions).toHaveLength(1);
     expect(asked).toBe(1);

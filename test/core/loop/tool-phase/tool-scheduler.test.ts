@@ -8,13 +8,13 @@ import {
   type FakeRun,
   type FakeScript,
   type FakeTool,
-  type Person,
+  type Caller,
   resultsOf,
   returned,
   runFake,
   said,
 } from '../fakes/fake-ports.ts';
-import { approves, pauses, resumes, sends } from '../fakes/people.ts';
+import { approves, pauses, resumes, sends } from '../fakes/callers.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
 const DEADLINE_MS = 60_000;
@@ -30,7 +30,7 @@ interface BatchKind {
   /** The calls that start before the first has ended. */
   atOnce: string[];
   /** The decisions without which the other calls do not start. */
-  approvals: Person[];
+  approvals: Caller[];
 }
 
 function batchKind(kind: string, first: Partial<ToolSnapshot>, then: Partial<ToolSnapshot>, more: Partial<AgentSnapshot> = {}): BatchKind {
@@ -65,7 +65,7 @@ const STOPS: Stop[] = [
   { stop: 'a cancellation', happens: (run) => run.cancel(), status: 'cancelled' },
   { stop: 'a message that steers', happens: sends('rather this', 'steer'), status: 'completed' },
   { stop: 'a message that interrupts', happens: sends('rather this', 'interrupt'), status: 'completed' },
-  { stop: 'the deadline of the run', happens: ({ world }) => (world.now += DEADLINE_MS), status: 'max_iterations_reached' },
+  { stop: 'the deadline of the run', happens: ({ scheduler }) => (scheduler.now += DEADLINE_MS), status: 'max_iterations_reached' },
 ];
 
 const STOPPED = BATCHES.flatMap((batch) => STOPS.map((stop) => ({ ...batch, ...stop })));
@@ -142,7 +142,7 @@ describe('calls that have not started', () => {
 
   it.each(BATCHES)('are left to the next execution if the history is full before the first: $kind', async ({ snapshot, approvals }) => {
     const switches: FakeScript['switches'] = ({ modelCalls, positions }) => modelCalls.length > 0 && positions.length === 0;
-    const run = await played(snapshot, { tools: { first: () => returned('ran') }, people: approvals, switches });
+    const run = await played(snapshot, { tools: { first: () => returned('ran') }, callers: approvals, switches });
     expect(run.positions).toMatchObject([{ type: 'run_tools', outcomes: [null, null, null] }]);
     expect(run.started).toEqual(ALL);
     expect(resultsOf(run, 1)).toEqual(ranOr(ALL, ''));
@@ -151,7 +151,7 @@ describe('calls that have not started', () => {
   it.each(BATCHES)('are left to the next execution if the history is full after the first: $kind', async (batch) => {
     const { snapshot, approvals, atOnce } = batch;
     const switches: FakeScript['switches'] = ({ invocations, positions }) => invocations.length > 0 && positions.length === 0;
-    const run = await played(snapshot, { tools: { first: during(() => undefined) }, people: approvals, switches });
+    const run = await played(snapshot, { tools: { first: during(() => undefined) }, callers: approvals, switches });
     const rest = { type: 'run_tools', outcomes: [{ content: ['ran'] }, null, null] };
     expect(run.positions).toMatchObject([atOnce.length === calls.length ? { type: 'call_model' } : rest]);
     expect(run.started).toEqual(ALL);
@@ -167,8 +167,8 @@ describe('calls that have not started', () => {
 
   it.each(BATCHES)('start while the run is paused, which waits before the next model call: $kind', async ({ snapshot, approvals }) => {
     let asked: number | undefined;
-    const resume: Person = (run) => ((asked = run.modelCalls.length), expect(run.state.status).toBe('paused'), resumes(run));
-    const run = await played(snapshot, { tools: { first: during(pauses) }, people: [...approvals, resume] });
+    const resume: Caller = (run) => ((asked = run.modelCalls.length), expect(run.state.status).toBe('paused'), resumes(run));
+    const run = await played(snapshot, { tools: { first: during(pauses) }, callers: [...approvals, resume] });
     expect(run.started).toEqual(ALL);
     expect(resultsOf(run, 1)).toEqual(ranOr(ALL, ''));
     expect(asked).toBe(1);
@@ -176,8 +176,8 @@ describe('calls that have not started', () => {
 
   const undecided = BATCHES.filter(({ approvals }) => approvals.length === 0);
   it.each(undecided)('start after the deadline if a person is asked at limits: $kind', async ({ snapshot }) => {
-    const lasting: FakeTool = (_, { world }) => ((world.now += DEADLINE_MS), returned('ran'));
-    const run = await played(snapshot, { tools: { first: lasting }, people: [({ cancel }) => cancel()] }, { onLimit: 'ask' });
+    const lasting: FakeTool = (_, { scheduler }) => ((scheduler.now += DEADLINE_MS), returned('ran'));
+    const run = await played(snapshot, { tools: { first: lasting }, callers: [({ cancel }) => cancel()] }, { onLimit: 'ask' });
     expect(resultsOf(run, 1)).toEqual(ranOr(ALL, ''));
   });
 
@@ -212,10 +212,10 @@ describe('calls that have not started', () => {
       return { ...returned('ran'), state: { last: toolCallId } };
     };
     const first = (): ToolOutcome => returned('ran');
-    const whole = await played(snapshot, { model, tools: { first, noting }, people: [approves('c1')] }, { toolCalls: 3 });
+    const whole = await played(snapshot, { model, tools: { first, noting }, callers: [approves('c1')] }, { toolCalls: 3 });
     const seenWhole = seen.splice(0);
     const switches: FakeScript['switches'] = ({ modelCalls, positions }) => modelCalls.length > 0 && positions.length === 0;
-    const split = await played(snapshot, { model, tools: { first, noting }, people: [approves('c1')], switches }, { toolCalls: 3 });
+    const split = await played(snapshot, { model, tools: { first, noting }, callers: [approves('c1')], switches }, { toolCalls: 3 });
     expect(split.positions).toHaveLength(1);
     expect(seen).toEqual(seenWhole);
     expect(resultsOf(split, 1)).toEqual(resultsOf(whole, 1));
@@ -224,7 +224,7 @@ describe('calls that have not started', () => {
   it('start after the deadline in a run from before the deadline stopped them', async () => {
     const snapshot = testSnapshot({ parallel: false, tools: [testTool('first'), testTool('then')] });
     const ports: FakeScript['ports'] = { allows: (change) => change !== 'deadline-among-calls' };
-    const run = await played(snapshot, { tools: { first: during(({ world }) => (world.now += DEADLINE_MS)) }, ports });
+    const run = await played(snapshot, { tools: { first: during(({ scheduler }) => (scheduler.now += DEADLINE_MS)) }, ports });
     expect(resultsOf(run, 1)).toEqual(ranOr(ALL, ''));
     expect(run.result.stopReason).toBe('deadline');
   });

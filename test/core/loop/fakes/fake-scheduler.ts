@@ -17,7 +17,7 @@ const SPINNING = 1_000;
  * Schedules a fake run and its environment. A wait is checked again after each event. If no event can come by itself any more,
  * the next caller acts; if no caller is left, the clock jumps to the nearest deadline; without a deadline, the waits fail.
  */
-export class FakeWorld {
+export class FakeScheduler {
   now = 1_700_000_000_000;
   /** Called if no event can come by itself; returns false if no caller is left. */
   act: () => boolean = () => false;
@@ -86,6 +86,6 @@ export class FakeWorld {
     const deadlines = [...this.#waits].map(({ deadline }) => deadline?.at ?? Infinity);
     const next = Math.min(...deadlines);
     if (next < Infinity) this.now = next;
-    else for (const { reject } of this.#waits) reject(new Error('The run waits, and nobody has anything to say'));
+    else for (const { reject } of this.#waits) reject(new Error('The run waits, and no caller has a request'));
   }
 }

@@ -9,7 +9,7 @@ export interface Opened {
 }
 
 /** Records the calls to the resources of a test, in order, and controls their failures. */
-export class Happenings {
+export class FakeResources {
   readonly lines: string[] = [];
   readonly logged: string[] = [];
   /** By name: the error that opening throws. */

@@ -4,7 +4,7 @@ import type { MessageMode } from '../../../../src/core/domain/record/queued-mess
 import type { ApproveInput, RejectInput, RespondInput, SIGNALS, UPDATES } from '../../../../src/core/protocol.ts';
 import type { MessageReceiver, Refusal } from '../../../../src/core/handlers/message-receiver.ts';
 import { refuseUpdate, takeSignal, takeUpdate } from '../../../../src/core/handlers/requests.ts';
-import type { FakeRun, Person } from './fake-ports.ts';
+import type { FakeRun, Caller } from './fake-ports.ts';
 
 /** The time at which all requests arrive. */
 const ARRIVAL = Date.parse('2023-11-14T22:13:20.000Z');
@@ -35,47 +35,47 @@ export function about(run: FakeRun, callId: string): { callId: string; id: strin
 }
 
 /** Approves a call. */
-export function approves(callId: string, more: Partial<ApproveInput> = {}): Person {
+export function approves(callId: string, more: Partial<ApproveInput> = {}): Caller {
   return (run) => update(run, 'approve', { ...about(run, callId), ...more });
 }
 
 /** Rejects a call. */
-export function rejects(callId: string, more: Partial<RejectInput> = {}): Person {
+export function rejects(callId: string, more: Partial<RejectInput> = {}): Caller {
   return (run) => update(run, 'reject', { ...about(run, callId), ...more });
 }
 
 /** Answers a call in place of its tool. */
-export function responds(callId: string, content: JsonValue, more: Partial<RespondInput> = {}): Person {
+export function responds(callId: string, content: JsonValue, more: Partial<RespondInput> = {}): Caller {
   return (run) => update(run, 'respond', { ...about(run, callId), content, ...more });
 }
 
 /** Raises limits. */
-export function raises(limits: LimitChanges, id = 'raise 1'): Person {
+export function raises(limits: LimitChanges, id = 'raise 1'): Caller {
   return (run) => update(run, 'raise', { id, limits, by: 'ann' });
 }
 
 /** Sends a message whose id is its text. */
-export function sends(text: string, mode: MessageMode = 'queue'): Person {
+export function sends(text: string, mode: MessageMode = 'queue'): Caller {
   return (run) => update(run, 'send', { id: text, content: text, mode });
 }
 
 /** Pauses the run. */
-export const pauses: Person = (run) => update(run, 'pause', {});
+export const pauses: Caller = (run) => update(run, 'pause', {});
 
 /** Resumes a paused run. */
-export const resumes: Person = (run) => update(run, 'resume', {});
+export const resumes: Caller = (run) => update(run, 'resume', {});
 
 /** The same caller, which then waits for the verdict on the decision with this id. */
-export function heard(id: string, person: Person): Person {
+export function awaitsVerdict(id: string, caller: Caller): Caller {
   return (run) => {
     run.inbox.awaitVerdict(id);
-    return person(run);
+    return caller(run);
   };
 }
 
 /** Several requests at the same time: the run gets all of them together. */
-export function together(...people: Person[]): Person {
+export function together(...callers: Caller[]): Caller {
   return (run) => {
-    for (const person of people) person(run);
+    for (const caller of callers) caller(run);
   };
 }

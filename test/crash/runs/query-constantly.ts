@@ -8,7 +8,7 @@ const EVERY_MS = 30;
 const DEADLINE_MS = 3_000;
 
 /** Queries a run, even if it does not answer, until it is aborted. */
-export async function askConstantly(client: Client, runId: string, enough: AbortSignal): Promise<void> {
+export async function queryConstantly(client: Client, runId: string, enough: AbortSignal): Promise<void> {
   const handle = client.workflow.getHandle(runId);
   for (let asked = 0; !enough.aborted; asked += 1) {
     const name = ASKED[asked % ASKED.length] ?? '';

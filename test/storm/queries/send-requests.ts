@@ -4,13 +4,13 @@ import { isRetryableQueryError } from '../../../src/temporal/query-retry.ts';
 import { type ApprovalsPage, type ApproveInput, QUERIES, scopedName, type SendInput, UPDATES } from '../../../src/core/protocol.ts';
 
 /** A run, or a run inside a user's workflow with its key. */
-export interface AskedRun {
+export interface RunAddress {
   runId: string;
   key?: string;
 }
 
 /** The requests that were sent. */
-export interface Talk {
+export interface SentRequests {
   queries: number;
   /** The number of queries that were refused with the request to ask again. */
   refused: number;
@@ -27,21 +27,26 @@ const LONGEST_PAUSE_MS = 150;
 const DEADLINE_MS = 5_000;
 
 /** Sends queries and Updates to the run until it has ended. A failed request is repeated or dropped. Never rejects. */
-export async function askAndTell(client: Client, { runId, key }: AskedRun, random: () => number, ended: AbortSignal): Promise<Talk> {
-  const talk: Talk = { queries: 0, refused: 0, msQuery: [], messages: [], approvals: [] };
+export async function sendRequests(
+  client: Client,
+  { runId, key }: RunAddress,
+  random: () => number,
+  ended: AbortSignal,
+): Promise<SentRequests> {
+  const sent: SentRequests = { queries: 0, refused: 0, msQuery: [], messages: [], approvals: [] };
   const handle = client.workflow.getHandle(runId);
   const within = <Answer>(call: () => Promise<Answer>): Promise<Answer> => client.withDeadline(Date.now() + DEADLINE_MS, call);
 
   const ask = async <Answer>(name: string, ...args: unknown[]): Promise<Answer | undefined> => {
     const start = performance.now();
-    talk.queries += 1;
+    sent.queries += 1;
     try {
       return await within(() => handle.query<Answer, unknown[]>(name, ...args));
     } catch (error) {
-      if (isRetryableQueryError(error)) talk.refused += 1;
+      if (isRetryableQueryError(error)) sent.refused += 1;
       return undefined;
     } finally {
-      talk.msQuery.push(performance.now() - start);
+      sent.msQuery.push(performance.now() - start);
     }
   };
   const update = async (name: string, input: SendInput | ApproveInput | { id?: never }): Promise<boolean> => {
@@ -57,12 +62,12 @@ export async function askAndTell(client: Client, { runId, key }: AskedRun, rando
     const page = await ask<ApprovalsPage>(scopedName(QUERIES.approvals, key), { from: 0 });
     for (const { callId, digest } of page?.pending ?? []) {
       const approve: ApproveInput = { callId, digest, id: `${callId}-yes` };
-      if (await update(UPDATES.approve, approve)) talk.approvals.push(callId);
+      if (await update(UPDATES.approve, approve)) sent.approvals.push(callId);
     }
   };
   const send = async (): Promise<void> => {
-    const content = `message ${talk.messages.length}`;
-    if (await update(UPDATES.send, { id: `m${talk.messages.length}`, content })) talk.messages.push(content);
+    const content = `message ${sent.messages.length}`;
+    if (await update(UPDATES.send, { id: `m${sent.messages.length}`, content })) sent.messages.push(content);
   };
 
   // A paused run is resumed in any case.
@@ -81,5 +86,5 @@ export async function askAndTell(client: Client, { runId, key }: AskedRun, rando
     else await ask(UI_QUERIES[Math.floor(random() * UI_QUERIES.length)] ?? '');
     await rest();
   }
-  return talk;
+  return sent;
 }

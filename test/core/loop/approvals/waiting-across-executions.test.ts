@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { PendingApproval } from '../../../../src/core/domain/approvals/approval.ts';
-import { askingAgent, asks } from './asking.ts';
+import { approvalAgent, asks } from './approval-tools.ts';
 import {
   call,
   called,
   type FakeRun,
   type FakeScript,
   message,
-  type Person,
+  type Caller,
   responded,
   returned,
   runFake,
   said,
 } from '../fakes/fake-ports.ts';
-import { about, approves, refusal, rejects, sends, together, update } from '../fakes/people.ts';
+import { about, approves, refusal, rejects, sends, together, update } from '../fakes/callers.ts';
 import { testSnapshot } from '../fakes/snapshot.ts';
-import { story } from '../fakes/story.ts';
+import { eventSummaries } from '../fakes/event-summaries.ts';
 
 /** Continues as new whenever nothing is left but to wait, so many times. */
 function whileWaiting(times: number): (run: FakeRun) => boolean {
@@ -30,16 +30,16 @@ const paying = [
 
 describe('a run that continues as new while calls wait', () => {
   const script: FakeScript = {
-    snapshot: askingAgent,
+    snapshot: approvalAgent,
     model: paying,
-    people: [sends('thanks'), rejects('c1', { reason: 'no' }), approves('c3', { arguments: { n: 30 }, remember: 'tool' })],
+    callers: [sends('thanks'), rejects('c1', { reason: 'no' }), approves('c3', { arguments: { n: 30 }, remember: 'tool' })],
   };
 
   it.each([1, 2, 3])('%d times makes the same records and requests as one that does not', async (times) => {
     const whole = await runFake(script);
     const split = await runFake({ ...script, switches: whileWaiting(times) });
     expect(split.positions).toHaveLength(times);
-    expect(story(split)).toEqual(story(whole));
+    expect(eventSummaries(split)).toEqual(eventSummaries(whole));
     expect(split.steps).toEqual(whole.steps);
     expect(split.invocations.map(({ call: one }) => one)).toEqual(whole.invocations.map(({ call: one }) => one));
     expect(split.modelCalls.map(({ through, newEvents }) => [through, newEvents])).toEqual([
@@ -59,23 +59,23 @@ describe('a run that continues as new while calls wait', () => {
   it('keeps the deadlines', async () => {
     const model = [asks({ c1: { deadlineMs: 60_000 }, c2: {} }, call('c1', 'maybe'), call('c2', 'maybe')), said('done')];
     const run = await runFake({
-      snapshot: askingAgent,
+      snapshot: approvalAgent,
       model,
       switches: whileWaiting(2),
-      people: [
-        ({ world }) => {
-          world.now += 20_000;
+      callers: [
+        ({ scheduler }) => {
+          scheduler.now += 20_000;
         },
         approves('c2'),
       ],
     });
-    expect(story(run).slice(2, 5)).toEqual(['approve c2 by ann', 'so far: c2 gave "maybe ran"', 'reject c1 by the deadline']);
-    expect(run.world.now).toBe(1_700_000_060_000);
+    expect(eventSummaries(run).slice(2, 5)).toEqual(['approve c2 by ann', 'so far: c2 gave "maybe ran"', 'reject c1 by the deadline']);
+    expect(run.scheduler.now).toBe(1_700_000_060_000);
   });
 
   it('carries out a decision that came after the run began to continue as new', async () => {
     const run = await runFake({
-      snapshot: askingAgent,
+      snapshot: approvalAgent,
       model: [called(call('c1', 'paid')), said('done')],
       switches: (one) => {
         if (!whileWaiting(1)(one)) return false;
@@ -83,14 +83,14 @@ describe('a run that continues as new while calls wait', () => {
         return true;
       },
     });
-    expect(story(run).slice(2)).toEqual(['approve c1 by ann', 'c1 gave "paid ran"', 'assistant: done']);
+    expect(eventSummaries(run).slice(2)).toEqual(['approve c1 by ann', 'c1 gave "paid ran"', 'assistant: done']);
   });
 
   it('still has earlier decisions, and those remembered for further calls', async () => {
     const run = await runFake({
-      snapshot: askingAgent,
+      snapshot: approvalAgent,
       model: [called(call('c1', 'paid'), call('c2', 'paid')), called(call('c3', 'paid')), said('done')],
-      people: [
+      callers: [
         approves('c1'),
         (one) => {
           expect(one.positions).toHaveLength(2);
@@ -108,7 +108,7 @@ describe('a run that continues as new while calls wait', () => {
   it('starts approved calls that could not start yet, with the arguments of the decision', async () => {
     let isFull = false;
     const run = await runFake({
-      snapshot: testSnapshot({ ...askingAgent, parallel: false }),
+      snapshot: testSnapshot({ ...approvalAgent, parallel: false }),
       model: [called(call('c1', 'paid'), call('c2', 'paid')), said('done')],
       tools: {
         paid: ({ call: { arguments: args } }, { positions }) => {
@@ -116,7 +116,7 @@ describe('a run that continues as new while calls wait', () => {
           return returned(args);
         },
       },
-      people: [together(approves('c1'), approves('c2', { arguments: { n: 2 } }))],
+      callers: [together(approves('c1'), approves('c2', { arguments: { n: 2 } }))],
       switches: () => isFull && !(isFull = false),
     });
     expect(run.positions).toHaveLength(1);
@@ -129,7 +129,7 @@ describe('a run that continues as new while calls wait', () => {
 });
 
 describe('the notify hook', () => {
-  const snapshot = { ...askingAgent, notify: true as const };
+  const snapshot = { ...approvalAgent, notify: true as const };
 
   it('is called once for each call, with a unique key', async () => {
     const told: PendingApproval[] = [];
@@ -142,7 +142,7 @@ describe('the notify hook', () => {
           return Promise.resolve({ type: 'notified' });
         },
       },
-      people: [approves('c1'), approves('c3'), approves('c4')],
+      callers: [approves('c1'), approves('c3'), approves('c4')],
       switches: whileWaiting(3),
     });
     expect(told.map(({ callId }) => callId)).toEqual(['c1', 'c3', 'c4']);
@@ -161,7 +161,7 @@ describe('the notify hook', () => {
           return told.length === 1 ? new Promise(() => undefined) : Promise.resolve({ type: 'notified' });
         },
       },
-      people: [approves('c1')],
+      callers: [approves('c1')],
       switches: whileWaiting(2),
     });
     expect(told).toHaveLength(2);
@@ -172,7 +172,7 @@ describe('the notify hook', () => {
     const seen: unknown[] = [];
     const noted: (string | undefined)[] = [];
     let asked = 0;
-    const looks: Person = ({ state }) => seen.push([state.approvals.pending[0]?.notified, state.lastError]);
+    const looks: Caller = ({ state }) => seen.push([state.approvals.pending[0]?.notified, state.lastError]);
     const run = await runFake({
       snapshot,
       model: [called(call('c1', 'paid')), said('done')],
@@ -183,7 +183,7 @@ describe('the notify hook', () => {
         },
         noted: ({ lastError }) => noted.push(lastError),
       },
-      people: [together(looks, sends('well?')), approves('c1')],
+      callers: [together(looks, sends('well?')), approves('c1')],
       switches: ({ state, positions }) => positions.length === 0 && state.approvals.pending[0]?.notified === false,
     });
     const lastError = '"notify" could not tell that call "c1" of "paid" waits: the chat is down';
@@ -199,7 +199,7 @@ describe('the notify hook', () => {
       snapshot,
       model: [called(call('c1', 'paid')), said('done')],
       ports: { notify: () => new Promise(() => undefined) },
-      people: [approves('c1')],
+      callers: [approves('c1')],
     });
     expect(run.result.status).toBe('completed');
   });

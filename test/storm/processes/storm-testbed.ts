@@ -14,7 +14,7 @@ import { StormWorker } from './storm-worker.ts';
 const WORKFLOWS = fileURLToPath(new URL('storm-workflows.ts', import.meta.url));
 
 /** The environment of one part of the storm, with a task queue of its own. */
-export interface Stage {
+export interface StormTestbed {
   taskQueue: string;
   /** The file that effects are written to. */
   ledger: string;
@@ -30,7 +30,7 @@ export interface Stage {
 }
 
 /** The options of a testbed. */
-interface StageOptions {
+interface TestbedOptions {
   name: string;
   /** The number of runs that a worker caches. */
   cached?: number;
@@ -39,20 +39,20 @@ interface StageOptions {
 }
 
 /** Runs a part on a testbed, and cleans up however the part ends. */
-export type OnStage = <Result>(options: StageOptions, play: (stage: Stage) => Promise<Result>) => Promise<Result>;
+export type WithTestbed = <Result>(options: TestbedOptions, work: (testbed: StormTestbed) => Promise<Result>) => Promise<Result>;
 
 /**
  * Starts a fresh dev server, in memory, opens testbeds on it, and ends every process afterwards. A server that TEMPORAL_ADDRESS
  * names is not used, because other runs may use it.
  */
-export async function withStages<Result>(say: Stage['say'], play: (onStage: OnStage) => Promise<Result>): Promise<Result> {
+export async function withTestbeds<Result>(say: StormTestbed['say'], work: (withTestbed: WithTestbed) => Promise<Result>): Promise<Result> {
   const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
   try {
     const bundle = await bundleToFile(WORKFLOWS);
     const replayer = new Replayer({ worker: { workflowBundle: { codePath: bundle.path } } });
     const { address, namespace } = server;
     try {
-      return await play(async ({ name, ...options }, playPart) => {
+      return await work(async ({ name, ...options }, runPart) => {
         const ledger = join(dirname(bundle.path), `${name}.jsonl`);
         const workers: StormWorker[] = [];
         const addWorker = async (): Promise<StormWorker> => {
@@ -71,7 +71,7 @@ export async function withStages<Result>(say: Stage['say'], play: (onStage: OnSt
           const worker = await addWorker();
           const replay = (runId: string, executions: readonly ExecutionHistory[]): Promise<ReplayedExecution[]> =>
             replayed(replayer, runId, executions, say);
-          return await playPart({ taskQueue: name, ledger, worker, addWorker, replay, connect, say: (line) => say(`${name}: ${line}`) });
+          return await runPart({ taskQueue: name, ledger, worker, addWorker, replay, connect, say: (line) => say(`${name}: ${line}`) });
         } finally {
           await Promise.all(clients.map((client) => client.close()));
           await Promise.all(workers.map((worker) => worker.stop()));

@@ -4,23 +4,26 @@ import { join } from 'node:path';
 import { bundleInto } from '../points/bundle.ts';
 import { CrashServer, findCli } from './crash-server.ts';
 import { HistoryCheck } from '../checks/history-check.ts';
-import { type Ground, type Lane, openLane } from './lane.ts';
+import { type SharedResources, type CrashTestbed, openTestbed } from './crash-testbed.ts';
 import { Ledger } from './ledger.ts';
 import type { Outcome } from '../runs/outcome.ts';
 import type { Pass } from '../pass.ts';
 
 /** Opens one testbed after the other for a pass. */
-export type OpenLane = () => Promise<Lane>;
+export type OpenTestbed = () => Promise<CrashTestbed>;
 
 /** Options for all runs. */
-interface GroundOptions {
+interface ResourceOptions {
   say: (line: string) => void;
   /** If true, runs are queried all the time, and their histories are checked. */
   queries: boolean;
 }
 
 /** Prepares the resources that all testbeds share, and removes them afterwards, unless a run has a problem. */
-export async function onGround({ say, queries }: GroundOptions, play: (ground: Ground) => Promise<Outcome[]>): Promise<Outcome[]> {
+export async function withResources(
+  { say, queries }: ResourceOptions,
+  work: (resources: SharedResources) => Promise<Outcome[]>,
+): Promise<Outcome[]> {
   const cliPath = await findCli(say);
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-crash-'));
   // Every worker compiles the same files.
@@ -30,7 +33,7 @@ export async function onGround({ say, queries }: GroundOptions, play: (ground: G
   const histories = queries ? new HistoryCheck(bundlePath) : undefined;
   let isClean = false;
   try {
-    const outcomes = await play({ folder, cliPath, bundlePath, ledger, ...(histories === undefined ? {} : { histories }) });
+    const outcomes = await work({ folder, cliPath, bundlePath, ledger, ...(histories === undefined ? {} : { histories }) });
     isClean = outcomes.every(({ problems }) => problems.length === 0);
     return outcomes;
   } finally {
@@ -42,12 +45,16 @@ export async function onGround({ say, queries }: GroundOptions, play: (ground: G
 }
 
 /** Runs a pass: if workers die, all testbeds share a server; if servers die, each testbed has its own. */
-export async function onLanes<Result>(ground: Ground, pass: Pass, play: (open: OpenLane) => Promise<Result>): Promise<Result> {
-  if (pass === 'server') return play(() => openLane(ground, pass));
-  const shared = await CrashServer.start(ground.cliPath);
+export async function withTestbeds<Result>(
+  resources: SharedResources,
+  pass: Pass,
+  work: (open: OpenTestbed) => Promise<Result>,
+): Promise<Result> {
+  if (pass === 'server') return work(() => openTestbed(resources, pass));
+  const sharedServer = await CrashServer.start(resources.cliPath);
   try {
-    return await play(() => openLane(ground, pass, shared));
+    return await work(() => openTestbed(resources, pass, sharedServer));
   } finally {
-    await shared.stop();
+    await sharedServer.stop();
   }
 }

@@ -5,7 +5,7 @@ import { readChain } from './read-chain.ts';
 const SHOWN = 8;
 
 /** Describes the state of a workflow that has not ended: its pending activities, its pending workflow task, its newest events. */
-export async function whereItStands(client: Client, workflowId: string): Promise<string> {
+export async function describeProgress(client: Client, workflowId: string): Promise<string> {
   const { raw } = await client.workflow.getHandle(workflowId).describe();
   const activities = (raw.pendingActivities ?? []).map(
     ({ activityType, attempt, lastFailure }) =>

@@ -1,6 +1,6 @@
-import type { OpenLane } from '../processes/ground.ts';
-import { judgedRun } from './judged-run.ts';
-import type { Ground } from '../processes/lane.ts';
+import type { OpenTestbed } from '../processes/shared-resources.ts';
+import { checkedRun } from './checked-run.ts';
+import type { SharedResources } from '../processes/crash-testbed.ts';
 import type { Outcome } from './outcome.ts';
 import { type PlainRecord, plainRecord } from '../checks/plain-record.ts';
 import { END, IDLE, queryPoint } from '../points/points.ts';
@@ -14,22 +14,25 @@ export interface Undisturbed {
 }
 
 /** Does a run without a disturbance. Its outcome counts like any other; `undisturbed` is undefined if it had a problem. */
-export async function playUndisturbed(open: OpenLane, ground: Ground): Promise<{ outcome: Outcome; undisturbed: Undisturbed | undefined }> {
+export async function runUndisturbed(
+  open: OpenTestbed,
+  resources: SharedResources,
+): Promise<{ outcome: Outcome; undisturbed: Undisturbed | undefined }> {
   let undisturbed: Undisturbed | undefined;
-  const lane = await open();
+  const testbed = await open();
   try {
-    const outcome = await judgedRun(lane, {
+    const outcome = await checkedRun(testbed, {
       name: 'undisturbed',
-      folder: ground.folder,
+      folder: resources.folder,
       disturbance: { type: 'none' },
-      judge: (record) => {
-        undisturbed = { record: plainRecord(record), points: pointsOf(ground.ledger.points(record.runId)) };
+      check: (record) => {
+        undisturbed = { record: plainRecord(record), points: pointsOf(resources.ledger.points(record.runId)) };
         return undisturbedProblems(record);
       },
     });
     return { outcome, undisturbed: outcome.problems.length === 0 ? undisturbed : undefined };
   } finally {
-    await lane.close();
+    await testbed.close();
   }
 }
 

@@ -10,7 +10,7 @@ export interface Kill {
 const DYING_MS = 30;
 
 /** Kills a process when a run reaches a point. Used in the worker process. */
-export class Fuse {
+export class CrashTrigger {
   readonly #log: (runId: string, point: string) => void;
   #kill: Kill | undefined;
 

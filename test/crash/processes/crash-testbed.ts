@@ -10,7 +10,7 @@ import type { Ledger } from './ledger.ts';
 import type { Pass } from '../pass.ts';
 
 /** A worker, a server and a client for one run after the other, on one task queue. */
-export interface Lane {
+export interface CrashTestbed {
   pass: Pass;
   taskQueue: string;
   client: LonghaulClient;
@@ -23,7 +23,7 @@ export interface Lane {
 }
 
 /** The resources that all testbeds share. */
-export interface Ground {
+export interface SharedResources {
   /** The folder for all files. */
   folder: string;
   cliPath: string;
@@ -51,11 +51,11 @@ const HARDLY_ANY = 2;
 let opened = 0;
 
 /** Opens a testbed, on the given server, or on one of its own. */
-export async function openLane(ground: Ground, pass: Pass, shared?: CrashServer): Promise<Lane> {
+export async function openTestbed(resources: SharedResources, pass: Pass, sharedServer?: CrashServer): Promise<CrashTestbed> {
   const taskQueue = `${pass}-${(opened += 1)}`;
-  const server = shared ?? (await CrashServer.start(ground.cliPath, join(ground.folder, `${taskQueue}.db`)));
+  const server = sharedServer ?? (await CrashServer.start(resources.cliPath, join(resources.folder, `${taskQueue}.db`)));
   const { address, namespace } = server;
-  const { bundlePath, ledger, histories } = ground;
+  const { bundlePath, ledger, histories } = resources;
   const setting = {
     address,
     namespace,
@@ -71,7 +71,7 @@ export async function openLane(ground: Ground, pass: Pass, shared?: CrashServer)
   const close = async (): Promise<void> => {
     await connection?.close();
     await worker.stop();
-    if (shared === undefined) await server.stop();
+    if (sharedServer === undefined) await server.stop();
   };
   try {
     [connection] = await Promise.all([Connection.connect({ address, channelArgs: CHANNEL, interceptors: UPDATE_RETRY }), worker.start()]);
@@ -84,8 +84,8 @@ export async function openLane(ground: Ground, pass: Pass, shared?: CrashServer)
 }
 
 /** Kills a process of the testbed, and resolves when it is dead. Its successor is then being started. */
-export async function kill(lane: Lane, victim: Pass): Promise<void> {
-  const { kills } = lane[victim];
-  lane[victim].kill();
-  while (lane[victim].kills === kills) await pause(1);
+export async function kill(testbed: CrashTestbed, victim: Pass): Promise<void> {
+  const { kills } = testbed[victim];
+  testbed[victim].kill();
+  while (testbed[victim].kills === kills) await pause(1);
 }

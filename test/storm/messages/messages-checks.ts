@@ -5,7 +5,7 @@ import { type Check, unless } from '../check.ts';
 import { callOf, type Effect, effectProblems } from '../processes/ledger.ts';
 
 /** The requests to a run, and its record of them. */
-export interface FloodRecord {
+export interface MessagesRecord {
   runId: string;
   /** The messages of each client, in the order in which it sent them. */
   sent: string[][];
@@ -26,8 +26,8 @@ export interface FloodRecord {
 }
 
 /** The checks. */
-export function floodChecks(flood: FloodRecord): Check[] {
-  const { sent, errors, status, executions, leastExecutions, events } = flood;
+export function messagesChecks(record: MessagesRecord): Check[] {
+  const { sent, errors, status, executions, leastExecutions, events } = record;
   const read = messagesIn(events);
   const times = countOf(read);
   return [
@@ -39,13 +39,13 @@ export function floodChecks(flood: FloodRecord): Check[] {
       problems: [...times].flatMap(([text, count]) => unless(count === 1, `"${text}" is ${count} times in the record`)),
     },
     { name: 'the messages of each client are in its order', problems: sent.flatMap((own) => orderProblems(own, read)) },
-    { name: 'each decision is taken once', problems: decisionProblems(flood) },
-    { name: 'what was approved takes effect once, what was rejected never', problems: paymentProblems(flood) },
+    { name: 'each decision is taken once', problems: decisionProblems(record) },
+    { name: 'an approved call takes effect once, a rejected call never', problems: paymentProblems(record) },
     {
-      name: 'the run goes on in further executions',
+      name: 'the run continues as new',
       problems: unless(executions >= leastExecutions, `it had ${executions}, and needed ${leastExecutions}`),
     },
-    { name: 'the record is the same without a worker', problems: recordProblems(flood) },
+    { name: 'the record is the same without a worker', problems: recordProblems(record) },
   ];
 }
 
@@ -77,7 +77,7 @@ export function decisionsIn(events: readonly Event[]): Decision[] {
   return events.flatMap(({ decision }) => (decision === undefined ? [] : [decision]));
 }
 
-function decisionProblems({ verdicts, events }: FloodRecord): string[] {
+function decisionProblems({ verdicts, events }: MessagesRecord): string[] {
   const decisions = decisionsIn(events);
   const missing = [...verdicts].flatMap(([number, verdict]) => {
     const own = decisions.filter(({ callId }) => callId === `pay-${number}`);
@@ -89,7 +89,7 @@ function decisionProblems({ verdicts, events }: FloodRecord): string[] {
   return [...missing, ...unless(decisions.length === verdicts.size, `${decisions.length} decisions, ${verdicts.size} were sent`)];
 }
 
-function paymentProblems({ runId, verdicts, effects }: FloodRecord): string[] {
+function paymentProblems({ runId, verdicts, effects }: MessagesRecord): string[] {
   const expected = [...verdicts].map(([number, verdict]) => [callOf({ runId, number }), verdict === 'approve'] as const);
   return effectProblems(
     effects.filter(({ tool }) => tool === 'pay'),
@@ -98,7 +98,7 @@ function paymentProblems({ runId, verdicts, effects }: FloodRecord): string[] {
 }
 
 /** Events that a worker recorded after the last response have ids that are not in the history. */
-function recordProblems({ events, recorded }: FloodRecord): string[] {
+function recordProblems({ events, recorded }: MessagesRecord): string[] {
   const told = (event: Event | undefined): string => JSON.stringify({ ...event, id: '' });
   const length = Math.max(events.length, recorded.length);
   return Array.from({ length }, (_, offset) => offset)

@@ -8,7 +8,7 @@ const PAUSE_MS = 50;
 const PASSING = new Set<number | undefined>([GRPC.cancelled, GRPC.deadlineExceeded, GRPC.unavailable, GRPC.resourceExhausted]);
 
 /** Repeats a request of a client until the deadline while the server may be down. Throws every other error. */
-export async function persist<Result>(what: string, deadline: number, work: () => Promise<Result>): Promise<Result> {
+export async function retryWhileDown<Result>(what: string, deadline: number, work: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
       return await within(what, deadline, work());

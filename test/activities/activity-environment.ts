@@ -24,7 +24,7 @@ import { scriptedModel } from '../../src/testing/index.ts';
 export const EXECUTION = 'default/run-1/execution-1';
 
 /** Options of an activity's environment. */
-export interface WorldOptions extends Omit<Partial<ActivityRuntime>, 'resourcePool'> {
+export interface EnvironmentOptions extends Omit<Partial<ActivityRuntime>, 'resourcePool'> {
   /** The resources of the worker. They are opened when they are used. */
   resources?: Resources;
   agents?: readonly AnyAgent[];
@@ -40,12 +40,12 @@ export interface WorldOptions extends Omit<Partial<ActivityRuntime>, 'resourcePo
 }
 
 /** The environment of an activity without a server: a runtime, a run that answers queries, and recorded heartbeats. */
-export interface World {
+export interface ActivityEnvironment {
   runtime: ActivityRuntime;
   /** The queries so far, with their arguments. */
   asked: [query: string, argument: unknown][];
   /** The details of all heartbeats. */
-  beats: unknown[];
+  heartbeats: unknown[];
   /** The lines that were logged, without the debug lines of the SDK. */
   logged: LogEntry[];
   run<Input, Output>(activity: (input: Input) => Promise<Output>, input: Input): Promise<Output>;
@@ -56,7 +56,7 @@ export interface World {
 }
 
 /** Makes an environment. By default the run has one event, a message of a user. */
-export function activityWorld(options: WorldOptions = {}): World {
+export function activityEnvironment(options: EnvironmentOptions = {}): ActivityEnvironment {
   const {
     agents = [],
     model = scriptedModel([]),
@@ -67,8 +67,8 @@ export function activityWorld(options: WorldOptions = {}): World {
     resources = {},
     ...changes
   } = options;
-  const asked: World['asked'] = [];
-  const beats: unknown[] = [];
+  const asked: ActivityEnvironment['asked'] = [];
+  const heartbeats: unknown[] = [];
   const logged: LogEntry[] = [];
   const query = async (name: string, argument: unknown): Promise<unknown> => {
     asked.push([name, argument]);
@@ -81,19 +81,19 @@ export function activityWorld(options: WorldOptions = {}): World {
   const parts = { withDeadline: run, withAbortSignal: run, workflow: { getHandle: () => ({ query }) } };
   const client = parts as unknown as Client;
   const workflowExecution = { workflowId: 'run-1', runId: 'execution-1' };
-  const environment = new MockActivityEnvironment(
+  const mock = new MockActivityEnvironment(
     { workflowExecution, heartbeatDetails, ...info },
     { client, logger: new DefaultLogger('DEBUG', (entry) => (isOfSdk(entry) ? undefined : logged.push(entry))) },
   );
-  environment.on('heartbeat', (details: unknown) => beats.push(structuredClone(details)));
+  mock.on('heartbeat', (details: unknown) => heartbeats.push(structuredClone(details)));
   return {
     runtime: { ...runtimeOf(agents, model, resources), ...changes },
     asked,
-    beats,
+    heartbeats,
     logged,
-    run: (activity, input) => environment.run(activity, input),
-    cancel: () => environment.cancel(),
-    shutDown: () => environment.cancel('WORKER_SHUTDOWN', SHUT_DOWN),
+    run: (activity, input) => mock.run(activity, input),
+    cancel: () => mock.cancel(),
+    shutDown: () => mock.cancel('WORKER_SHUTDOWN', SHUT_DOWN),
   };
 }
 

@@ -25,7 +25,7 @@ export const SEARCH = {
 };
 
 /** Options of a call to the fake server. */
-export interface Asking {
+export interface CallOptions {
   options?: OpenAIOptions;
   request?: Partial<ModelRequest>;
   context?: Partial<ModelCallContext>;
@@ -34,8 +34,8 @@ export interface Asking {
 /** A fake server for each test of a file, with functions that call it. */
 export function fakeProvider(): {
   server: () => FakeOpenAI;
-  ask: (handler: Handler, asking?: Asking) => Promise<ModelResponse>;
-  askInVain: (handler: Handler, asking?: Asking) => Promise<ModelCallError>;
+  ask: (handler: Handler, callOptions?: CallOptions) => Promise<ModelResponse>;
+  askForError: (handler: Handler, callOptions?: CallOptions) => Promise<ModelCallError>;
 } {
   let server: FakeOpenAI | undefined;
   beforeEach(async () => {
@@ -46,12 +46,12 @@ export function fakeProvider(): {
     if (server === undefined) throw new Error('the fake server has not started');
     return server;
   };
-  const ask = async (handler: Handler, { options, request, context }: Asking = {}): Promise<ModelResponse> => {
+  const ask = async (handler: Handler, { options, request, context }: CallOptions = {}): Promise<ModelResponse> => {
     started().script(handler);
     const client = openai({ apiKey: 'sk-test-0123456789', baseURL: started().url, ...options });
     return client.call(modelRequest(request), { signal: new AbortController().signal, ...context });
   };
-  return { server: started, ask, askInVain: async (handler, asking) => failureOf(ask(handler, asking)) };
+  return { server: started, ask, askForError: async (handler, callOptions) => failureOf(ask(handler, callOptions)) };
 }
 
 /** Returns the error with which a call rejects, which must be a ModelCallError. */

@@ -4,10 +4,10 @@ import { errorMessage } from '../../../src/core/domain/errors/error.ts';
 import type { Outcome } from '../outcome.ts';
 import { busyChecks } from './busy-checks.ts';
 import { fillExecution, type FilledExecution } from './fill-execution.ts';
-import { floodChecks, type FloodRecord } from './flood-checks.ts';
+import { messagesChecks, type MessagesRecord } from './messages-checks.ts';
 import { readEffects } from '../processes/ledger.ts';
 import { decidePayments, type DecidedPayments } from './payments.ts';
-import type { Stage } from '../processes/stage.ts';
+import type { StormTestbed } from '../processes/storm-testbed.ts';
 import { STOP, type TalkerInput } from '../processes/storm-model.ts';
 import { secondsSince, timings } from '../timings.ts';
 
@@ -26,7 +26,7 @@ const PATIENCE_MS = 400_000;
 const UPDATES_OF_AN_EXECUTION = 2_000;
 
 /** The options of this part. */
-export interface FloodOptions {
+export interface MessagesOptions {
   /** Number of messages and decisions together. */
   messages: number;
   /** Milliseconds of a tool call meanwhile; 0: there is none. */
@@ -34,30 +34,30 @@ export interface FloodOptions {
 }
 
 /** One run receives messages and decisions of many clients, more than the server allows one execution. */
-export async function flood(stage: Stage, { messages, workMs }: FloodOptions): Promise<Outcome> {
-  const clients = await Promise.all(Array.from({ length: CLIENTS }, () => stage.connect()));
-  const deciders = await Promise.all([stage.connect(), stage.connect()]);
+export async function messagesStorm(testbed: StormTestbed, { messages, workMs }: MessagesOptions): Promise<Outcome> {
+  const clients = await Promise.all(Array.from({ length: CLIENTS }, () => testbed.connect()));
+  const deciders = await Promise.all([testbed.connect(), testbed.connect()]);
   const payments = Math.floor(messages / DECISIONS);
   const sent = textsOf(messages - payments);
   const input: TalkerInput = { payments, together: workMs > 0 ? TOGETHER_WHILE_BUSY : TOGETHER, workMs };
   const start = performance.now();
   const run = await deciders[0].start('talker', {
-    runId: `${stage.taskQueue}-run`,
+    runId: `${testbed.taskQueue}-run`,
     input: JSON.stringify(input),
-    taskQueue: stage.taskQueue,
+    taskQueue: testbed.taskQueue,
   });
 
-  const filled = workMs > 0 ? await fillWhileBusy(stage, deciders, run, workMs) : undefined;
-  const talking = Promise.all(sent.map((texts, index) => talk(clients.at(index), clients.at(index - 1), { runId: run.runId, texts })));
+  const filled = workMs > 0 ? await fillWhileBusy(testbed, deciders, run, workMs) : undefined;
+  const sending = Promise.all(sent.map((texts, index) => sendAll(clients.at(index), clients.at(index - 1), { runId: run.runId, texts })));
   const deciding = decidePayments(deciders, run.runId, payments, PATIENCE_MS);
-  const told = (await talking).flat();
+  const told = (await sending).flat();
   const secondsToSend = secondsSince(start);
-  stage.say(`${told.length} receipts of messages within ${secondsToSend} s`);
+  testbed.say(`${told.length} receipts of messages within ${secondsToSend} s`);
   const decided = await deciding;
-  stage.say(`${decided.verdicts.size} payments decided within ${secondsSince(start)} s`);
-  const record = await readRecord(stage, run, { sent, decided, errors: errorsOf(told), filled });
+  testbed.say(`${decided.verdicts.size} payments decided within ${secondsSince(start)} s`);
+  const record = await readRecord(testbed, run, { sent, decided, errors: errorsOf(told), filled });
   const seconds = secondsSince(start);
-  const checks = [...floodChecks(record), ...(filled === undefined ? [] : busyChecks(record, filled))];
+  const checks = [...messagesChecks(record), ...(filled === undefined ? [] : busyChecks(record, filled))];
   const figures = {
     messages: sent.flat().length,
     decisions: payments,
@@ -88,7 +88,7 @@ interface Told {
 }
 
 /** Sends one message after the other, some of them also from another connection at the same time. */
-async function talk(
+async function sendAll(
   own: LonghaulClient | undefined,
   other: LonghaulClient | undefined,
   { runId, texts }: { runId: string; texts: readonly string[] },
@@ -116,16 +116,21 @@ function errorsOf(told: readonly Told[]): string[] {
 }
 
 /** Uses up the Updates of the execution during a tool call, so that the run cannot continue as new. */
-async function fillWhileBusy(stage: Stage, clients: readonly LonghaulClient[], run: RunHandle, workMs: number): Promise<FilledExecution> {
+async function fillWhileBusy(
+  testbed: StormTestbed,
+  clients: readonly LonghaulClient[],
+  run: RunHandle,
+  workMs: number,
+): Promise<FilledExecution> {
   const untilMs = Date.now() + workMs;
   while ((await run.status()).waitingFor.length === 0 && Date.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 50));
   const filled = await fillExecution(clients, run.runId, untilMs);
-  stage.say(`the execution takes no more after ${filled.accepted} Updates that change nothing: ${filled.refusal ?? 'it never said so'}`);
+  testbed.say(`the execution takes no more after ${filled.accepted} Updates that change nothing: ${filled.refusal ?? 'it never said so'}`);
   return filled;
 }
 
 /** The requests and the answers. */
-interface Flooded {
+interface SentMessages {
   sent: string[][];
   decided: DecidedPayments;
   errors: string[];
@@ -133,7 +138,7 @@ interface Flooded {
 }
 
 /** Ends the run and reads its record, with a worker and without. */
-async function readRecord(stage: Stage, run: RunHandle, { sent, decided, errors, filled }: Flooded): Promise<FloodRecord> {
+async function readRecord(testbed: StormTestbed, run: RunHandle, { sent, decided, errors, filled }: SentMessages): Promise<MessagesRecord> {
   const { runId } = run;
   const stopped = await sendOne(run, STOP);
   let status = 'unknown';
@@ -147,12 +152,12 @@ async function readRecord(stage: Stage, run: RunHandle, { sent, decided, errors,
     status = result.error === null ? result.status : `${result.status}: ${result.error}`;
     executions = (await run.status()).executions;
     events = await Array.fromAsync(run.events());
-    await stage.worker.stop();
+    await testbed.worker.stop();
     recorded = await Array.fromAsync(run.events());
   } catch (error) {
     status = `${status}, ${errorMessage(error)}`;
   }
-  const effects = readEffects(stage.ledger);
+  const effects = readEffects(testbed.ledger);
   const allErrors = [...errors, ...decided.errors, ...errorsOf([stopped])];
   return { runId, sent, verdicts: decided.verdicts, errors: allErrors, status, executions, leastExecutions, events, recorded, effects };
 }

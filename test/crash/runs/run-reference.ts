@@ -4,8 +4,8 @@ import { runHistory } from '../../../src/history/history-events.ts';
 import { RunChain } from '../../../src/client/read/chain.ts';
 import { AGENT_RUN, type RunInput } from '../../../src/core/protocol.ts';
 import type { Waiting } from '../processes/crash-worker.ts';
-import { kill, type Lane } from '../processes/lane.ts';
-import { persist, within } from '../processes/persist.ts';
+import { kill, type CrashTestbed } from '../processes/crash-testbed.ts';
+import { retryWhileDown, within } from '../processes/retry-while-down.ts';
 import { IDLE } from '../points/points.ts';
 import { AGENT } from '../reference/reference-agent.ts';
 import { DEPS, REFUND } from '../reference/reference-script.ts';
@@ -28,36 +28,36 @@ export type Disturbance =
   | { type: 'meanwhile'; work: (ended: AbortSignal) => Promise<void> };
 
 /** Does the reference run. Throws if it does not end. */
-export async function playRun(lane: Lane, runId: string, disturbance: Disturbance): Promise<RunRecord> {
+export async function runReference(testbed: CrashTestbed, runId: string, disturbance: Disturbance): Promise<RunRecord> {
   const deadline = Date.now() + PATIENCE_MS;
-  const { worker, client } = lane;
-  const kills = killsOf(lane);
+  const { worker, client } = testbed;
+  const kills = killsOf(testbed);
   const point = disturbance.type === 'at' ? disturbance.point : undefined;
-  await worker.arm(point === undefined || point === IDLE ? undefined : { runId, point, victim: victimOf(lane) });
-  const waiting = waitingOf(lane, runId);
-  await persist('The start', deadline, () => start(lane, runId));
+  await worker.arm(point === undefined || point === IDLE ? undefined : { runId, point, victim: victimOf(testbed) });
+  const waiting = waitingOf(testbed, runId);
+  await retryWhileDown('The start', deadline, () => start(testbed, runId));
   const run = client.handle(runId);
-  const ending = persist('The end of the run', deadline, () => run.result({ steps: true }));
+  const ending = retryWhileDown('The end of the run', deadline, () => run.result({ steps: true }));
   const meanwhile = whileOpen(disturbance, ending);
   // A run that ends before it has waited has the reason in its result.
   const digest = await within('The wait for the approval', deadline, Promise.race([waiting, ending.then(() => undefined)]));
-  await idle(lane, runId, deadline);
-  if (point === IDLE) await kill(lane, lane.pass);
-  const { status, waitingFor } = await persist('The status', deadline, () => run.status());
+  await idle(testbed, runId, deadline);
+  if (point === IDLE) await kill(testbed, testbed.pass);
+  const { status, waitingFor } = await retryWhileDown('The status', deadline, () => run.status());
   if (digest !== undefined)
-    await persist('The approval', deadline, () => run.approve({ callId: REFUND, digest }, { id: 'yes', by: 'boss' }));
+    await retryWhileDown('The approval', deadline, () => run.approve({ callId: REFUND, digest }, { id: 'yes', by: 'boss' }));
   const result = (await ending).toJSON();
   await meanwhile;
-  const events = await persist('Reading the events', deadline, () => Array.fromAsync(run.events()));
-  const timedOut = await persist('Reading the history', deadline, () => timedOutOf(lane, runId));
-  const { executions } = await persist('The status', deadline, () => run.status());
+  const events = await retryWhileDown('Reading the events', deadline, () => Array.fromAsync(run.events()));
+  const timedOut = await retryWhileDown('Reading the history', deadline, () => timedOutOf(testbed, runId));
+  const { executions } = await retryWhileDown('The status', deadline, () => run.status());
   await worker.whenReady();
-  const effects = lane.ledger.effects(runId);
-  return { runId, result, events, waiting: { status, waitingFor }, executions, effects, timedOut, kills: killsOf(lane) - kills };
+  const effects = testbed.ledger.effects(runId);
+  return { runId, result, events, waiting: { status, waitingFor }, executions, effects, timedOut, kills: killsOf(testbed) - kills };
 }
 
 /** Starts the run like the client, but with a time limit for workflow tasks, which the client does not offer. */
-async function start({ client, taskQueue }: Lane, runId: string): Promise<void> {
+async function start({ client, taskQueue }: CrashTestbed, runId: string): Promise<void> {
   const input: RunInput = { agent: AGENT, input: 'Please see to the order', deps: DEPS };
   try {
     await client.temporal.workflow.start<(input: RunInput) => Promise<unknown>>(AGENT_RUN, {
@@ -73,7 +73,7 @@ async function start({ client, taskQueue }: Lane, runId: string): Promise<void> 
 }
 
 /** Waits for the pending approval, and returns its digest. */
-function waitingOf({ worker }: Lane, runId: string): Promise<string> {
+function waitingOf({ worker }: CrashTestbed, runId: string): Promise<string> {
   return new Promise((resolve) => {
     worker.onWaiting = (waiting: Waiting) => {
       if (waiting.runId === runId) resolve(waiting.digest);
@@ -82,10 +82,10 @@ function waitingOf({ worker }: Lane, runId: string): Promise<string> {
 }
 
 /** Resolves when the run has no other work than to wait. */
-async function idle({ client }: Lane, runId: string, deadline: number): Promise<void> {
+async function idle({ client }: CrashTestbed, runId: string, deadline: number): Promise<void> {
   const handle = client.temporal.workflow.getHandle(runId);
   for (;;) {
-    const { raw } = await persist('Looking at the run', deadline, () => handle.describe());
+    const { raw } = await retryWhileDown('Looking at the run', deadline, () => handle.describe());
     if ((raw.pendingActivities ?? []).length === 0 && !raw.pendingWorkflowTask) return;
     if (Date.now() > deadline) throw new Error('The run did not come to rest');
     await pause(LOOK_EVERY_MS);
@@ -99,16 +99,16 @@ async function whileOpen(disturbance: Disturbance, ending: Promise<unknown>): Pr
   await disturbance.work(ended.signal);
 }
 
-function victimOf({ pass, worker, server }: Lane): number {
+function victimOf({ pass, worker, server }: CrashTestbed): number {
   return pass === 'worker' ? worker.pid : server.pid;
 }
 
-function killsOf({ worker, server }: Lane): number {
+function killsOf({ worker, server }: CrashTestbed): number {
   return worker.kills + server.kills;
 }
 
 /** The types of the activities that have timed out in the history of the run. */
-async function timedOutOf({ client: { temporal } }: Lane, runId: string): Promise<string[]> {
+async function timedOutOf({ client: { temporal } }: CrashTestbed, runId: string): Promise<string[]> {
   const types: string[] = [];
   for (const { executionId } of await new RunChain(temporal, runId).executions()) {
     const scheduled = new Map<string, string>();

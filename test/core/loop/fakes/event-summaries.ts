@@ -5,7 +5,7 @@ import { outputText } from '../../../../src/core/domain/content/output-text.ts';
 import { resultText } from '../../../../src/core/domain/content/tool-text.ts';
 
 /** Describes each event of a run in a few words. */
-export function story({ events }: { events: readonly Event[] }): string[] {
+export function eventSummaries({ events }: { events: readonly Event[] }): string[] {
   return events.map(told);
 }
 

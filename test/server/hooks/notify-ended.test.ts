@@ -5,7 +5,7 @@ import { callTool, hang, say, scriptedModel } from '../../../src/testing/index.t
 import type { EndedNotice } from '../../../worker/index.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { assistant } from '../testbed/agents.ts';
-import { expectSameFromHistory } from '../testbed/live-and-read.ts';
+import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { executionStatus, historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 test('notifyEnded is called once, after the last execution of a run, with the result that the client reads', async () => {

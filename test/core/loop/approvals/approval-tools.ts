@@ -5,7 +5,7 @@ import { responded } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
 /** Tools whose calls need no approval, always need it, or need it if a predicate says so; calls of the last never overlap. */
-export const askingTools = [
+export const approvalTools = [
   testTool('free'),
   testTool('paid', { approval: { when: 'always' } }),
   testTool('maybe', { approval: { when: 'predicate' } }),
@@ -13,7 +13,7 @@ export const askingTools = [
 ];
 
 /** An agent with these tools. */
-export const askingAgent = testSnapshot({ tools: askingTools });
+export const approvalAgent = testSnapshot({ tools: approvalTools });
 
 /** A model response with tool calls, some of which need a decision according to the activity. */
 export function asks(terms: Record<string, Partial<ApprovalRequirement>>, ...calls: ToolCall[]): ModelCallOutcome {
