@@ -60,7 +60,7 @@ test.each(['chat', 'responses'] as const)(
   },
 );
 
-test('the answer to another question says what this model is', async () => {
+test('the answer to another question says that this model is scripted', async () => {
   const [only, ...more] = await converse('chat', 'What is the capital of France?');
   expect(more).toEqual([]);
   expect(only?.content).toContain('scripted model');

@@ -47,7 +47,7 @@ describe('an assertion', () => {
     expect(() => assertRequest(run, 3, 'seen')).toThrow('There is no request 3: the model received 2');
   });
 
-  test('on two runs ignores ids and times, and shows what differs', async () => {
+  test('on two runs ignores ids and times, and shows the differences', async () => {
     assertSameRun(await played('here'), run);
     const other = await played('there');
     expect(() => assertSameRun(other, run)).toThrow(/- agent calls look \{"text":"here"\}\n\+ agent calls look \{"text":"there"\}/);

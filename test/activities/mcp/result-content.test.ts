@@ -94,7 +94,7 @@ test.each([
   ['an image without data', { type: 'image', mimeType: 'image/png' }, 'not base64'],
   ['a text part without a text', { type: 'text', text: 7 }, 'lacks "text"'],
   ['a resource without an address', { type: 'resource', resource: { text: 'x' } }, 'lacks "uri"'],
-])('%s gives an error result that says what is wrong', (_, block, problem) => {
+])('%s gives an error result that names the problem', (_, block, problem) => {
   expect(converted({ content: [block] })).toEqual({ content: [expect.stringContaining(problem)], isError: true });
 });
 

@@ -23,7 +23,7 @@ const events: Folded[] = [
 
 const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0' };
 
-test('arguments that are not in the input are read from the conversation, whatever was recorded later', async () => {
+test('arguments that are not in the input are read from the conversation, even if more events were recorded later', async () => {
   const environment = activityEnvironment({ agents: [agent], events });
   expect(await environment.run(runToolActivity(environment.runtime), input)).toMatchObject({ content: ['said as asked'] });
   // The first read is enough: the process keeps the conversation.

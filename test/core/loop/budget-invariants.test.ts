@@ -74,7 +74,7 @@ function callsOver(limits: RunLimits, begun: readonly string[], name: string): s
   ];
 }
 
-describe('no run, whatever happens to it,', { timeout: MANY_RUNS_MS }, () => {
+describe('no run, with any requests and failures,', { timeout: MANY_RUNS_MS }, () => {
   it('begins a model call or a summary at a limit: it exceeds a limit by one call at most', () =>
     holds(({ actors, states }) => {
       const startedAt = states[0]?.startedAt ?? 0;

@@ -2,15 +2,15 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isToolCall } from '../../../src/core/domain/content/content.ts';
 import { outputText } from '../../../src/core/domain/content/output-text.ts';
-import { type ChainedRun, chainedRun, type Switches } from './generated-runs/chained-run.ts';
+import { type ChainedRun, chainedRun, type ContinueDue } from './generated-runs/chained-run.ts';
 import { plannedRun } from './generated-runs/planned-run.ts';
 
-const NEVER: Switches = () => false;
+const NEVER: ContinueDue = () => false;
 
 /** Continues as new at random points, over and over. */
 const somewhere = fc.array(fc.boolean(), { minLength: 1, maxLength: 40 });
 
-function switching(points: boolean[]): Switches {
+function dueAt(points: boolean[]): ContinueDue {
   let index = 0;
   return () => points[index++ % points.length] ?? false;
 }
@@ -28,7 +28,7 @@ const BOUNDED: fc.Parameters<unknown> = { timeout: 15_000, interruptAfterTimeLim
 async function holds(property: (split: ChainedRun, whole: ChainedRun) => void): Promise<void> {
   await fc.assert(
     fc.asyncProperty(plannedRun, somewhere, async (plan, points) =>
-      property(await chainedRun(plan, switching(points)), await chainedRun(plan, NEVER)),
+      property(await chainedRun(plan, dueAt(points)), await chainedRun(plan, NEVER)),
     ),
     { ...BOUNDED, numRuns: 200 },
   );
@@ -94,7 +94,7 @@ it(
     const seen = new Set<string>();
     await fc.assert(
       fc.asyncProperty(plannedRun, somewhere, async (plan, points) => {
-        const { positions, states, events, actors, result } = await chainedRun(plan, switching(points));
+        const { positions, states, events, actors, result } = await chainedRun(plan, dueAt(points));
         for (const [index, position] of positions.entries()) {
           const waiting = states[index]?.approvals.pending[0];
           if (waiting !== undefined) seen.add(`continued while a ${waiting.kind} waits`);

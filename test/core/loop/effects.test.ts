@@ -52,7 +52,7 @@ describe('a call with effect `once` whose answer is lost', () => {
       paying({
         snapshot: testSnapshot({ parallel: false, tools: [{ ...pay, verify: true }, testTool('look')] }),
         model: [called(call('c1', 'pay'), call('c2', 'look')), said('done')],
-        switches: ({ invocations, positions }) => invocations.length === 1 && positions.length === 0,
+        continueDue: ({ invocations, positions }) => invocations.length === 1 && positions.length === 0,
         ports: {
           verify: async (_, reason) => {
             reasons.push(reason);
@@ -121,7 +121,7 @@ describe('a person who is asked about the outcome of a call', () => {
     const run = await runFake(
       paying({
         snapshot,
-        switches: ({ state, positions }) => state.approvals.pending.length > 0 && positions.length === 0,
+        continueDue: ({ state, positions }) => state.approvals.pending.length > 0 && positions.length === 0,
         callers: [responds('c1', 'paid')],
       }),
     );
@@ -131,14 +131,14 @@ describe('a person who is asked about the outcome of a call', () => {
   });
 
   describe('in the next execution', () => {
-    const switches: FakeScript['switches'] = ({ state, positions }) => state.approvals.pending.length > 0 && positions.length === 0;
+    const continueDue: FakeScript['continueDue'] = ({ state, positions }) => state.approvals.pending.length > 0 && positions.length === 0;
 
     it('a call has an unknown outcome if the run is cancelled before anything else', async () => {
       const run = await runFake(
         paying({
           snapshot,
-          switches: (fake) => {
-            const isDue = switches(fake);
+          continueDue: (fake) => {
+            const isDue = continueDue(fake);
             if (isDue) fake.cancel();
             return isDue;
           },
@@ -150,7 +150,7 @@ describe('a person who is asked about the outcome of a call', () => {
 
     it.each([{}, { onLimit: 'ask' as const }])('a call that used up the limits is verified: %j', async (atLimit) => {
       const limits = { maxIterations: 10, finalAttempt: false, toolCalls: 1, ...atLimit };
-      const run = await runFake(paying({ snapshot: { ...snapshot, limits }, switches, callers: [responds('c1', 'paid')] }));
+      const run = await runFake(paying({ snapshot: { ...snapshot, limits }, continueDue, callers: [responds('c1', 'paid')] }));
       expect(run.positions).toHaveLength(1);
       expect(run.invocations).toHaveLength(1);
       expect(resultsOf(run, 1)).toEqual(['paid']);

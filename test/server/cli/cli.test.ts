@@ -175,7 +175,7 @@ test('a run that does not exist gives exit code 6, and so does a namespace', asy
   }
 });
 
-test('a terminated run shows what was recorded and that an operator terminated it', async () => {
+test('a terminated run shows its record and that an operator terminated it', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([SCRIPT[0] ?? say(''), hang()]) } });
   const handle = await testbed.client.start('assistant', { input: 'Q', taskQueue: testbed.taskQueue });
@@ -213,7 +213,7 @@ test.each([
   ['{"input": "Q"}', 'agent'],
   ['{"agent": "assistant", "input": 7}', 'input'],
   ['{"agent": "assistant", "input": "Q", "maxIterations": 0}', 'maxIterations'],
-])('input %s ends as a failed run that says what was expected', async (input, expectation) => {
+])('input %s ends as a failed run that names the expected value', async (input, expectation) => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
   const runId = await startWithTemporal(testbed, input);

@@ -76,7 +76,7 @@ test('a local tool gives the same results, events, state and deps as a remote on
   expect(eventsPerStep(remote.history)).toEqual([24, 12, 12, 12, 12]);
 });
 
-test('a local call waits for approval, and runs with the edited arguments, whatever their size', async () => {
+test('a local call waits for approval, and runs with edited arguments of any size', async () => {
   await using testbed = await Testbed.open();
   const strike = defineTool({
     name: 'strike',

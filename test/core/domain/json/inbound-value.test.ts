@@ -51,7 +51,7 @@ describe('a value from outside', () => {
     expect(inboundProblem(nested(500_000))).toContain('nested deeper than 64 levels');
   });
 
-  test('that claims to be unreadable is refused, whatever its reason says', () => {
+  test('that claims to be unreadable is refused with any reason', () => {
     expect(inboundProblem({ 'longhaul:unreadable': nested(500_000) })).toBe('it cannot be read: no reason is given');
   });
 });

@@ -19,7 +19,7 @@ describe('the usage of a run', () => {
     expect(addUsage(noUsage(), null)).toEqual({ ...noUsage(), llmCalls: 1 });
   });
 
-  it('does not change what it was added to', () => {
+  it('does not change the usage that it is added to', () => {
     const before = noUsage();
     addUsage(before, { promptTokens: 1, completionTokens: 1, totalTokens: 2 });
     expect(before).toEqual(noUsage());

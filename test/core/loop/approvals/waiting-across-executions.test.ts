@@ -37,7 +37,7 @@ describe('a run that continues as new while calls wait', () => {
 
   it.each([1, 2, 3])('%d times makes the same records and requests as one that does not', async (times) => {
     const whole = await runFake(script);
-    const split = await runFake({ ...script, switches: whileWaiting(times) });
+    const split = await runFake({ ...script, continueDue: whileWaiting(times) });
     expect(split.positions).toHaveLength(times);
     expect(eventSummaries(split)).toEqual(eventSummaries(whole));
     expect(split.steps).toEqual(whole.steps);
@@ -51,7 +51,7 @@ describe('a run that continues as new while calls wait', () => {
   });
 
   it('keeps results that were recorded early, and repeats none of their calls', async () => {
-    const run = await runFake({ ...script, switches: whileWaiting(1) });
+    const run = await runFake({ ...script, continueDue: whileWaiting(1) });
     expect(run.positions).toMatchObject([{ type: 'run_tools', outcomes: [null, { content: ['free ran'] }, null] }]);
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c2', 'c3', 'c4']);
   });
@@ -61,7 +61,7 @@ describe('a run that continues as new while calls wait', () => {
     const run = await runFake({
       snapshot: approvalAgent,
       model,
-      switches: whileWaiting(2),
+      continueDue: whileWaiting(2),
       callers: [
         ({ scheduler }) => {
           scheduler.now += 20_000;
@@ -77,7 +77,7 @@ describe('a run that continues as new while calls wait', () => {
     const run = await runFake({
       snapshot: approvalAgent,
       model: [called(call('c1', 'paid')), said('done')],
-      switches: (one) => {
+      continueDue: (one) => {
         if (!whileWaiting(1)(one)) return false;
         update(one, 'approve', about(one, 'c1'));
         return true;
@@ -100,7 +100,7 @@ describe('a run that continues as new while calls wait', () => {
           update(one, 'approve', { ...about(one, 'c2'), remember: 'tool' });
         },
       ],
-      switches: whileWaiting(2),
+      continueDue: whileWaiting(2),
     });
     expect(run.events.flatMap(({ decision }) => decision?.source ?? [])).toEqual(['update', 'update', 'remembered']);
   });
@@ -117,7 +117,7 @@ describe('a run that continues as new while calls wait', () => {
         },
       },
       callers: [together(approves('c1'), approves('c2', { arguments: { n: 2 } }))],
-      switches: () => isFull && !(isFull = false),
+      continueDue: () => isFull && !(isFull = false),
     });
     expect(run.positions).toHaveLength(1);
     expect(run.invocations.map(({ call: { arguments: args }, edited }) => [args, edited])).toEqual([
@@ -143,7 +143,7 @@ describe('the notify hook', () => {
         },
       },
       callers: [approves('c1'), approves('c3'), approves('c4')],
-      switches: whileWaiting(3),
+      continueDue: whileWaiting(3),
     });
     expect(told.map(({ callId }) => callId)).toEqual(['c1', 'c3', 'c4']);
     expect(new Set(told.map(({ key }) => key)).size).toBe(3);
@@ -162,7 +162,7 @@ describe('the notify hook', () => {
         },
       },
       callers: [approves('c1')],
-      switches: whileWaiting(2),
+      continueDue: whileWaiting(2),
     });
     expect(told).toHaveLength(2);
     expect(told[1]).toBe(told[0]);
@@ -184,7 +184,7 @@ describe('the notify hook', () => {
         noted: ({ lastError }) => noted.push(lastError),
       },
       callers: [together(looks, sends('well?')), approves('c1')],
-      switches: ({ state, positions }) => positions.length === 0 && state.approvals.pending[0]?.notified === false,
+      continueDue: ({ state, positions }) => positions.length === 0 && state.approvals.pending[0]?.notified === false,
     });
     const lastError = '"notify" could not tell that call "c1" of "paid" waits: the chat is down';
     expect(seen).toEqual([[false, lastError]]);

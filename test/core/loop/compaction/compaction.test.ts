@@ -279,7 +279,7 @@ describe('a paused run', () => {
           return returned(letters(50_000));
         },
       },
-      switches: hasResults,
+      continueDue: hasResults,
       callers: [(one) => one.cancel()],
       recorded: (state) => states.push(state),
     });

@@ -28,7 +28,7 @@ describe('the limit of a window', () => {
     expect(windowLimit(state)).toBeGreaterThan(state.window.bytes / 2 - 100);
   });
 
-  it('decreases to what can be carried, beside a large agent and a large state', async () => {
+  it('decreases to the size that can be carried beside a large agent and a large state', async () => {
     const snapshot = agent({ maxBytes: 1_200_000 }, { instructions: [letters(390_000)] });
     const { state } = await runFake({ snapshot, model: [said('ok')] });
     state.context.state = { kept: letters(149_000) };

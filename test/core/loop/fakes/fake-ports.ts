@@ -54,7 +54,7 @@ export interface FakeScript {
   /** Other ports of the run: summaries, refusals. */
   ports?: Partial<Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'noted' | 'allows' | 'verify' | 'askTerms'>>;
   /** Decides at each possible point if the run continues as new. Default: never. */
-  switches?: (run: FakeRun) => boolean;
+  continueDue?: (run: FakeRun) => boolean;
   /** Called after each change of the record. */
   recorded?: (state: RunState) => void;
 }
@@ -108,7 +108,7 @@ function portsOf(run: FakeRun, script: FakeScript): Omit<RunPorts, 'now' | 'uuid
     callModel: (modelCall) => scheduler.during(answered(run, script, modelCall)),
     runTool: (invocation) => scheduler.during(executed(run, script, invocation)),
     cancelRequested: () => scheduler.cancelled,
-    continueDue: () => script.switches?.(run) ?? false,
+    continueDue: () => script.continueDue?.(run) ?? false,
     ...(script.recorded === undefined ? {} : { recorded: script.recorded }),
   };
 }

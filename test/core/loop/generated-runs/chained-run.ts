@@ -25,7 +25,7 @@ export interface ChainedRun {
 }
 
 /** Called before every step, call and wait: decides if the run continues as new there. */
-export type Switches = () => boolean;
+export type ContinueDue = () => boolean;
 
 /**
  * The number of executions after which a generated run stays in the last one. Each execution begins with a validation of all
@@ -33,8 +33,8 @@ export type Switches = () => boolean;
  */
 const MOST_EXECUTIONS = 60;
 
-/** Does a generated run; it continues as new if `switches` says so, once an execution has recorded something. */
-export async function chainedRun(plan: PlannedRun, switches: Switches): Promise<ChainedRun> {
+/** Does a generated run; it continues as new if `continueDue` says so, once an execution has recorded something. */
+export async function chainedRun(plan: PlannedRun, continueDue: ContinueDue): Promise<ChainedRun> {
   const actors = new ScriptedActors(plan);
   const chain = {
     actors,
@@ -53,7 +53,7 @@ export async function chainedRun(plan: PlannedRun, switches: Switches): Promise<
       ...clock,
       ...portsOf(executionState, {
         actors,
-        switches: () => chain.states.length < MOST_EXECUTIONS && switches(),
+        continueDue: () => chain.states.length < MOST_EXECUTIONS && continueDue(),
         before: [...chain.events],
       }),
     };
@@ -70,12 +70,12 @@ export async function chainedRun(plan: PlannedRun, switches: Switches): Promise<
 /** The data of an execution from outside. */
 interface Environment {
   actors: ScriptedActors;
-  switches: Switches;
+  continueDue: ContinueDue;
   /** The record of the executions before. */
   before: Event[];
 }
 
-function portsOf({ state, inbox }: ExecutionState, { actors, switches, before }: Environment): Omit<RunPorts, 'now' | 'uuid'> {
+function portsOf({ state, inbox }: ExecutionState, { actors, continueDue, before }: Environment): Omit<RunPorts, 'now' | 'uuid'> {
   let hasActed = false;
   let isFull = false;
   const acted = <Outcome>(outcome: Outcome): Outcome => {
@@ -97,7 +97,7 @@ function portsOf({ state, inbox }: ExecutionState, { actors, switches, before }:
     // A paused run that continues as new is compacted before it, and so before the messages that come while it waits.
     continueDue: () => {
       if (!hasActed || (inbox.paused && state.window.bytes > (windowLimit(state) ?? Infinity))) return false;
-      isFull ||= switches();
+      isFull ||= continueDue();
       return isFull;
     },
   };

@@ -169,7 +169,7 @@ describe('a run that asks at its limits', () => {
           return Promise.resolve({ type: 'notified' });
         },
       },
-      switches: ({ state, positions }) => positions.length < 2 && state.status === 'pending_confirmation',
+      continueDue: ({ state, positions }) => positions.length < 2 && state.status === 'pending_confirmation',
       callers: [
         (one) => {
           questions.push(question(one));

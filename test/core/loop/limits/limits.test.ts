@@ -197,7 +197,7 @@ describe('a paused run with a full window', () => {
       },
     },
     callers: [resumes],
-    switches: ({ state, positions }) => state.status === 'paused' && positions.length === 0,
+    continueDue: ({ state, positions }) => state.status === 'paused' && positions.length === 0,
   };
 
   it.each([

@@ -125,7 +125,7 @@ describe('an update of the deps', () => {
       snapshot: testSnapshot({ tools: [...tools, paid] }),
       model: [called(call('c1', 't'), call('c2', 'paid')), said('done')],
       tools: { t: () => updating({ op: 'set', key: 'large', value: 'x'.repeat(120_000) }) },
-      switches: ({ positions, events, state }) =>
+      continueDue: ({ positions, events, state }) =>
         positions.length === 0 && [...events, ...state.context.events].some(({ contextUpdates }) => contextUpdates !== undefined),
       callers: [approves('c2')],
     });
@@ -139,7 +139,7 @@ describe('an update of the deps', () => {
       snapshot: testSnapshot({ parallel: false, tools }),
       model: [called(call('c1', 't'), call('c2', 't')), said('done')],
       tools: { t: ({ call: { toolCallId } }) => updating(append(toolCallId)) },
-      switches: ({ invocations, positions }) => invocations.length === 1 && positions.length === 0,
+      continueDue: ({ invocations, positions }) => invocations.length === 1 && positions.length === 0,
     });
     expect(run.positions).toHaveLength(1);
     expect(run.state.deps).toEqual({ trail: ['c1', 'c2'] });
@@ -224,7 +224,7 @@ describe('a predicate of a call after one that changed the deps', () => {
       tools: { t: () => updating(append('x')) },
       // Its result would no longer count: a person was asked, and has decided on the call as it was then.
       ports: { askTerms: async () => (++asked === 1 ? { digest: 'd' } : undefined) },
-      switches: ({ state, positions }) =>
+      continueDue: ({ state, positions }) =>
         positions.length === 0 && (when === 'while it waits' ? state.approvals.pending.length > 0 : state.approvals.approved.length > 0),
       callers: [approves('c2', { arguments: { edited: true } })],
     });
@@ -268,7 +268,7 @@ describe('a tool that asks the model to try again', () => {
       snapshot: testSnapshot({ tools: [testTool('t', { modelRetries: 1 })] }),
       model: [called(call('c1', 't')), called(call('c2', 't')), called(call('c3', 't')), called(call('c4', 't')), said('done')],
       tools: { t: () => outcomes.shift() ?? retry },
-      switches: ({ modelCalls, positions }) => modelCalls.length === 3 && positions.length === 0,
+      continueDue: ({ modelCalls, positions }) => modelCalls.length === 3 && positions.length === 0,
     });
     const results = run.steps.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result));
     expect(results.slice(0, 3)).toEqual(['a city, please', 'fine', 'a city, please']);

@@ -81,7 +81,7 @@ const GONE: ToolOutcome = {
 const calls = [call('c1', 'first'), call('c2', 'then'), call('c3', 'then')];
 
 /** Runs a batch to the end of its run. `limits` are those of the agent beside its steps and its deadline. */
-async function played(snapshot: AgentSnapshot, changes: Partial<FakeScript>, limits: Partial<AgentSnapshot['limits']> = {}) {
+async function runBatch(snapshot: AgentSnapshot, changes: Partial<FakeScript>, limits: Partial<AgentSnapshot['limits']> = {}) {
   const run = await runFake({
     snapshot: { ...snapshot, limits: { maxIterations: 10, finalAttempt: false, deadlineMs: DEADLINE_MS, ...limits } },
     model: [called(...calls), said('done')],
@@ -108,7 +108,7 @@ const ALL = ['c1', 'c2', 'c3'];
 
 describe('calls that have not started', () => {
   it.each(STOPPED)('are interrupted by $stop that comes with the response: $kind', async ({ snapshot, happens, status }) => {
-    const run = await played(snapshot, { model: [(one) => (happens(one), called(...calls)), said('done')] });
+    const run = await runBatch(snapshot, { model: [(one) => (happens(one), called(...calls)), said('done')] });
     expect(run.started).toEqual([]);
     expect(resultsOf(run, 1)).toEqual(ranOr([], INTERRUPTED_CALL));
     expect(run.result.status).toBe(status);
@@ -116,7 +116,7 @@ describe('calls that have not started', () => {
   });
 
   it.each(STOPPED)('are interrupted by $stop that comes while a call runs: $kind', async ({ snapshot, happens, status, atOnce }) => {
-    const run = await played(snapshot, { tools: { first: during(happens) } });
+    const run = await runBatch(snapshot, { tools: { first: during(happens) } });
     expect(run.started).toEqual(atOnce);
     expect(resultsOf(run, 1)).toEqual(ranOr(atOnce, INTERRUPTED_CALL));
     expect(run.result.status).toBe(status);
@@ -124,7 +124,7 @@ describe('calls that have not started', () => {
   });
 
   it.each(BATCHES)('are interrupted by a call that no worker could make: $kind', async ({ snapshot, atOnce }) => {
-    const run = await played(snapshot, { tools: { first: during(() => undefined, GONE) } });
+    const run = await runBatch(snapshot, { tools: { first: during(() => undefined, GONE) } });
     expect(run.started).toEqual(atOnce);
     expect(resultsOf(run, 1)).toEqual(['gone', ...ranOr(atOnce, INTERRUPTED_CALL).slice(1)]);
     expect(run.result).toMatchObject({ status: 'error', errorCode: 'unknown_tool' });
@@ -132,8 +132,8 @@ describe('calls that have not started', () => {
   });
 
   it.each(STOPPED)('are interrupted by $stop even if the history is full: $kind', async ({ snapshot, happens, atOnce }) => {
-    const switches: FakeScript['switches'] = ({ invocations, positions }) => invocations.length > 0 && positions.length === 0;
-    const run = await played(snapshot, { tools: { first: during(happens) }, switches });
+    const continueDue: FakeScript['continueDue'] = ({ invocations, positions }) => invocations.length > 0 && positions.length === 0;
+    const run = await runBatch(snapshot, { tools: { first: during(happens) }, continueDue });
     expect(run.started).toEqual(atOnce);
     expect(run.positions.filter(({ type }) => type === 'run_tools')).toEqual([]);
     const results = run.events.flatMap(({ content }) => content.flatMap((item) => (item.type === 'tool_result' ? [item.content] : [])));
@@ -141,8 +141,8 @@ describe('calls that have not started', () => {
   });
 
   it.each(BATCHES)('are left to the next execution if the history is full before the first: $kind', async ({ snapshot, approvals }) => {
-    const switches: FakeScript['switches'] = ({ modelCalls, positions }) => modelCalls.length > 0 && positions.length === 0;
-    const run = await played(snapshot, { tools: { first: () => returned('ran') }, callers: approvals, switches });
+    const continueDue: FakeScript['continueDue'] = ({ modelCalls, positions }) => modelCalls.length > 0 && positions.length === 0;
+    const run = await runBatch(snapshot, { tools: { first: () => returned('ran') }, callers: approvals, continueDue });
     expect(run.positions).toMatchObject([{ type: 'run_tools', outcomes: [null, null, null] }]);
     expect(run.started).toEqual(ALL);
     expect(resultsOf(run, 1)).toEqual(ranOr(ALL, ''));
@@ -150,8 +150,8 @@ describe('calls that have not started', () => {
 
   it.each(BATCHES)('are left to the next execution if the history is full after the first: $kind', async (batch) => {
     const { snapshot, approvals, atOnce } = batch;
-    const switches: FakeScript['switches'] = ({ invocations, positions }) => invocations.length > 0 && positions.length === 0;
-    const run = await played(snapshot, { tools: { first: during(() => undefined) }, callers: approvals, switches });
+    const continueDue: FakeScript['continueDue'] = ({ invocations, positions }) => invocations.length > 0 && positions.length === 0;
+    const run = await runBatch(snapshot, { tools: { first: during(() => undefined) }, callers: approvals, continueDue });
     const rest = { type: 'run_tools', outcomes: [{ content: ['ran'] }, null, null] };
     expect(run.positions).toMatchObject([atOnce.length === calls.length ? { type: 'call_model' } : rest]);
     expect(run.started).toEqual(ALL);
@@ -159,7 +159,7 @@ describe('calls that have not started', () => {
   });
 
   it.each(BATCHES)('do not start over the limit of calls, which ends the run: $kind', async ({ snapshot }) => {
-    const run = await played(snapshot, { tools: { first: () => returned('ran') } }, { toolCalls: 1 });
+    const run = await runBatch(snapshot, { tools: { first: () => returned('ran') } }, { toolCalls: 1 });
     expect(run.started).toEqual(['c1']);
     expect(resultsOf(run, 1)).toEqual(ranOr(['c1'], OVER_LIMIT));
     expect(run.result.stopReason).toBe('tool_call_limit');
@@ -168,7 +168,7 @@ describe('calls that have not started', () => {
   it.each(BATCHES)('start while the run is paused, which waits before the next model call: $kind', async ({ snapshot, approvals }) => {
     let asked: number | undefined;
     const resume: Caller = (run) => ((asked = run.modelCalls.length), expect(run.state.status).toBe('paused'), resumes(run));
-    const run = await played(snapshot, { tools: { first: during(pauses) }, callers: [...approvals, resume] });
+    const run = await runBatch(snapshot, { tools: { first: during(pauses) }, callers: [...approvals, resume] });
     expect(run.started).toEqual(ALL);
     expect(resultsOf(run, 1)).toEqual(ranOr(ALL, ''));
     expect(asked).toBe(1);
@@ -177,18 +177,18 @@ describe('calls that have not started', () => {
   const undecided = BATCHES.filter(({ approvals }) => approvals.length === 0);
   it.each(undecided)('start after the deadline if a person is asked at limits: $kind', async ({ snapshot }) => {
     const lasting: FakeTool = (_, { scheduler }) => ((scheduler.now += DEADLINE_MS), returned('ran'));
-    const run = await played(snapshot, { tools: { first: lasting }, callers: [({ cancel }) => cancel()] }, { onLimit: 'ask' });
+    const run = await runBatch(snapshot, { tools: { first: lasting }, callers: [({ cancel }) => cancel()] }, { onLimit: 'ask' });
     expect(resultsOf(run, 1)).toEqual(ranOr(ALL, ''));
   });
 
   const earlier: FakeScript['ports'] = { allows: (change) => change !== 'one-scheduler' };
   const sequence = testSnapshot({ parallel: false, tools: [testTool('first'), testTool('then')] });
-  const fullAfterFirst: FakeScript['switches'] = ({ invocations, positions }) => invocations.length > 0 && positions.length === 0;
+  const fullAfterFirst: FakeScript['continueDue'] = ({ invocations, positions }) => invocations.length > 0 && positions.length === 0;
 
   it.each(STOPS.slice(1))(
     'of a run from before the scheduler are carried if the history is full, with any of $stop',
     async ({ happens }) => {
-      const run = await played(sequence, { tools: { first: during(happens) }, switches: fullAfterFirst, ports: earlier });
+      const run = await runBatch(sequence, { tools: { first: during(happens) }, continueDue: fullAfterFirst, ports: earlier });
       expect(run.positions[0]).toMatchObject({ type: 'run_tools', outcomes: [{ content: ['ran'] }, null, null] });
       expect(run.started).toEqual(['c1']);
     },
@@ -196,9 +196,14 @@ describe('calls that have not started', () => {
 
   it('of a run from before the scheduler are carried with results that need no execution', async () => {
     const model = [called(...calls.slice(0, 1), call('c4', 'unknown')), said('done')];
-    const carried = await played(sequence, { model, tools: { first: () => returned('ran') }, switches: fullAfterFirst, ports: earlier });
+    const carried = await runBatch(sequence, {
+      model,
+      tools: { first: () => returned('ran') },
+      continueDue: fullAfterFirst,
+      ports: earlier,
+    });
     expect(carried.positions[0]).toMatchObject({ type: 'run_tools', outcomes: [{ content: ['ran'] }, null] });
-    const now = await played(sequence, { model, tools: { first: () => returned('ran') }, switches: fullAfterFirst });
+    const now = await runBatch(sequence, { model, tools: { first: () => returned('ran') }, continueDue: fullAfterFirst });
     expect(now.positions[0]).toMatchObject({ type: 'call_model' });
   });
 
@@ -212,10 +217,10 @@ describe('calls that have not started', () => {
       return { ...returned('ran'), state: { last: toolCallId } };
     };
     const first = (): ToolOutcome => returned('ran');
-    const whole = await played(snapshot, { model, tools: { first, noting }, callers: [approves('c1')] }, { toolCalls: 3 });
+    const whole = await runBatch(snapshot, { model, tools: { first, noting }, callers: [approves('c1')] }, { toolCalls: 3 });
     const seenWhole = seen.splice(0);
-    const switches: FakeScript['switches'] = ({ modelCalls, positions }) => modelCalls.length > 0 && positions.length === 0;
-    const split = await played(snapshot, { model, tools: { first, noting }, callers: [approves('c1')], switches }, { toolCalls: 3 });
+    const continueDue: FakeScript['continueDue'] = ({ modelCalls, positions }) => modelCalls.length > 0 && positions.length === 0;
+    const split = await runBatch(snapshot, { model, tools: { first, noting }, callers: [approves('c1')], continueDue }, { toolCalls: 3 });
     expect(split.positions).toHaveLength(1);
     expect(seen).toEqual(seenWhole);
     expect(resultsOf(split, 1)).toEqual(resultsOf(whole, 1));
@@ -224,7 +229,7 @@ describe('calls that have not started', () => {
   it('start after the deadline in a run from before the deadline stopped them', async () => {
     const snapshot = testSnapshot({ parallel: false, tools: [testTool('first'), testTool('then')] });
     const ports: FakeScript['ports'] = { allows: (change) => change !== 'deadline-among-calls' };
-    const run = await played(snapshot, { tools: { first: during(({ scheduler }) => (scheduler.now += DEADLINE_MS)) }, ports });
+    const run = await runBatch(snapshot, { tools: { first: during(({ scheduler }) => (scheduler.now += DEADLINE_MS)) }, ports });
     expect(resultsOf(run, 1)).toEqual(ranOr(ALL, ''));
     expect(run.result.stopReason).toBe('deadline');
   });
