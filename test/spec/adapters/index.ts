@@ -2,7 +2,7 @@ import type { SuiteAdapter } from './adapter.ts';
 import { contextUpdateOperations } from './context-updates.ts';
 import { danglingCallOperations } from './dangling-calls.ts';
 import { executionContextSuite } from './execution-context.ts';
-import { nousRuntimeOperations } from './nous-runtime.ts';
+import { nousRuntimeOperations } from './nous/runtime.ts';
 import { reactRunResultSuite } from './react-run-result.ts';
 import { WITHOUT_COUNTERPART } from './without-counterpart.ts';
 
