@@ -6,8 +6,8 @@ import { newSnapshot } from '../../../fakes/snapshot.ts';
 import type { Operation } from '../adapter.ts';
 import { number, object } from '../fields.ts';
 import { runLoop } from './run.ts';
-import { addMessages } from '../nous-conversation.ts';
-import { addUsages } from '../nous-usage.ts';
+import { addMessages } from './conversation.ts';
+import { addUsages } from './usage.ts';
 import { executeTool } from './tool.ts';
 import { validateArguments } from './validation.ts';
 

@@ -1,10 +1,10 @@
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
-import { addReported, addUsage, type UsageStats } from '../../../src/core/domain/model/usage.ts';
-import { newToolCallRecord } from '../../../src/core/domain/record/step.ts';
-import { countToolCall, newRunState, type RunState } from '../../../src/core/loop/state/run-state.ts';
-import { newSnapshot } from '../../fakes/snapshot.ts';
-import type { Operation } from './adapter.ts';
-import { list, number, only } from './fields.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { addReported, addUsage, type UsageStats } from '../../../../src/core/domain/model/usage.ts';
+import { newToolCallRecord } from '../../../../src/core/domain/record/step.ts';
+import { countToolCall, newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { newSnapshot } from '../../../fakes/snapshot.ts';
+import type { Operation } from '../adapter.ts';
+import { list, number, only } from '../fields.ts';
 
 /** Counters of several reports, added up in one run. */
 export const addUsages: Operation = { input: ['usages'], expect: ['usage'], perform: addToRun };

@@ -1,11 +1,11 @@
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
-import { givenEvents } from '../../../src/core/domain/record/given-events.ts';
-import { needsResponse } from '../../../src/core/domain/record/needs-response.ts';
-import type { Operation } from './adapter.ts';
-import { roleOf, toEvent } from './dangling-calls.ts';
-import { list } from './fields.ts';
+import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { ConversationEvent } from '../../../../src/core/domain/model/model.ts';
+import { givenEvents } from '../../../../src/core/domain/record/given-events.ts';
+import { needsResponse } from '../../../../src/core/domain/record/needs-response.ts';
+import type { Operation } from '../adapter.ts';
+import { roleOf, toEvent } from '../dangling-calls.ts';
+import { list } from '../fields.ts';
 
 /** A run that begins with messages: what it records of them, and whether the model has the next word. */
 export const addMessages: Operation = { input: ['messages'], expect: ['needs_response', 'contents'], perform: begin };
