@@ -3,16 +3,16 @@ import { z } from 'zod';
 import { inject } from 'vitest';
 import { defineTool } from '../../../src/define/define-tool.ts';
 import { ask, defineProgram, parallel, tool, unit } from '../../../src/define/program/index.ts';
-import { cancelRun, durableTest, killWorker, say, scriptedModel, testProgram } from '../../../src/testing/index.ts';
+import type { RunContext } from '../../../src/define/run-context.ts';
+import { cancelRun, durableTest, type EffectsLedger, killWorker, say, scriptedModel, testProgram } from '../../../src/testing/index.ts';
 
 const charge = defineTool({
   name: 'charge',
   description: 'Charges an amount.',
   parameters: z.object({ amount: z.number() }),
   resources: ['ledger'],
-  execute: async ({ amount }, { resources, idempotencyKey }) => {
-    const { ledger } = resources as { ledger: { record: (effect: string, key: string) => void } };
-    ledger.record(`charged ${amount}`, idempotencyKey);
+  execute: ({ amount }, { resources, idempotencyKey }: RunContext<Record<string, unknown>, { ledger: EffectsLedger }>) => {
+    resources.ledger.act(idempotencyKey, `charged ${amount}`);
     return { charged: amount };
   },
 });
@@ -41,7 +41,7 @@ test('a program whose worker is killed during a tool call goes on with another w
     faults: [killWorker({ tool: 'charge' })],
   });
   expect(result).toMatchObject({ status: 'completed', error: null, output: 'yes' });
-  expect(ledger.effects.map(({ effect }) => effect)).toEqual(['charged 5']);
+  expect(ledger.effects.map(({ what }) => what)).toEqual(['charged 5']);
 }, 60_000);
 
 test('a cancelled program ends as cancelled and keeps the results of its steps', async () => {
