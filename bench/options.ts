@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util';
-import type { ProgramOptions } from './program/measure.ts';
 import { SIDE_NAMES, type SideName } from './peer-sides.ts';
 import { type Codec, CODECS, type Tier, TIERS } from './side.ts';
 
@@ -70,6 +69,17 @@ export interface PeersOptions {
   resume: boolean;
   /** The folder for table and plots; undefined for this one. */
   out: string | undefined;
+  quiet: boolean;
+}
+
+/** The options of `program`. */
+export interface ProgramOptions {
+  command: 'program';
+  steps: number;
+  resultChars: number;
+  /** Items that run at once; undefined for a chain of steps. */
+  fanOut: number | undefined;
+  rounds: number;
   quiet: boolean;
 }
 

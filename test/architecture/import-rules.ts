@@ -144,7 +144,7 @@ const ZONES: readonly Zone[] = [
   },
   {
     files: 'src/testing/harness/',
-    may: ['src/core/', 'src/testing/'],
+    may: ['src/core/', 'src/memory/', 'src/testing/'],
     mayTypes: ['src/'],
     packages: ['node:*', '@temporalio/common'],
     packageTypes: ['@temporalio/activity', '@temporalio/worker'],
