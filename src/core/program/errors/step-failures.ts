@@ -11,6 +11,11 @@ export function modelCallFailure(reason: string, place: StepPlace): StepError {
   return newStepError('model_call_failed', `Model call failed for step '${place.step}': ${reason}`, { ...place, details: reason });
 }
 
+/** Returns the failure of a step whose model answered without any text. */
+export function emptyAnswerFailure(place: StepPlace): StepError {
+  return newStepError('empty_answer', 'Message content must not be empty', place);
+}
+
 /** Returns the failure of a step whose attempts all failed. `details` is the formatted failure of the last attempt. */
 export function exhaustionFailure(attempts: number, details: string, place: StepPlace): StepError {
   const message = `All ${attempts} refine attempts exhausted for step '${place.step}'.`;

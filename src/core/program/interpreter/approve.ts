@@ -26,8 +26,9 @@ export async function approve(run: ProgramRun, running: RunningStep, step: StepD
   if (decision === undefined) return { type: 'stopped' };
   if (decision.type === 'reject') {
     const message = decision.reason === undefined ? 'The step was rejected' : `The step was rejected: ${decision.reason}`;
-    recordResult(run, running, call, { name, status: 'error', content: [message] });
-    return { type: 'failed', error: stepFailure(running, 'step_rejected', message), id: run.state.window.lastEventId, isFinal: true };
+    const error = stepFailure(running, 'step_rejected', message);
+    recordResult(run, running, call, { name, status: 'error', content: [message], error });
+    return { type: 'failed', error, id: run.state.window.lastEventId, isFinal: true };
   }
   const output = decision.type === 'respond' ? (decision.content ?? null) : 'approved';
   recordResult(run, running, call, { name, status: 'success', content: [output] });

@@ -5,7 +5,7 @@ import { errorMessage } from '../../../domain/errors/error.ts';
 import { type Duration, milliseconds } from '../../../domain/run/duration.ts';
 import { resolveValue } from '../../references/interpolate.ts';
 import type { ProgramRun } from '../program-run.ts';
-import type { RunningStep } from '../record.ts';
+import { failedAtOnce, type RunningStep } from '../record.ts';
 import type { AttemptEnd } from '../ends.ts';
 import { stepFailure } from '../step-failure.ts';
 import { lookupAt } from '../values.ts';
@@ -19,7 +19,7 @@ export async function sleepOnce(run: ProgramRun, running: RunningStep, sleep: Sl
       if (!duration.ok) throw new TypeError(duration.problem);
       state.progress = { ...state.progress, wakeAt: run.ports.now() + milliseconds(duration.value as Duration, `step "${at}": "sleep"`) };
     } catch (error) {
-      return { type: 'failed', error: stepFailure(running, 'invalid_input', errorMessage(error)), id: run.ports.uuid() };
+      return failedAtOnce(run, running, stepFailure(running, 'invalid_input', errorMessage(error)));
     }
   }
   return (await sleepUntilWoken(run, running, `sleep of ${at}`))
