@@ -25,7 +25,8 @@ export async function runProgramInMemory(program: AnyProgram, options: ProgramTe
   if (options.runId !== undefined) checkRunId(options.runId);
   const ledger = options.ledger ?? effectsLedger();
   const harness = new Harness(program, options);
-  const models = modelsOf(program.document);
+  const { document } = program;
+  const models = [...modelsOf(document), ...(document.model === undefined ? [] : [document.model])];
   const worker = {
     agents: program.agents,
     programs: [program],
