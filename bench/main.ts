@@ -5,6 +5,7 @@ import { measureLatency } from './latency.ts';
 import { latencyReport } from './latency-report.ts';
 import { type BenchOptions, parseOptions, USAGE } from './options.ts';
 import { comparePeers } from './peers.ts';
+import { measureProgram } from './program/measure.ts';
 import { measureTuning } from './tuning.ts';
 import { type Surroundings, withSurroundings } from './surroundings.ts';
 
@@ -39,6 +40,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'peers') return comparePeers(asked, say);
   if (asked.command === 'endless') return measureEndless(asked, say);
   if (asked.command === 'crowd') return measureCrowd(asked, say);
+  if (asked.command === 'program') return measureProgram(asked, say);
   if (asked.command === 'tuning') return measureTuning(asked, say);
   return withSurroundings(asked, say, (surroundings) => report(surroundings, asked));
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { ProgramOptions } from './program/measure.ts';
 import { SIDE_NAMES, type SideName } from './peer-sides.ts';
 import { type Codec, CODECS, type Tier, TIERS } from './side.ts';
 
@@ -9,6 +10,7 @@ export type BenchOptions =
   | PeersOptions
   | EndlessOptions
   | CrowdOptions
+  | ProgramOptions
   | TuningCommand;
 
 /** What `latency` is asked for. */
@@ -79,6 +81,7 @@ export const USAGE = `Usage:
                          [--sides ${SIDE_NAMES.join(',')}] [--resume] [--out DIR] [--json]
   npm run bench -- endless [--steps 10000] [--result-chars 2000] [--json]
   npm run bench -- crowd [--runs 200] [--cached 50] [--steps 5] [--result-chars 2000] [--json]
+  npm run bench -- program [--steps 200] [--result-chars 2000] [--fan-out ITEMS_AT_ONCE] [--rounds 3] [--json]
   npm run bench -- tuning [--only NAME] [--rounds 3] [--json]`;
 
 const RUNS_AT_ONCE = '20';
@@ -102,6 +105,7 @@ const FLAGS = {
   resume: { type: 'boolean', default: false },
   out: { type: 'string' },
   only: { type: 'string', default: '' },
+  'fan-out': { type: 'string' },
   json: { type: 'boolean', default: false },
 } as const;
 
@@ -150,6 +154,10 @@ export function parseOptions(args: readonly string[]): BenchOptions {
         resultChars,
         quiet,
       };
+    case 'program': {
+      const fanOut = values['fan-out'] === undefined ? undefined : count('fan-out', values['fan-out']);
+      return { command, steps: steps(fanOut === undefined ? '200' : '1000'), resultChars, fanOut, rounds, quiet };
+    }
     case 'tuning':
       return { command, rounds, only: values.only, quiet };
     default:

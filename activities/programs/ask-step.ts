@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
@@ -12,6 +11,7 @@ import { buildRequest } from '../model-calls/build-request.ts';
 import { providerContext } from '../model-calls/call-model.ts';
 import { limitResponseSize } from '../model-calls/limit-response-size.ts';
 import type { ActivityRuntime } from '../runtime.ts';
+import { shortId } from '../tool-calls/short-id.ts';
 import { asGiven } from './as-given.ts';
 import { askSnapshot } from './ask-snapshot.ts';
 import { stepScope } from './step-scope.ts';
@@ -54,7 +54,7 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput): Promise<A
     runtime.aborts,
     { client, request, heartbeatMs, ...providerContext(runtime, snapshot) },
     async (answer) => {
-      const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), uuid: randomUUID });
+      const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), uuid: shortId });
       const response = limitResponseSize(lenient ? asGiven(interpreted, answer) : interpreted, own.model);
       const checks = { ask: step.ask ?? { prompt: '' }, anchors, lenient, step: address.step };
       return { response, verdict: await verdictOn(response, checks, context) };
@@ -65,8 +65,13 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput): Promise<A
   const output = answerOf(response, step.ask);
   if (output !== undefined) runtime.stepValues.add(input, response.id, output);
   const { failedAttempts } = outcome;
-  const recorded = failedAttempts === undefined ? response : { ...response, failedAttempts };
-  return { type: 'response', response: recorded, verdict, promptLength: prompt.length };
+  const { finishReason, ...brief } = response;
+  const recorded = {
+    ...brief,
+    ...(finishReason === 'stop' ? {} : { finishReason }),
+    ...(failedAttempts === undefined ? {} : { failedAttempts }),
+  };
+  return { response: recorded, ...(Object.keys(verdict).length === 0 ? {} : { verdict }), promptLength: prompt.length };
 }
 
 function anchorNames({ anchors: ofUnit = [] }: UnitDocument, { anchors = [] }: AskDocument): string[] {

@@ -107,7 +107,7 @@ export interface RecordedExecution {
 }
 
 /** Returns the address of an attempt of a step of a program. */
-export function attemptAddress({ step, attempt }: Pick<AskStepInput, 'step' | 'attempt'>): string {
+export function attemptAddress({ step, attempt = 1 }: Pick<AskStepInput, 'step' | 'attempt'>): string {
   return `${step}#${attempt}`;
 }
 

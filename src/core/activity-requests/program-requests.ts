@@ -71,9 +71,9 @@ export function askRequest(run: RequestingRun, call: AskCall): ActivityRequest<A
 
 /** Returns the outcome of an attempt that completed. */
 export function askOutcome(output: AskStepOutput): AskOutcome {
-  if (output.type === 'aborted') return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
-  const { response, verdict, promptLength } = output;
-  return { type: 'answered', response, verdict, promptLength };
+  if ('type' in output) return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
+  const { response, verdict = {}, promptLength } = output;
+  return { type: 'answered', response: { finishReason: 'stop', ...response }, verdict, promptLength };
 }
 
 /** Returns a use of the memory as an activity. */
@@ -121,5 +121,5 @@ function ofStep(
   outputs: Record<string, string>,
 ): Omit<AskStepInput, 'failure' | 'edited'> {
   const named = Object.keys(outputs).length === 0 ? {} : { outputs };
-  return { ...runReference(run), agent: run.snapshot.digest, step, attempt, ...named };
+  return { ...runReference(run), agent: run.snapshot.digest, step, ...(attempt === 1 ? {} : { attempt }), ...named };
 }

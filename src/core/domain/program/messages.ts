@@ -31,8 +31,8 @@ interface OfStep extends OfRun {
   agent: string;
   /** The address of the step. */
   step: string;
-  /** From 1. */
-  attempt: number;
+  /** From 2; absent for the first one. */
+  attempt?: number;
   /** The ids of the outputs that the step refers to, by the address of their step. Absent if there are none. */
   outputs?: Record<string, string>;
 }
@@ -45,9 +45,9 @@ export interface AskStepInput extends OfStep {
   edited?: true;
 }
 
-/** Result of `askStep`. */
+/** Result of `askStep`: an answer with its checks, or the part of it that had arrived when the call was cancelled. It is kept short, because each step stores one. */
 export type AskStepOutput =
-  | { type: 'response'; response: RecordedResponse; verdict: AnswerVerdict; promptLength: number }
+  | { response: BriefResponse; verdict?: AnswerVerdict; promptLength: number }
   | { type: 'aborted'; partial?: RecordedResponse };
 
 /** Input of `useMemory`. */
@@ -61,6 +61,9 @@ export interface UseMemoryOutput {
   id: string;
   output: JsonValue;
 }
+
+/** A response whose finish reason is left out if it is `stop`. */
+export type BriefResponse = Omit<RecordedResponse, 'finishReason'> & Partial<Pick<RecordedResponse, 'finishReason'>>;
 
 /** Argument of the `stepValues` query. Each part is asked for only if the activity lacks it. */
 export interface StepValuesQuestion {
