@@ -58,7 +58,8 @@ export function askRequest(run: RequestingRun, call: AskCall): ActivityRequest<A
   return {
     name: ACTIVITIES.askStep,
     tier: 'remote',
-    options: timeoutMs === undefined ? options : { ...options, startToCloseTimeout: timeoutMs },
+    // The attempts of the activity are one attempt of the step: they share its time.
+    options: timeoutMs === undefined ? options : { ...options, startToCloseTimeout: timeoutMs, scheduleToCloseTimeout: timeoutMs },
     input: {
       ...ofStep(run, address, attempt, outputs),
       ...(failureId === undefined ? {} : { failure: failureId }),

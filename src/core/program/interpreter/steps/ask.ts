@@ -20,14 +20,13 @@ import type { AttemptEnd } from '../ends.ts';
 import { outputIds } from '../values.ts';
 import { indexOf } from '../../state/program-index.ts';
 
-/** Makes one model call. The activity has checked the answer; its verdict decides if the attempt has failed. */
+/** Makes one model call, which `mayStart` has counted as one in flight. The activity has checked the answer; its verdict decides if the attempt has failed. */
 export async function askOnce(run: ProgramRun, running: RunningStep, step: StepDocument & { ask: AskDocument }): Promise<AttemptEnd> {
   const { program, ports } = run;
   const { state, address, at } = running;
   const startedAt = ports.now() / 1000;
   const { failure, approved } = state.progress ?? {};
   const model = step.ask.model ?? program.document.model ?? '';
-  program.asksInFlight += 1;
   const outcome = await ports.ask({
     address: at,
     attempt: state.attempts,
