@@ -80,28 +80,29 @@ export function askOutcome(output: AskStepOutput): AskOutcome {
 /** Returns a use of the memory as an activity. */
 export function memoryRequest(
   run: RequestingRun,
-  { kind, address, attempt, outputs, now }: MemoryCall,
+  { kind, address, attempt, outputs, now, timeoutMs }: MemoryCall,
 ): ActivityRequest<UseMemoryInput, UseMemoryOutput, MemoryOutcome> {
   return {
     name: ACTIVITIES.useMemory,
     tier: 'remote',
     options: {
       summary: summaryText(`${kind} · ${stepSummary(address, attempt)}`),
-      startToCloseTimeout: '1 minute',
-      scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+      startToCloseTimeout: timeoutMs ?? '1 minute',
+      scheduleToCloseTimeout: timeoutMs ?? SCHEDULE_TO_CLOSE,
       heartbeatTimeout: HEARTBEAT_TIMEOUT,
       retry: RETRY_LOST,
     },
     input: { ...ofStep(run, address, attempt, outputs), now },
     returned: ({ id, output }) => ({ type: 'done', id, output }),
-    failed: memoryFailure,
+    failed: (error) => memoryFailure(error, { isTimed: timeoutMs !== undefined }),
   };
 }
 
 /** Returns the outcome of a use of the memory that failed. */
-export function memoryFailure(error: unknown): MemoryOutcome {
+export function memoryFailure(error: unknown, { isTimed = false }: { isTimed?: boolean } = {}): MemoryOutcome {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return problem;
+  if (problem.type === 'timed_out' && isTimed) return { type: 'failed', code: 'step_timeout', message: problem.message };
   return {
     type: 'failed',
     code: problem.type === 'failed' ? (problem.code ?? 'memory_failed') : 'memory_failed',

@@ -14,6 +14,12 @@ const broken = defineTool({
   },
 });
 
+const slow = defineTool({ name: 'slow', description: 'Hangs.', parameters: z.object({}), maxAttempts: 1, execute: never });
+
+function never(): Promise<never> {
+  return Promise.withResolvers<never>().promise;
+}
+
 const down = failWith('model_error', 'down');
 const said = 'All 2 refine attempts exhausted';
 
@@ -172,6 +178,25 @@ export const FAILURES: readonly ProgramScenario[] = [
     script: [hang('half')],
     course: { status: 'error', error: ['[L6] ExecutionTimeoutError', 'timed out after 200'] },
   }),
+  programScenario(
+    'a tool and a memory that take longer than their step allows fail it',
+    several([
+      unit('a', {}, [tool('T', slow, {}, { timeout: 100 })]),
+      unit('b', {}, [
+        recall('R', 'x', { timeout: 100, refine: { maxAttempts: 1, onExhaustion: 'skip' } }),
+        recall('S', 'x', { timeout: 100 }),
+      ]),
+    ]),
+    {
+      script: [],
+      memory: { store: never, retrieve: never, clear: never },
+      course: {
+        status: 'error',
+        error: ["[L6] ExecutionTimeoutError: Step 'T' timed out after 100"],
+        steps: { 'b.R': 'skipped: its attempts are used up', 'b.S': 'failed' },
+      },
+    },
+  ),
   programScenario('a duration that the input gives and that is none fails the wait', one([sleep('Nap', '{{input.wait}}')]), {
     input: { wait: 'soon' },
     script: [],

@@ -39,6 +39,8 @@ export interface MemoryCall {
   outputs: Record<string, string>;
   /** Milliseconds since the epoch. */
   now: number;
+  /** Milliseconds that the attempt may take, if the step limits them. */
+  timeoutMs?: number;
 }
 
 /** The outcome of a use of the memory. `id` is the id of the event. */

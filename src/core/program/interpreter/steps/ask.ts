@@ -7,8 +7,7 @@ import { milliseconds } from '../../../domain/run/duration.ts';
 import { recordFailedCall, recordInterrupted, spend } from '../../../loop/state/spending.ts';
 import { noteError } from '../../../loop/state/run-state.ts';
 import { thoughtOf } from '../../../loop/state/thought.ts';
-import { modelCallFailure } from '../../errors/step-failures.ts';
-import { newStepError } from '../../errors/step-error.ts';
+import { modelCallFailure, timeoutFailure } from '../../errors/step-failures.ts';
 import { verdictError, violationMessages } from '../../validation/verdict-error.ts';
 import type { AskDocument, StepDocument } from '../../../domain/program/document.ts';
 import { answerOf } from '../../prompt/answer.ts';
@@ -89,5 +88,5 @@ function answered(run: ProgramRun, { address, state }: RunningStep, ask: AskDocu
 /** Returns the failure of an attempt whose model call failed, or took longer than the step allows. */
 function callFailure({ address }: RunningStep, { timeout }: StepDocument, { code, message }: AskOutcome & { type: 'failed' }): StepError {
   if (code !== 'model_timeout' || timeout === undefined) return modelCallFailure(message, address);
-  return newStepError('step_timeout', `Step '${address.step}' timed out after ${timeout}`, { step: address.step, unit: address.unit });
+  return timeoutFailure(timeout, address);
 }

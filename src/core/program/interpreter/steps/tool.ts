@@ -17,6 +17,8 @@ import type { AttemptEnd } from '../ends.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordCall, recordResult } from '../record-call.ts';
 import { failedAtOnce, type RunningStep } from '../record.ts';
+import type { StepError } from '../../../domain/program/step-error.ts';
+import { timeoutFailure } from '../../errors/step-failures.ts';
 import { stepFailure } from '../step-failure.ts';
 import { lookupAt } from '../values.ts';
 import { decideOnCall } from './tool-decision.ts';
@@ -47,7 +49,7 @@ export async function callTool(
   }
   const made = decided.arguments === undefined ? invocation : withArguments(invocation, decided.arguments);
   const startedAt = run.ports.now() / 1000;
-  return conclude(run, running, { invocation: made, call, startedAt, outcome: await start(run, made) });
+  return conclude(run, running, { step, invocation: made, call, startedAt, outcome: await start(run, made) });
 }
 
 /** Returns the tool with the time-out of the step, if that is shorter. */
@@ -89,6 +91,7 @@ const MOST_RESULT_BYTES = 64_000;
 const MAX_LOCAL_BYTES = 2_000_000;
 
 interface Ended {
+  step: StepDocument;
   invocation: ToolInvocation;
   call: RecordedCall;
   /** Seconds since the epoch. */
@@ -97,7 +100,7 @@ interface Ended {
 }
 
 /** Records the result. An error result is a failed attempt. */
-function conclude(run: ProgramRun, running: RunningStep, { invocation, call, startedAt, outcome: ended }: Ended): AttemptEnd {
+function conclude(run: ProgramRun, running: RunningStep, { step, invocation, call, startedAt, outcome: ended }: Ended): AttemptEnd {
   const { state, ports } = run;
   const { name } = invocation.tool;
   const { callId } = call;
@@ -112,12 +115,24 @@ function conclude(run: ProgramRun, running: RunningStep, { invocation, call, sta
   const result = resultText(content);
   const timestamp = new Date(ports.now()).toISOString();
   countToolCall(state, { toolName: name, callId, arguments: invocation.call.arguments, result, isError, durationMs, timestamp });
-  const error = isError ? stepFailure(running, 'tool_failed', `Tool '${name}' failed: ${result}`, result) : undefined;
+  const error = isError ? failureOf(run, running, { step, startedAt, name, result }) : undefined;
   recordResult(run, running, call, { name, status, content, startedAt, ...(error === undefined ? {} : { error }) });
   const id = state.window.lastEventId;
   if (error === undefined) return { type: 'done', output: outputOf(content), id };
   noteError(state, result);
   return { type: 'failed', error, id };
+}
+
+/** Returns the failure of a call: its step's time-out, if the step has one and the call has taken that long. */
+function failureOf(
+  { ports }: ProgramRun,
+  running: RunningStep,
+  { step, startedAt, name, result }: Pick<Ended, 'step' | 'startedAt'> & { name: string; result: string },
+): StepError {
+  const { timeout } = step;
+  if (timeout !== undefined && ports.now() - startedAt * 1000 >= milliseconds(timeout, `step "${step.name}": "timeout"`))
+    return timeoutFailure(timeout, running.address);
+  return stepFailure(running, 'tool_failed', `Tool '${name}' failed: ${result}`, result);
 }
 
 /** Returns the output of a tool: its value, or the list of its values if it gave several. */
