@@ -47,7 +47,10 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput): Promise<A
   const client = runtime.registry.provider(step.ask.model ?? program.model ?? '');
   const own: AgentSnapshot = askSnapshot(snapshot, { unit, ask: step.ask, instructions, capabilities: client.capabilities });
   context.append('user', prompt);
-  const conversation = context.messages.map(({ role, content }) => ({ author: role, content: [{ type: 'message' as const, role, content }] }));
+  const conversation = context.messages.map(({ role, content }) => ({
+    author: role,
+    content: [{ type: 'message' as const, role, content }],
+  }));
   const request = buildRequest(own, conversation, false);
   const { heartbeatMs } = snapshot.timing;
   const outcome = await askModel(

@@ -80,7 +80,7 @@ export function askOutcome(output: AskStepOutput): AskOutcome {
 /** Returns a use of the memory as an activity. */
 export function memoryRequest(
   run: RequestingRun,
-  { kind, address, attempt, outputs, now, timeoutMs }: MemoryCall,
+  { kind, address, attempt, outputs, now, edited, timeoutMs }: MemoryCall,
 ): ActivityRequest<UseMemoryInput, UseMemoryOutput, MemoryOutcome> {
   return {
     name: ACTIVITIES.useMemory,
@@ -92,7 +92,7 @@ export function memoryRequest(
       heartbeatTimeout: HEARTBEAT_TIMEOUT,
       retry: RETRY_LOST,
     },
-    input: { ...ofStep(run, address, attempt, outputs), now },
+    input: { ...ofStep(run, address, attempt, outputs), now, ...(edited === undefined ? {} : { edited }) },
     returned: ({ id, output }) => ({ type: 'done', id, output }),
     failed: (error) => memoryFailure(error, { isTimed: timeoutMs !== undefined }),
   };

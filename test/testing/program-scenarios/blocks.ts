@@ -175,6 +175,42 @@ export const BLOCKS: readonly ProgramScenario[] = [
     { input: { list: [1, 2] }, script: [], course: { status: 'completed', output: [120, 240] } },
   ),
   programScenario(
+    'a fallback inside of an item is that of the item',
+    one([
+      forEach('Each', '{{input.list}}', { as: 'n', atOnce: 1 }, [
+        tool('One', odd, { n: '{{n}}' }, { refine: { maxAttempts: 1, onExhaustion: 'fallback', fallback: 'Plan' } }),
+        tool('Plan', times, { a: '{{n}}', b: 100 }),
+        branch('Way', [{ when: { of: 'One.n', is: {} }, steps: [tool('Odd', times, { a: '{{One.n}}', b: 1 })] }], {
+          else: [tool('Even', times, { a: '{{One}}', b: 1 })],
+        }),
+      ]),
+    ]),
+    { input: { list: [1, 2, 3] }, script: [], course: { status: 'completed', output: [1, 200, 3] } },
+  ),
+  programScenario(
+    'a block is skipped by its condition, and its output is null',
+    one([
+      parallel('P', [[ask('A', 'a')]], { when: { of: 'input.x', is: { const: 1 } } }),
+      forEach('F', '{{input.list}}', { when: { of: 'input.x', is: { const: 1 } } }, [ask('B', 'b {{item}}')]),
+      ask('C', '{{P}} {{F}}'),
+    ]),
+    { input: { x: 2, list: [1] }, script: [say('c')], course: { status: 'completed', prompts: ['null null'] } },
+  ),
+  programScenario(
+    'items inside of rounds inside of items see their own values',
+    one([
+      forEach('Rows', '{{input.rows}}', { as: 'row', atOnce: 1 }, [
+        repeat('Twice', { until: { of: 'Cells', is: { type: 'string' } }, atMost: 2 }, [
+          forEach('Cells', '{{row}}', { as: 'cell', atOnce: 1 }, [
+            tool('Cell', times, { a: '{{cell}}', b: 2 }),
+            tool('Again', times, { a: '{{Cell}}', b: '{{cell}}' }),
+          ]),
+        ]),
+      ]),
+    ]),
+    { input: { rows: [[1, 2], [3]] }, script: [], course: { status: 'completed', output: [[2, 8], [18]] } },
+  ),
+  programScenario(
     'units form a graph: one that needs two waits for both',
     several(
       [

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineTool } from '../../../src/define/define-tool.ts';
-import { ask, human, parallel, sleep, tool } from '../../../src/define/program/index.ts';
-import { approve, cancelRun, hang, raiseLimits, reject, respond, say } from '../../../src/testing/index.ts';
+import { ask, forEach, human, parallel, recall, remember, sleep, tool } from '../../../src/define/program/index.ts';
+import { approve, cancelRun, failWith, hang, raiseLimits, reject, respond, say } from '../../../src/testing/index.ts';
 import { one, type ProgramScenario, programScenario } from './scenario.ts';
 
 const amount = z.object({ amount: z.number() });
@@ -36,6 +36,44 @@ const DECISIONS: readonly ProgramScenario[] = [
     decide: () => respond('by hand'),
     course: { status: 'completed', output: 'b', prompts: ['by hand'] },
   }),
+  programScenario(
+    'waits, questions and memory steps run as the approver has edited them',
+    one(
+      [
+        sleep('Nap', '1h', { approval: true }),
+        remember('Keep', 'k {{input.x}}', { n: '{{input.x}}' }, { approval: true }),
+        recall('Find', 'nothing', { approval: true }),
+        human('Who', 'Who {{input.x}}?', { approval: true }),
+      ],
+      { output: ['{{u.Keep}}', '{{u.Find[0].value}}', '{{u.Who}}'] },
+    ),
+    {
+      input: { x: 4 },
+      script: [],
+      decide: ({ kind, toolName, arguments: args }) => {
+        if (kind === 'question') return respond(String(args['question']));
+        if (toolName === 'u.Nap') return approve({ arguments: { for: 20 } });
+        if (toolName === 'u.Keep')
+          return args['key'] === 'k 4' ? approve({ arguments: { value: 'kept', key: 'other {{x}}' } }) : reject('no');
+        return approve({ arguments: toolName === 'u.Find' ? { query: 'other' } : { question: 'You?' } });
+      },
+      course: { status: 'completed', output: ['other {{x}}', 'kept', 'You?'] },
+    },
+  ),
+  programScenario(
+    'each item waits for its own decision, before and after it is paid',
+    one([
+      forEach('Each', '{{input.list}}', { atOnce: 3 }, [
+        ask('A', 'about {{item}}', { approval: true, review: true, refine: { maxAttempts: 2 } }),
+      ]),
+    ]),
+    {
+      input: { list: ['x', 'y'] },
+      script: [say('same'), say('same'), say('same')],
+      decide: ({ callId }) => (callId === 'u.A[1].review' ? reject('again') : approve()),
+      course: { status: 'completed', output: ['same', 'same'], prompted: ['about x', 'again'] },
+    },
+  ),
   programScenario(
     'a step whose deadline passes is rejected, or approved if the step says so',
     one([
@@ -161,6 +199,25 @@ const LIMITS: readonly ProgramScenario[] = [
       script: [say('a'), hang('half an ans')],
       meanwhile: [cancelRun('not needed', { step: 2 })],
       course: { status: 'cancelled', output: 'a', prompts: ['a', 'b'], steps: { 'u.A': 'completed' } },
+    },
+  ),
+  programScenario(
+    'the deadline ends the wait before the next attempt',
+    one([ask('A', 'a', { refine: { maxAttempts: 9, backoff: 'exponential' } })], { limits: { deadline: 1500 } }),
+    {
+      script: [failWith('model_error', 'one'), failWith('model_error', 'two')],
+      course: { status: 'max_iterations_reached', stopReason: 'deadline' },
+    },
+  ),
+  programScenario(
+    'a cancellation ends waits of all kinds side by side',
+    one([
+      parallel('All', [[sleep('Nap', '1h')], [human('Who', 'Who?')], [ask('A', 'a', { refine: { maxAttempts: 2, backoff: 'linear' } })]]),
+    ]),
+    {
+      script: [failWith('model_error', 'one')],
+      meanwhile: [cancelRun('enough', { step: 1, waiting: 'u.Who' })],
+      course: { status: 'cancelled', steps: { u: 'running', 'u.Nap': 'running', 'u.A': 'running' } },
     },
   ),
   programScenario('a run that is cancelled while it waits for a person ends at once', one([human('Who', 'Who?'), ask('A', 'a')]), {

@@ -19,7 +19,7 @@ export async function approve(run: ProgramRun, running: RunningStep, step: StepD
   const { state, address } = running;
   if (step.approval === undefined || step.tool !== undefined || state.progress?.approved !== undefined) return undefined;
   const name = `${address.unit}.${address.step}`;
-  const shown = resolveValue(shownOf(step), lookupAt(run.program, address));
+  const shown = resolveValue(shownOf(step), lookupAt(run.program, address), { lenient: run.program.document.lenient });
   const args = shown.ok && isJsonObject(shown.value) ? shown.value : {};
   const call = state.progress?.call ?? recordCall(run, running, { name, arguments: args });
   const decision = await decide(run, { kind: 'tool', call, toolName: name, deadline: step.approval });

@@ -14,7 +14,10 @@ import { lookupAt } from '../values.ts';
 export async function askHuman(run: ProgramRun, running: RunningStep, human: HumanDocument): Promise<AttemptEnd> {
   const { address, state } = running;
   const name = `${address.unit}.${address.step}`;
-  const question = resolveValue(human.question, lookupAt(run.program, address));
+  const edited = state.progress?.approved?.arguments?.['question'];
+  const options = { lenient: run.program.document.lenient };
+  const question =
+    edited === undefined ? resolveValue(human.question, lookupAt(run.program, address), options) : { ok: true as const, value: edited };
   if (!question.ok) return failedAtOnce(run, running, stepFailure(running, 'invalid_input', question.problem));
   const call = state.progress?.call ?? recordCall(run, running, { name, arguments: { question: question.value } });
   const decision = await decide(run, { kind: 'question', call, toolName: name, deadline: human });

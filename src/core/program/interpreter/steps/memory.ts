@@ -19,7 +19,8 @@ export async function useMemoryOnce(run: ProgramRun, running: RunningStep, step:
   const startedAt = ports.now() / 1000;
   const { timeout } = step;
   const timed = timeout === undefined ? {} : { timeoutMs: milliseconds(timeout, `step "${at}": "timeout"`) };
-  const outcome = await ports.useMemory({ kind, address: at, attempt: state.attempts, outputs, now: ports.now(), ...timed });
+  const edited = state.progress?.approved?.arguments === undefined ? {} : { edited: true as const };
+  const outcome = await ports.useMemory({ kind, address: at, attempt: state.attempts, outputs, now: ports.now(), ...timed, ...edited });
   const note = { at, kind, type: 'attempt' as const, attempt: state.attempts, startedAt };
   switch (outcome.type) {
     case 'cancelled':

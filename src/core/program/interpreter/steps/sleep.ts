@@ -14,7 +14,8 @@ import { lookupAt } from '../values.ts';
 export async function sleepOnce(run: ProgramRun, running: RunningStep, sleep: SleepDocument): Promise<AttemptEnd> {
   const { state, address, at } = running;
   if (state.progress?.wakeAt === undefined) {
-    const duration = resolveValue(sleep.for, lookupAt(run.program, address));
+    const edited = state.progress?.approved?.arguments?.['for'];
+    const duration = edited === undefined ? resolveValue(sleep.for, lookupAt(run.program, address)) : { ok: true as const, value: edited };
     try {
       if (!duration.ok) throw new TypeError(duration.problem);
       state.progress = { ...state.progress, wakeAt: run.ports.now() + milliseconds(duration.value as Duration, `step "${at}": "sleep"`) };
