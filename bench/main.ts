@@ -9,13 +9,13 @@ import { measureProgram } from './program/measure.ts';
 import { measureTuning } from './tuning.ts';
 import { type Surroundings, withSurroundings } from './surroundings.ts';
 
-/** `npm run bench`: measures, tells its progress on stderr, and prints one JSON object as its last line. */
+/** `npm run bench`: measures, reports its progress on stderr, and prints one JSON object as its last line. */
 
 function say(line: string): void {
   process.stderr.write(`[bench] ${line}\n`);
 }
 
-/** The object of the last line: first what later work relies on, then what explains it. */
+/** The object of the last line: the main figures first, and then those that explain them. */
 async function report(surroundings: Surroundings, options: Extract<BenchOptions, { command: 'history' | 'latency' }>): Promise<object> {
   const { rounds, resultChars, steps, tier } = options;
   const { machine, clock } = surroundings;

@@ -1,9 +1,9 @@
 import type { ProgramDocument } from '../../src/core/domain/program/document.ts';
-import { INPUT, lookupOf } from '../../src/core/program/interpreter/values.ts';
+import { contextOf, lookupOf } from '../../src/core/program/interpreter/values.ts';
 import type { Lookup } from '../../src/core/program/references/interpolate.ts';
 import { parseAddress, type StepAddress } from '../../src/core/program/state/address.ts';
 import { type IndexedStep, indexOf } from '../../src/core/program/state/program-index.ts';
-import { UnitContext } from '../../src/core/program/state/unit-context.ts';
+import type { UnitContext } from '../../src/core/program/state/unit-context.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { StepReference } from './step-values.ts';
 
@@ -19,9 +19,8 @@ export interface StepScope {
 /** Returns a step of a program with the look-up of the references in it. */
 export async function stepScope({ stepValues }: ActivityRuntime, document: ProgramDocument, reference: StepReference): Promise<StepScope> {
   const address = parseAddress(reference.step);
-  const context = new UnitContext();
-  for (const [at, output] of await stepValues.outputs(reference)) context.setResult(at, output);
-  context.setVariable(INPUT, await stepValues.input(reference));
+  const outputs = await stepValues.outputs(reference);
+  const context = contextOf(await stepValues.input(reference), outputs);
   const indexed = indexOf(document).get(address.unit, address.step);
   return { address, indexed, context, lookup: lookupOf(document, context, address) };
 }

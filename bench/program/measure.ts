@@ -13,18 +13,8 @@ import { sequenceModel } from '../sequence-model.ts';
 import { mean, median, rounded } from '../statistics.ts';
 import { activityTurns, executionBytes } from './histories.ts';
 import { chainProgram, fanOutProgram, textModel } from './measured-program.ts';
+import type { ProgramOptions } from '../options.ts';
 import { promptFor } from '../scripted-run.ts';
-
-/** What `program` is asked for. */
-export interface ProgramOptions {
-  command: 'program';
-  steps: number;
-  resultChars: number;
-  /** Items that run at once; undefined for a chain of steps. */
-  fanOut: number | undefined;
-  rounds: number;
-  quiet: boolean;
-}
 
 const TASK_QUEUE = 'bench-program';
 

@@ -1,7 +1,9 @@
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import { oneLine } from '../domain/content/text.ts';
 import { summaryText } from '../domain/content/summary-text.ts';
-import type { AskCall, AskOutcome, MemoryCall, MemoryOutcome, ProgramPorts } from '../program/interpreter/program-ports.ts';
+import type { EarlierRun } from '../domain/program/program-state.ts';
+import type { AskCall, AskOutcome, EarlierOutcome, MemoryCall, MemoryOutcome, ProgramPorts } from '../program/interpreter/program-ports.ts';
+import type { ReadProgramInput } from '../domain/program/messages.ts';
 import type { AskStepInput, AskStepOutput, ProgramInput, ResolveProgramInput, UseMemoryInput, UseMemoryOutput } from '../protocol.ts';
 import { ACTIVITIES } from '../protocol.ts';
 import { activityProblem, modelFailure } from './activity-outcome.ts';
@@ -18,10 +20,11 @@ import { modelOptions } from './model-request.ts';
 import { RESOLVE, type Resolved, unresolved } from './resolve-request.ts';
 
 /** Returns the ports of a program that only schedule an activity. */
-export function programPorts(run: RequestingRun, perform: ScheduleActivity): Pick<ProgramPorts, 'ask' | 'useMemory'> {
+export function programPorts(run: RequestingRun, perform: ScheduleActivity): Pick<ProgramPorts, 'ask' | 'useMemory' | 'readEarlier'> {
   return {
     ask: (call) => perform(askRequest(run, call)),
     useMemory: (call) => perform(memoryRequest(run, call)),
+    readEarlier: (runId) => perform(earlierRequest(run, runId)),
   };
 }
 
@@ -108,6 +111,25 @@ export function memoryFailure(error: unknown, { isTimed = false }: { isTimed?: b
     code: problem.type === 'failed' ? (problem.code ?? 'memory_failed') : 'memory_failed',
     message: problem.message,
   };
+}
+
+/** Reads the results of an earlier run as an activity. */
+export function earlierRequest(run: RequestingRun, runId: string): ActivityRequest<ReadProgramInput, EarlierRun, EarlierOutcome> {
+  return {
+    name: ACTIVITIES.readProgram,
+    tier: 'remote',
+    options: { ...RESOLVE, startToCloseTimeout: '5 minutes', summary: summaryText(`results of ${runId}`) },
+    input: { ...runReference(run), runId },
+    returned: (earlier) => ({ type: 'read', earlier }),
+    failed: earlierFailure,
+  };
+}
+
+/** Returns the outcome of reading an earlier run that failed. */
+export function earlierFailure(error: unknown): EarlierOutcome {
+  const problem = activityProblem(error);
+  if (problem.type === 'cancelled') return problem;
+  return { type: 'failed', code: problem.type === 'failed' ? (problem.code ?? 'internal') : 'internal', message: problem.message };
 }
 
 /** Returns the summary of an activity of a step: `sort · Kind[3] · attempt 2`. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ask, defineProgram, forEach, human, repeat, unit } from '../../../src/define/program/index.ts';
 import { say, scriptedModel } from '../../../src/testing/index.ts';
-import { Testbed, until } from '../testbed.ts';
+import { Testbed, until } from '../testbed/testbed.ts';
 
 const long = defineProgram({
   name: 'long',

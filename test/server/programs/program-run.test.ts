@@ -19,7 +19,7 @@ import { inMemory } from '../../../src/memory/in-memory.ts';
 import { say, scriptedModel, structured } from '../../../src/testing/index.ts';
 import type { ProgramHandle } from '../../../src/client/run-handle.ts';
 import type { Event } from '../../../src/core/domain/record/event.ts';
-import { Testbed, until } from '../testbed.ts';
+import { Testbed, until } from '../testbed/testbed.ts';
 
 const double = defineTool({
   name: 'double',

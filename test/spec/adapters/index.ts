@@ -8,7 +8,7 @@ import { jsonTypeNames } from './axon/wording.ts';
 import { contextUpdateOperations } from './context-updates.ts';
 import { danglingCallOperations } from './dangling-calls.ts';
 import { executionContextSuite } from './execution-context.ts';
-import { nousRuntimeOperations } from './nous-runtime.ts';
+import { nousRuntimeOperations } from './nous/runtime.ts';
 import { reactRunResultSuite } from './react-run-result.ts';
 import { WITHOUT_COUNTERPART } from './without-counterpart.ts';
 

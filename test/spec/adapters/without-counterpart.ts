@@ -8,8 +8,8 @@ const SESSIONS = 'a run ends with its answer: there are no sessions of several t
 const SKILLS = 'agents have no skills';
 
 /**
- * The operations of the case files that have no counterpart in the product, by suite, each with the reason. Their cases
- * are skipped.
+ * The operations of the case files without a counterpart in the product, by suite, each with the reason. Their cases are
+ * skipped.
  */
 export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   execution_context: {

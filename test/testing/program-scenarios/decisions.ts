@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 import { defineTool } from '../../../src/define/define-tool.ts';
 import { ask, forEach, human, parallel, recall, remember, sleep, tool } from '../../../src/define/program/index.ts';
 import { approve, cancelRun, failWith, hang, raiseLimits, reject, respond, say } from '../../../src/testing/index.ts';
@@ -14,6 +15,11 @@ const careful = defineTool({
   execute: (args) => `paid ${args.amount}`,
 });
 
+/** Returns a text of arguments. */
+function said(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 /** Steps that wait for people. */
 const DECISIONS: readonly ProgramScenario[] = [
   programScenario(
@@ -22,7 +28,7 @@ const DECISIONS: readonly ProgramScenario[] = [
     {
       input: { x: 1 },
       script: [say('none'), say('see [1]')],
-      decide: ({ arguments: { prompt } }) => approve({ arguments: { prompt: `${String(prompt)}, edited` } }),
+      decide: ({ arguments: { prompt } }) => approve({ arguments: { prompt: `${said(prompt)}, edited` } }),
       course: { status: 'completed', output: 'see [1]', prompted: ['draft 1, edited\n\nPrevious attempt failed'] },
     },
   ),
@@ -51,7 +57,7 @@ const DECISIONS: readonly ProgramScenario[] = [
       input: { x: 4 },
       script: [],
       decide: ({ kind, toolName, arguments: args }) => {
-        if (kind === 'question') return respond(String(args['question']));
+        if (kind === 'question') return respond(said(args['question']));
         if (toolName === 'u.Nap') return approve({ arguments: { for: 20 } });
         if (toolName === 'u.Keep')
           return args['key'] === 'k 4' ? approve({ arguments: { value: 'kept', key: 'other {{x}}' } }) : reject('no');
@@ -134,7 +140,7 @@ const DECISIONS: readonly ProgramScenario[] = [
     one([parallel('Both', [[human('L', 'Left?')], [human('R', 'Right?')], [ask('M', 'm', { approval: true })]])]),
     {
       script: [say('middle')],
-      decide: ({ arguments: { question } }) => (question === undefined ? approve() : respond(`${String(question)}!`)),
+      decide: ({ arguments: { question } }) => (question === undefined ? approve() : respond(`${said(question)}!`)),
       course: { status: 'completed', output: ['Left?!', 'Right?!', 'middle'] },
     },
   ),

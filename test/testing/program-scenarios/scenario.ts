@@ -51,7 +51,7 @@ export function programScenario(name: string, program: AnyProgram, { script, cou
         ...options,
         model: scriptedModel(script),
       };
-      return given as ProgramTestOptions<never>;
+      return given;
     },
     course,
   };

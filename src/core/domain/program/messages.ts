@@ -16,6 +16,22 @@ export interface ProgramInput extends Pick<RunOverrides, 'tags'> {
   deps?: JsonObject;
   /** Overrides limits of the program. */
   limits?: LimitChanges;
+  /** Takes over the results of an earlier run. */
+  resume?: Resume;
+}
+
+/** The earlier run whose results are taken over if definition and inputs of the step are equal. */
+export interface Resume {
+  /** The id of the earlier run. */
+  run: string;
+  /** The first step that runs again, as `unit.step`: no result of it or of a later step is taken over. */
+  from?: string;
+}
+
+/** Input of `readProgram`. */
+export interface ReadProgramInput extends OfRun {
+  /** The id of the earlier run. */
+  runId: string;
 }
 
 /** Input of `resolveProgram`. A document is in the history already: the activity queries it from the run. */

@@ -58,9 +58,14 @@ export function failedAtOnce(run: ProgramRun, { at, state }: RunningStep, error:
 export function endStep(run: ProgramRun, { at, state }: RunningStep, end: Pick<StepState, 'status'> & Partial<StepState>): void {
   Object.assign(state, end, { endedAt: run.ports.now() });
   delete state.progress;
-  const { kind, status, error, reason } = state;
+  const { kind, status, error, reason, reused } = state;
   const note: StepNote = { at, kind, type: 'end', startedAt: state.startedAt / 1000 };
   if (status !== 'running') note.status = status;
-  recordNote(run, { ...note, ...(error === undefined ? {} : { error }), ...(reason === undefined ? {} : { reason }) });
+  recordNote(run, {
+    ...note,
+    ...(error === undefined ? {} : { error }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(reused ? { reused } : {}),
+  });
   run.ports.recorded?.(run.state);
 }

@@ -1,6 +1,6 @@
 // Programs: the values of references.
 
-import type { JsonValue } from '../../domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
 import type { Lookup } from '../references/interpolate.ts';
 import { readReference, type Reference } from '../references/reference.ts';
 import { referencesIn } from '../references/references-in.ts';
@@ -9,7 +9,7 @@ import { indexOf } from '../state/program-index.ts';
 import type { ProgramDocument } from '../../domain/program/document.ts';
 import { addressText, parseAddress, type StepAddress } from '../state/address.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
-import type { UnitContext } from '../state/unit-context.ts';
+import { UnitContext } from '../state/unit-context.ts';
 import { type ListLoop, loopOfItem, resolveRoot, type RootValue, type ScopeValues } from '../state/scope.ts';
 
 type Values = Pick<ProgramState, 'document' | 'input' | 'steps'>;
@@ -57,7 +57,15 @@ export function outputIds(program: Values, at: StepAddress, value: JsonValue): R
 }
 
 /** The variable of a context that holds the input of the program. */
-export const INPUT = 'input';
+const INPUT = 'input';
+
+/** Makes a context of the input of a program, and of outputs by the address of their step. */
+export function contextOf(input: JsonObject, outputs: Iterable<readonly [address: string, output: JsonValue]>): UnitContext {
+  const context = new UnitContext();
+  context.setVariable(INPUT, input);
+  for (const [address, output] of outputs) context.setResult(address, output);
+  return context;
+}
 
 /**
  * Returns the look-up of references at a step, from the outputs that its references name: an activity has them in a context, by the

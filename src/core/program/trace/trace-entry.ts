@@ -83,13 +83,14 @@ function startEvents({ step }: IndexedStep, place: EventPlace): TraceEvent[] {
 }
 
 /** AXON has no end for a step that is skipped because its attempts are used up. */
-function endEvents({ status, startedAt, error, reason }: StepNote, place: EventPlace): TraceEvent[] {
+function endEvents({ status, startedAt, error, reason, reused }: StepNote, place: EventPlace): TraceEvent[] {
   if (status === 'skipped' && error !== undefined) return [];
   const durationMs = startedAt === undefined ? 0 : roundedMs(place.at - startedAt);
   const data = {
     ...(status === 'completed' ? { success: true } : {}),
     ...(error === undefined ? {} : { error: formatError(error) }),
     ...(status === 'skipped' ? { skipped: true } : {}),
+    ...(reused === undefined ? {} : { reused }),
     ...(reason === undefined ? {} : { reason }),
   };
   return [traceEvent('step_end', place, data, durationMs)];
