@@ -31,9 +31,10 @@ async function useMemory(runtime: ActivityRuntime, input: UseMemoryInput): Promi
       `Step "${input.step}" cannot be resolved: ${resolved.ok ? 'it is no object' : resolved.problem}`,
     );
   }
-  const scope = textOf(resolved.value['scope'] ?? program.name);
+  const used: JsonObject = { ...resolved.value, ...(input.edited ? await runtime.stepValues.edited(input) : {}) };
+  const scope = textOf(used['scope'] ?? program.name);
   const isStore = indexed.step.remember !== undefined;
-  const output = await (isStore ? store(memory, resolved.value, scope) : recall(memory, resolved.value, scope));
+  const output = await (isStore ? store(memory, used, scope) : recall(memory, used, scope));
   const id = shortId();
   runtime.stepValues.add(input, id, output);
   return { id, output };

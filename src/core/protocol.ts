@@ -89,6 +89,7 @@ export const QUERIES = {
   steps: 'steps',
   snapshot: 'snapshot',
   approvals: 'approvals',
+  trace: 'trace',
   /** Between a run and its own activities: the events that the activity lacks. */
   transcript: 'transcript',
   /** Between a run and its own activities: deps and state. */

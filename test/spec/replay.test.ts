@@ -140,7 +140,7 @@ describe('an unknown key', () => {
 describe('a suite', () => {
   it('is found by its exact name', () => {
     expect(findSuite('execution_context')).toBeDefined();
-    expect(findSuite('axon.executor')?.withoutCounterpart).toHaveProperty(['executor.run']);
+    expect(findSuite('tinyagent.executor')?.withoutCounterpart).toHaveProperty(['exec.session']);
     for (const name of ['nous.something_new', 'nous.', 'axon.exceutor', 'Execution_context', 'constructor', '']) {
       expect(findSuite(name)).toBeUndefined();
     }

@@ -61,7 +61,8 @@ export function askRequest(run: RequestingRun, call: AskCall): ActivityRequest<A
   return {
     name: ACTIVITIES.askStep,
     tier: 'remote',
-    options: timeoutMs === undefined ? options : { ...options, startToCloseTimeout: timeoutMs },
+    // The attempts of the activity are one attempt of the step: they share its time.
+    options: timeoutMs === undefined ? options : { ...options, startToCloseTimeout: timeoutMs, scheduleToCloseTimeout: timeoutMs },
     input: {
       ...ofStep(run, address, attempt, outputs),
       ...(failureId === undefined ? {} : { failure: failureId }),
@@ -82,28 +83,29 @@ export function askOutcome(output: AskStepOutput): AskOutcome {
 /** Returns a use of the memory as an activity. */
 export function memoryRequest(
   run: RequestingRun,
-  { kind, address, attempt, outputs, now }: MemoryCall,
+  { kind, address, attempt, outputs, now, edited, timeoutMs }: MemoryCall,
 ): ActivityRequest<UseMemoryInput, UseMemoryOutput, MemoryOutcome> {
   return {
     name: ACTIVITIES.useMemory,
     tier: 'remote',
     options: {
       summary: summaryText(`${kind} · ${stepSummary(address, attempt)}`),
-      startToCloseTimeout: '1 minute',
-      scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+      startToCloseTimeout: timeoutMs ?? '1 minute',
+      scheduleToCloseTimeout: timeoutMs ?? SCHEDULE_TO_CLOSE,
       heartbeatTimeout: HEARTBEAT_TIMEOUT,
       retry: RETRY_LOST,
     },
-    input: { ...ofStep(run, address, attempt, outputs), now },
+    input: { ...ofStep(run, address, attempt, outputs), now, ...(edited === undefined ? {} : { edited }) },
     returned: ({ id, output }) => ({ type: 'done', id, output }),
-    failed: memoryFailure,
+    failed: (error) => memoryFailure(error, { isTimed: timeoutMs !== undefined }),
   };
 }
 
 /** Returns the outcome of a use of the memory that failed. */
-export function memoryFailure(error: unknown): MemoryOutcome {
+export function memoryFailure(error: unknown, { isTimed = false }: { isTimed?: boolean } = {}): MemoryOutcome {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return problem;
+  if (problem.type === 'timed_out' && isTimed) return { type: 'failed', code: 'step_timeout', message: problem.message };
   return {
     type: 'failed',
     code: problem.type === 'failed' ? (problem.code ?? 'memory_failed') : 'memory_failed',

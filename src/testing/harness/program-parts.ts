@@ -9,12 +9,14 @@ import { commonParts, type WorkerParts } from './worker-parts.ts';
 
 /** Returns the parts of a worker for one run of a program. Throws a UsageError for a test without a model. */
 export function programParts(harness: Harness, program: AnyProgram, options: ProgramTestOptions, ledger: EffectsLedger): WorkerParts {
+  const { document } = program;
+  const models = [...modelsOf(document), ...(document.model === undefined ? [] : [document.model])];
   return {
     agents: program.agents,
     programs: [program],
     memory: options.memory ?? inMemory(),
     ...(options.anchors === undefined ? {} : { anchors: options.anchors }),
-    ...commonParts(harness, { what: `program "${program.name}"`, models: modelsOf(program.document) }, options, ledger),
+    ...commonParts(harness, { what: `program "${program.name}"`, models }, options, ledger),
   };
 }
 

@@ -70,6 +70,8 @@ export type AskStepOutput =
 export interface UseMemoryInput extends OfStep {
   /** The time of the step, in milliseconds since the epoch: the time of the entry that it stores. */
   now: number;
+  /** A person has edited what is stored or looked up. */
+  edited?: true;
 }
 
 /** Result of `useMemory`. `id` is the id of the event. */

@@ -40,6 +40,10 @@ export interface MemoryCall {
   outputs: Record<string, string>;
   /** Milliseconds since the epoch. */
   now: number;
+  /** A person has edited what is stored or looked up: the activity queries it. */
+  edited?: true;
+  /** Milliseconds that the attempt may take, if the step limits them. */
+  timeoutMs?: number;
 }
 
 /** The outcome of a use of the memory. `id` is the id of the event. */

@@ -2,9 +2,11 @@
 
 import type { Event } from '../../domain/record/event.ts';
 import type { StepNote } from '../../domain/program/step-note.ts';
-import { recordEvent } from '../../loop/state/run-state.ts';
+import type { StepError } from '../../domain/program/step-error.ts';
+import { noteError, recordEvent } from '../../loop/state/run-state.ts';
 import { addressText, type StepAddress } from '../state/address.ts';
 import type { StepState } from '../../domain/program/program-state.ts';
+import type { AttemptEnd } from './ends.ts';
 import type { ProgramRun } from './program-run.ts';
 import { indexOf } from '../state/program-index.ts';
 
@@ -43,6 +45,13 @@ export function beginStep(run: ProgramRun, address: StepAddress): RunningStep {
     recordNote(run, { at, kind, type: 'start' });
   }
   return { address, at, state };
+}
+
+/** Records an attempt that failed before anything was called. */
+export function failedAtOnce(run: ProgramRun, { at, state }: RunningStep, error: StepError): AttemptEnd & { type: 'failed' } {
+  noteError(run.state, error.message);
+  recordNote(run, { at, kind: state.kind, type: 'attempt', attempt: state.attempts, error });
+  return { type: 'failed', error, id: run.state.window.lastEventId };
 }
 
 /** Ends a step, and drops what only a running step needs. */

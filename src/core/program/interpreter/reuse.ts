@@ -4,7 +4,7 @@ import type { StepAddress } from '../state/address.ts';
 import { reusableOutput } from '../state/reusable.ts';
 import type { ProgramRun } from './program-run.ts';
 import { endStep, type RunningStep } from './record.ts';
-import { lookupAt, lookupOf } from './values.ts';
+import { contextOf, lookupAt, lookupOf } from './values.ts';
 
 /** Reads the results of the earlier run, once. If that fails, the failure ends the run: nothing is paid for twice by accident. */
 export async function readEarlier({ program, ports }: ProgramRun): Promise<{ code: string; message: string } | undefined> {
@@ -29,5 +29,5 @@ export function reuse(run: ProgramRun, running: RunningStep): boolean {
 
 function earlierLookup({ program: { earlier } }: ProgramRun, at: StepAddress): ReturnType<typeof lookupOf> {
   if (earlier === undefined) return () => ({ found: false });
-  return lookupOf(earlier.document, { input: earlier.input, outputs: new Map(earlier.outputs) }, at);
+  return lookupOf(earlier.document, contextOf(earlier.input, earlier.outputs), at);
 }
