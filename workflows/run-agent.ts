@@ -2,8 +2,7 @@ import { type ActivityOptions, ApplicationFailure, CancelledFailure, ChildWorkfl
 import { CancellationScope, ChildWorkflowCancellationType, executeChild, ParentClosePolicy, uuid4 } from '@temporalio/workflow';
 import type { AnyAgent, DepsOption, GivenDepsOf, ResultOf } from '../src/define/agent-definition.ts';
 import type { RequiresSomething } from '../src/define/options/requires-something.ts';
-import type { ContentPart } from '../src/core/domain/content/content.ts';
-import { outputText } from '../src/core/domain/content/output-text.ts';
+import { openingText } from '../src/core/domain/run/opening.ts';
 import { isRunResult, RunResult, type RunResultFields } from '../src/core/domain/run/result.ts';
 import { summaryText } from '../src/core/domain/content/summary-text.ts';
 import { priorityFrom, priorityProblem } from '../src/core/domain/agent/task-priority.ts';
@@ -12,7 +11,7 @@ import { checkRunInput } from '../src/core/wire-schemas/run-input-schema.ts';
 import { startActivity } from './run/schedule-activity.ts';
 import { decodedValue } from './interceptors/raw-value.ts';
 import { type InlineEnd, type InlineOptions, runInline } from './run-inline.ts';
-import { runInputOf, type StartedRun } from './run/input.ts';
+import { type RunAgentInput, runInputOf, type StartedRun } from './run/input.ts';
 
 const READ_RESULT: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
@@ -50,7 +49,7 @@ export interface ChildOptions extends StartedRun {
  */
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
-  input: string | ContentPart[],
+  input: RunAgentInput,
   options: InlineOptions<GivenDepsOf<Agent>>,
 ): Promise<InlineEnd<ResultOf<Agent>>>;
 /**
@@ -64,18 +63,18 @@ export async function runAgent<Agent extends AnyAgent>(
  */
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
-  input: string | ContentPart[],
+  input: RunAgentInput,
   ...options: RunAgentArguments<GivenDepsOf<Agent>>
 ): Promise<ResultOf<Agent>>;
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
-  input: string | ContentPart[],
+  input: RunAgentInput,
   options: RunAgentOptions | InlineOptions = {},
 ): Promise<ResultOf<Agent> | InlineEnd<ResultOf<Agent>>> {
   return options.inline ? runInline<Agent>(agent, input, options) : ((await runChild(agent, input, options)) as ResultOf<Agent>);
 }
 
-async function runChild(agent: string, input: string | ContentPart[], options: RunAgentOptions): Promise<RunResult<unknown>> {
+async function runChild(agent: string, input: RunAgentInput, options: RunAgentOptions): Promise<RunResult<unknown>> {
   const { runId, taskQueue } = options;
   const priority = priorityOf(agent, options);
   const runInput = runInputOf(agent, input, options);
@@ -95,7 +94,7 @@ async function runChild(agent: string, input: string | ContentPart[], options: R
       workflowId,
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-      staticSummary: summaryText(`${agent}: ${outputText(runInput.input)}`),
+      staticSummary: summaryText(`${agent}: ${openingText(runInput)}`),
       ...(taskQueue === undefined ? {} : { taskQueue }),
       ...(priority === undefined ? {} : { priority }),
     });

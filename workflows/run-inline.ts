@@ -1,13 +1,12 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { CancellationScope, patched, workflowInfo } from '@temporalio/workflow';
 import type { AnyAgent, DepsOption, ResultOf } from '../src/define/agent-definition.ts';
-import type { ContentPart } from '../src/core/domain/content/content.ts';
 import { isJsonObject } from '../src/core/domain/json/json.ts';
 import { RunResult } from '../src/core/domain/run/result.ts';
 import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
 import type { CarriedInput } from '../src/core/protocol.ts';
 import { executeRun } from './run/execute-run.ts';
-import { runInputOf, type StartedRun } from './run/input.ts';
+import { type RunAgentInput, runInputOf, type StartedRun } from './run/input.ts';
 import { registerMessages } from './run/messages.ts';
 import { registerQueries } from './run/queries.ts';
 import { type CheckedStart, checkStart, type RunIdentity } from './run/start.ts';
@@ -39,7 +38,7 @@ const used = new Set<string>();
 /** Runs an agent inside the current workflow. A cancellation of the calling scope is rethrown after the run has ended with it. */
 export async function runInline<Agent extends AnyAgent>(
   agent: string,
-  input: string | ContentPart[],
+  input: RunAgentInput,
   options: InlineOptions,
 ): Promise<InlineEnd<ResultOf<Agent>>> {
   const { workflowId, continuedFromExecutionRunId } = workflowInfo();
@@ -59,7 +58,7 @@ export async function runInline<Agent extends AnyAgent>(
 /** Returns the start of the run. If its input is refused, its key becomes free again, and the run is not counted. */
 function startOf<Deps>(
   agent: string,
-  input: string | ContentPart[],
+  input: RunAgentInput,
   { options, identity }: { options: InlineOptions<Deps>; identity: RunIdentity & { key: string } },
 ): Extract<CheckedStart, { ok: true }> {
   const { key } = identity;

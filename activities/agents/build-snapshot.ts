@@ -129,7 +129,7 @@ export function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
 
 /** Returns a tool as it is pinned for a run. */
 export function toolSnapshot(tool: AnyTool): ToolSnapshot {
-  const { label, approval, answer } = tool;
+  const { label, approval, answer, notExecutable } = tool;
   return {
     name: tool.name,
     description: tool.description,
@@ -142,6 +142,7 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
     maxResultBytes: tool.maxResultBytes,
     ...(approval === undefined ? {} : { approval: { ...approval, when: approval.when === 'always' ? 'always' : 'predicate' } }),
     ...(answer === undefined ? {} : { answer }),
+    ...(notExecutable === undefined ? {} : { notExecutable }),
   };
 }
 

@@ -24,7 +24,7 @@ async function useMemory(runtime: ActivityRuntime, input: UseMemoryInput): Promi
   if (memory === undefined)
     throw new LonghaulError('memory_missing', `Step "${input.step}" uses a memory, and this worker has none: give it "memory"`);
   const { indexed, lookup } = await stepScope(runtime, program, input);
-  const resolved = resolveValue({ ...(indexed.step.remember ?? indexed.step.recall) } as JsonObject, lookup, { lenient: program.lenient });
+  const resolved = resolveValue({ ...indexed.step.remember, ...indexed.step.recall }, lookup, { lenient: program.lenient });
   if (!resolved.ok || !isJsonObject(resolved.value)) {
     throw new LonghaulError(
       'invalid_input',

@@ -18,7 +18,7 @@ export { type CancelOptions, type HandleOf, RunHandle } from './run-handle.ts';
 export type { UpdateOptions } from './updates/update.ts';
 export type { SendOptions } from './updates/send-message.ts';
 export type { StartCircumstances } from './start/start-circumstances.ts';
-export type { RunOptions, StartOptions } from './start/start-run.ts';
+export type { RunOptions, StartOptions, StartSettings } from './start/start-run.ts';
 export type { WaitOptions } from '../temporal/waiting.ts';
 export type { ArchiveBatch, ArchiveSink } from '../archive/archive-sink.ts';
 export { fileArchive, type FileArchiveOptions } from '../archive/file-archive.ts';
@@ -29,6 +29,7 @@ export { type CompletedRun, RunResult, type RunResultFields, type UnfinishedRun 
 export type { RunRecord } from '../core/domain/record/run-record.ts';
 export { LonghaulError, type ErrorCode } from '../core/domain/errors/error.ts';
 export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../core/domain/approvals/approval.ts';
+export type { RunOpening } from '../core/domain/run/opening.ts';
 export type { Duration } from '../core/domain/run/duration.ts';
 export type { LimitOptions } from '../core/domain/agent/limit-options.ts';
 export type { RunLimits } from '../core/domain/agent/limits.ts';

@@ -63,7 +63,10 @@ export class LonghaulClient {
     this.#options = options;
   }
 
-  /** Starts a run and returns at once. Throws `invalid_input`, `unknown_agent`, `payload_too_large`, `run_exists`. */
+  /**
+   * Starts a run and returns at once. Throws `invalid_input`, `unknown_agent`, `payload_too_large`, `run_exists`, and a UsageError
+   * for messages that end with an answer and have no input after them.
+   */
   async start<Agent extends AnyAgent | string>(agent: Agent, options: StartOptions<GivenDepsOf<Agent>>): Promise<HandleOf<Agent>> {
     this.#checkAgent(agent);
     const runId = await failIfUnreachable(this.temporal, () => startRun(this.temporal, agent, options, this.#options.taskQueue));

@@ -31,7 +31,7 @@ export interface BeginningOfRun {
 /** Returns the first state of a run. */
 export function firstState(start: FirstStart, beginning: BeginningOfRun, clock: RunClock): RunState {
   if (start.type === 'program') return beginProgram({ ...beginning, input: start.input.input }, clock);
-  return newRunState({ ...beginning, input: start.input.input }, clock);
+  return newRunState({ ...start.input, ...beginning }, clock);
 }
 
 /** Returns the name of the agent or the program that a run names. */

@@ -1,4 +1,3 @@
-import type { ContentPart } from './domain/content/content.ts';
 import type { DecidedCall, Decision, PendingApproval } from './domain/approvals/approval.ts';
 import type { JsonObject, JsonValue } from './domain/json/json.ts';
 import type { LimitChanges } from './domain/agent/limits.ts';
@@ -39,6 +38,7 @@ export type {
   VerifyCallInput,
   VerifyCallOutput,
 } from './domain/run/activity-messages.ts';
+export type { RunInput, RunTerms } from './domain/run/run-input.ts';
 export type { TranscriptAnswer, TranscriptPage, TranscriptQuestion } from './domain/run/transcript-messages.ts';
 export type {
   AskStepInput,
@@ -155,18 +155,6 @@ export const ACTIVITIES = {
 /** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */
 export function scopedName(name: string, key: string | undefined): string {
   return key === undefined ? name : `${key}.${name}`;
-}
-
-/** The input of a run: plain JSON, the same from the client, the CLI, the Temporal UI and a Schedule. */
-export interface RunInput extends RunOverrides {
-  /** The name of the agent. */
-  agent: string;
-  input: string | ContentPart[];
-  deps?: JsonObject;
-  /** Overrides the agent's step limit. */
-  maxIterations?: number;
-  /** Overrides the other limits of the agent. */
-  limits?: Omit<LimitChanges, 'maxIterations'>;
 }
 
 /** The input of the next execution of a run: the state that the run carries over. */

@@ -9,6 +9,7 @@ import { providerSchema } from './options/provider-schema.ts';
 import { RESERVED_NAMES } from './options/reserved-names.ts';
 import { type Overflow, resultBudget } from './options/result-budget.ts';
 import type { Resources, RunContext } from './run-context.ts';
+import { schemaAlone } from './options/schema-alone.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 import { POLICY_OPTIONS, toolPolicy, type ToolPolicyOptions } from './options/tool-policy-options.ts';
 
@@ -33,8 +34,11 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Need
    * Called once per attempt with the parsed arguments, in an activity. May return text, any JSON value, nothing, a
    * `ToolOutput`, or one of these with an update of the run's deps (`withUpdate`). An error that it throws is retried by the
    * tool's policy, and after the last attempt becomes the model's error result. It must honour `context.signal`.
+   *
+   * `'none'`: the tool is a schema alone. The model sees it, each call gets an error result at once, and the run goes on:
+   * for a tool that only shows what the model would ask for. Such a tool has no options for the execution of its calls.
    */
-  execute: (args: z.output<Parameters>, context: RunContext<Deps, Needed>) => Result;
+  execute: ((args: z.output<Parameters>, context: RunContext<Deps, Needed>) => Result) | 'none';
   /** False if its calls must never overlap with another call of the same response. Default true. */
   parallel?: boolean;
   /** The names of the worker's resources that `execute` uses: creating a worker without them throws, and lazy ones are opened. */
@@ -103,7 +107,11 @@ export function defineTool<Parameters extends ObjectSchema, Result, Deps = Recor
   requireKnown(owner, options, OPTIONS);
   const schema = parametersSchema(owner, options.parameters);
   if (options.result !== undefined) requireZod(`${owner}: "result"`, options.result);
-  if (typeof options.execute !== 'function') throw new UsageError(`${owner}: "execute" is missing: write a function`);
+  const execute = options.execute === 'none' ? schemaAlone(name, options) : options.execute;
+  if (typeof execute !== 'function')
+    throw new UsageError(
+      `${owner}: "execute" is ${execute === undefined ? 'missing' : JSON.stringify(execute)}: write a function, or "none" for a schema alone`,
+    );
   const approval = toolApproval(owner, options.approval);
   return {
     kind: 'longhaul.tool',
@@ -122,7 +130,8 @@ export function defineTool<Parameters extends ObjectSchema, Result, Deps = Recor
     ...(options.resources === undefined ? {} : { resources: [...options.resources] }),
     ...resultBudget(owner, options),
     ...(approval === undefined ? {} : { approval }),
-    execute: options.execute,
+    ...(options.execute === 'none' ? { notExecutable: true as const } : {}),
+    execute,
   };
 }
 

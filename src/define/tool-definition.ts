@@ -45,6 +45,8 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly approval?: ToolApproval<Args, Deps, Needed>;
   /** The JSON Schema of the answer, if the tool is a question to a person (`askHuman`): such a tool never runs. */
   readonly answer?: JsonObject;
+  /** True if the tool is a schema alone (`execute: 'none'`): such a tool never runs. */
+  readonly notExecutable?: true;
   /** Returns any JSON value, nothing, a `ToolOutput`, or one of them with an update of the deps. If its last attempt throws, the model gets an error result. */
   readonly execute: (args: Args, context: RunContext<Deps, Needed>) => Result;
 }

@@ -4,16 +4,20 @@ import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@
 import { markingConverter } from '../codec/marking-converter.ts';
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
-import { isJsonObject } from '../core/domain/json/json.ts';
-import { ACTIVITIES, type NotifyEndedInput, type RunInput, type RunToolOutput } from '../core/protocol.ts';
+import { isJsonObject, type JsonObject } from '../core/domain/json/json.ts';
+import { ACTIVITIES, type ProgramInput, type RunInput, type RunToolOutput } from '../core/protocol.ts';
 import { checkContinueAsNewState } from '../core/wire-schemas/continue-as-new-state-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
-import { type RecordedInboundMessage, callAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import type { RecordedInboundMessage, RecordedExecution } from './recorded-execution.ts';
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
+import { addActivity } from './add-activity.ts';
 import { rescheduledActivity, type NamedActivity } from './rescheduled-activity.ts';
 import { type HistoryEvent, runHistory } from './history-events.ts';
 
 type Payloads = { payloads?: object[] | null } | null | undefined;
+
+/** The activities that pin what a run needs of its worker. */
+const RESOLVING: readonly string[] = [ACTIVITIES.resolveAgent, ACTIVITIES.resolveProgram];
 
 /** An event that the next workflow task sees. */
 interface Unseen {
@@ -52,6 +56,7 @@ export class ExecutionReader {
       modelCalls: [],
       summaries: [],
       toolCalls: new Map(),
+      stepAttempts: new Map(),
       localCalls: [],
       authorizations: [],
       verifications: new Map(),
@@ -87,7 +92,8 @@ export class ExecutionReader {
     if (before !== undefined) execution.continuedFrom = before;
     const [input] = await this.#decode(event.workflowExecutionStartedEventAttributes?.input);
     if (!isJsonObject(input) || !('carry' in input)) {
-      execution.input = input as RunInput;
+      if (isJsonObject(input) && 'program' in input) execution.program = input as JsonObject & ProgramInput;
+      else execution.input = input as RunInput;
       return;
     }
     // The workflow refuses the same states: forged ones, and those that do not fit. It accepts a state of another
@@ -159,53 +165,27 @@ export class ExecutionReader {
     this.#scheduled.set(String(event.eventId), before ?? activity);
     // To the run the two are one activity, which ended as the last scheduling did.
     if (before !== undefined) return;
-    switch (activity.name) {
-      case ACTIVITIES.resolveAgent:
-      case ACTIVITIES.requestCancel:
-        return;
-      case ACTIVITIES.callModel:
-        execution.modelCalls.push(activity as RecordedExecution['modelCalls'][number]);
-        return;
-      case ACTIVITIES.summarise:
-        execution.summaries.push(activity as RecordedExecution['summaries'][number]);
-        return;
-      case ACTIVITIES.authorizeDecision:
-        execution.authorizations.push(activity as RecordedExecution['authorizations'][number]);
-        return;
-      case ACTIVITIES.notifyWaiting:
-        execution.notifications.push(activity as RecordedExecution['notifications'][number]);
-        return;
-      case ACTIVITIES.verifyCall:
-        setByAddress(execution.verifications, activity);
-        return;
-      case ACTIVITIES.askTerms:
-        setByAddress(execution.termsRequests, activity);
-        return;
-      case ACTIVITIES.notifyEnded:
-        execution.endNotification = activity as RecordedActivity<NotifyEndedInput, unknown>;
-        execution.decidedIn ??= scheduledIn;
-        return;
-      case ACTIVITIES.archiveEvents:
-        execution.archivings.push(activity as RecordedExecution['archivings'][number]);
-        execution.decidedIn ??= scheduledIn;
-        return;
-      default:
-        setByAddress(execution.toolCalls, activity);
-    }
+    addActivity(execution, activity);
   }
 
   #end(scheduledEventId: unknown, ending: { output?: unknown; failure?: Error }): void {
     const activity = this.#scheduled.get(String(scheduledEventId));
     if (activity === undefined) return;
     Object.assign(activity, ending);
-    const resolves = activity.name === ACTIVITIES.resolveAgent && ending.output !== undefined;
+    const resolves = RESOLVING.includes(activity.name) && ending.output !== undefined;
     this.#unseen.push({
       see: (task) => {
         activity.task = task;
         this.execution.ended.push(activity);
-        if (resolves) this.execution.resolved = { snapshot: ending.output as AgentSnapshot, task };
+        if (resolves) this.execution.resolved = { snapshot: this.#withDocument(ending.output as AgentSnapshot), task };
       },
     });
+  }
+
+  /** Adds the document that came with the input of the run. */
+  #withDocument(snapshot: AgentSnapshot): AgentSnapshot {
+    const { program } = this.execution.program ?? {};
+    return program === undefined || typeof program === 'string' ? snapshot : { ...snapshot, program };
   }
 
   async #readInboundMessage(event: HistoryEvent): Promise<boolean> {
@@ -279,13 +259,4 @@ function isClose(event: HistoryEvent): boolean {
     event.workflowExecutionTerminatedEventAttributes ??
     event.workflowExecutionTimedOutEventAttributes,
   );
-}
-
-/** Stores an activity that concerns a tool call under the address of that call. */
-function setByAddress<Input extends { at: [offset: number, index: number] }, Output>(
-  calls: Map<string, RecordedActivity<Input, Output>>,
-  activity: NamedActivity,
-): void {
-  const call = activity as RecordedActivity<Input, Output>;
-  calls.set(callAddress(...call.input.at), call);
 }

@@ -5,8 +5,10 @@ import { beginArchiving, endArchiving, withNotArchived } from '../core/loop/stat
 import { closeRun, noteNotifyEndedFailure } from '../core/loop/close-run.ts';
 import type { Position } from '../core/loop/next-step.ts';
 import { fromContinueAsNewState, type ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
-import { BEGINNING, type LoopEnd, runLoop } from '../core/loop/run-loop.ts';
-import { newRunState, type RunState } from '../core/loop/state/run-state.ts';
+import { type FirstStart, firstState, nameOfStart } from '../core/first-start.ts';
+import { interpret } from '../core/interpret.ts';
+import { BEGINNING, type LoopEnd } from '../core/loop/run-loop.ts';
+import type { RunState } from '../core/loop/state/run-state.ts';
 import { recordedEventIds } from './event-ids.ts';
 import type { RecordedExecution } from './recorded-execution.ts';
 import { RecordedPorts } from './recorded-ports.ts';
@@ -36,9 +38,11 @@ export interface ReadBackRun {
  * them and from `next`, the state carried into the next execution; all others are derived from the offset.
  */
 export async function readBack(runId: string, recorded: RecordedExecution, next?: ContinueAsNewState): Promise<ReadBackRun> {
-  const { input, carry, startedAt } = recorded;
+  const { input, program, carry, startedAt } = recorded;
+  const named =
+    program === undefined ? (typeof input?.agent === 'string' ? input.agent : '') : nameOfStart({ type: 'program', input: program });
   const known = {
-    agentName: carry?.snapshot.name ?? (typeof input?.agent === 'string' ? input.agent : ''),
+    agentName: carry?.snapshot.name ?? named,
     startedAt: carry?.startedAt ?? startedAt,
     executions: (carry?.executions ?? 0) + 1,
   };
@@ -79,7 +83,7 @@ interface Replay {
  */
 function beginningOf(
   runId: string,
-  { carry, input, resolved, startedAt }: RecordedExecution,
+  { carry, input, program, resolved, startedAt }: RecordedExecution,
   { tasks, ports }: Replay,
 ): { state: RunState; position: Position } | undefined {
   if (resolved === undefined) return undefined;
@@ -91,8 +95,14 @@ function beginningOf(
     return beginning;
   }
   tasks.reach(resolved.task);
-  if (input === undefined) return undefined;
-  tasks.state = newRunState({ runId, snapshot: resolved.snapshot, input: input.input, deps: input.deps, startedAt }, ports);
+  const start: FirstStart | undefined =
+    program !== undefined ? { type: 'program', input: program } : input === undefined ? undefined : { type: 'input', input };
+  if (start === undefined) return undefined;
+  // The ports take the offset from the state, which does not exist before all events of the opening are recorded.
+  let offset = 0;
+  const clock = { now: () => ports.now(), uuid: () => ports.eventId(offset++) };
+  const deps = start.input.deps ?? {};
+  tasks.state = firstState(start, { runId, snapshot: resolved.snapshot, deps, startedAt }, clock);
   return { state: tasks.state, position: BEGINNING };
 }
 
@@ -101,7 +111,7 @@ function beginningOf(
  * task.
  */
 async function replayLoop({ tasks, ports }: Replay, state: RunState, from: Position): Promise<LoopEnd | undefined> {
-  const loop = runLoop(state, ports, from);
+  const loop = interpret(state, ports, from);
   let end: LoopEnd | undefined;
   do end = await Promise.race([loop, setImmediate(undefined)]);
   while (end === undefined && (tasks.release() || tasks.endLocalCalls() || tasks.next()));

@@ -3,6 +3,7 @@ import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-stat
 import type { ApprovalRequirement } from '../core/domain/approvals/approval.ts';
 import type {
   ArchiveEventsInput,
+  AskStepInput,
   AskTermsInput,
   AuthorizeDecisionInput,
   AuthorizeDecisionOutput,
@@ -10,11 +11,13 @@ import type {
   CallModelOutput,
   NotifyEndedInput,
   NotifyWaitingInput,
+  ProgramInput,
   RunInput,
   RunToolInput,
   RunToolOutput,
   SummariseInput,
   SummariseOutput,
+  UseMemoryInput,
   VerifyCallInput,
   VerifyCallOutput,
 } from '../core/protocol.ts';
@@ -59,6 +62,8 @@ export interface RecordedExecution {
   startedAt: number;
   /** The input of the run, or the state that the execution before carried over. */
   input?: RunInput;
+  /** The input of the run of a program. */
+  program?: ProgramInput;
   carry?: ContinueAsNewState;
   /** The resolved agent, and the task that saw it. Undefined if the agent was never resolved. */
   resolved?: { snapshot: AgentSnapshot; task: number };
@@ -75,6 +80,8 @@ export interface RecordedExecution {
   verifications: Map<string, RecordedActivity<VerifyCallInput, VerifyCallOutput>>;
   /** Approval predicates that were evaluated again, by the address of the call. */
   termsRequests: Map<string, RecordedActivity<AskTermsInput, ApprovalRequirement | null>>;
+  /** Attempts of the model calls and memory uses of a program, by step and attempt: see `attemptAddress`. */
+  stepAttempts: Map<string, RecordedActivity<AskStepInput | UseMemoryInput, unknown>>;
   authorizations: RecordedActivity<AuthorizeDecisionInput, AuthorizeDecisionOutput>[];
   notifications: RecordedActivity<NotifyWaitingInput, unknown>[];
   /** All activities that ended, in that order. */
@@ -97,6 +104,11 @@ export interface RecordedExecution {
   /** The call that notified of the run's end, ended or not. */
   endNotification?: RecordedActivity<NotifyEndedInput, unknown>;
   end?: ExecutionEnd;
+}
+
+/** Returns the address of an attempt of a step of a program. */
+export function attemptAddress({ step, attempt }: Pick<AskStepInput, 'step' | 'attempt'>): string {
+  return `${step}#${attempt}`;
 }
 
 /** Returns the address of a tool call in the record: the offset of its event, and its index in that event. */

@@ -11,6 +11,7 @@ import {
   verifiedOutcome,
   verifyFailure,
 } from '../core/activity-requests/activity-outcome.ts';
+import { askOutcome, memoryFailure } from '../core/activity-requests/program-requests.ts';
 import type { ApprovalRequirement, Decision } from '../core/domain/approvals/approval.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
 import type { Inbox } from '../core/loop/state/inbox.ts';
@@ -20,16 +21,17 @@ import type {
   ModelCall,
   ModelCallOutcome,
   NotifyOutcome,
-  RunPorts,
   SummaryOutcome,
   ToolInvocation,
   ToolOutcome,
   WaitDeadline,
 } from '../core/loop/ports.ts';
+import type { AskCall, AskOutcome, MemoryCall, MemoryOutcome, ProgramPorts } from '../core/program/interpreter/program-ports.ts';
+import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
-import type { RecordedTasks } from './recorded-tasks.ts';
-import { callAddress, type RecordedExecution } from './recorded-execution.ts';
+import type { Ended, RecordedTasks } from './recorded-tasks.ts';
+import { attemptAddress, callAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 
 type LocalCall = RecordedExecution['localCalls'][number];
 
@@ -37,7 +39,7 @@ type LocalCall = RecordedExecution['localCalls'][number];
  * The ports of a run that is read back: every answer is taken from history, in the workflow task in which the run
  * received it. Knowing what each task requested tells a run that was about to continue as new from one that was not.
  */
-export class RecordedPorts implements RunPorts {
+export class RecordedPorts implements ProgramPorts {
   readonly inbox: Inbox;
   /** Ids of the calls that have waited for a decision. */
   readonly waited = new Set<string>();
@@ -53,6 +55,9 @@ export class RecordedPorts implements RunPorts {
   #authorizations = 0;
   #notifications = 0;
   #toolsRunning = 0;
+  /** Attempts of steps that the program has not made yet. */
+  readonly #stepAttemptsLeft: Set<string>;
+  #stepsRunning = 0;
 
   constructor(recorded: RecordedExecution, tasks: RecordedTasks, ids: ReadonlyMap<number, string>) {
     this.#recorded = recorded;
@@ -60,6 +65,7 @@ export class RecordedPorts implements RunPorts {
     this.#ids = ids;
     this.inbox = tasks.inbox;
     this.#localCallsLeft = new Set(recorded.localCalls);
+    this.#stepAttemptsLeft = new Set(recorded.stepAttempts.keys());
     for (const { scheduledIn } of recorded.toolCalls.values()) this.#countToolCall(scheduledIn, 1);
   }
 
@@ -68,7 +74,11 @@ export class RecordedPorts implements RunPorts {
   }
 
   uuid(): string {
-    const offset = this.#state?.window.through ?? 0;
+    return this.eventId(this.#state?.window.through ?? 0);
+  }
+
+  /** Returns the id of an event that the workflow created itself. */
+  eventId(offset: number): string {
     return this.#ids.get(offset) ?? derivedEventId(this.#recorded.executionId, offset);
   }
 
@@ -97,6 +107,25 @@ export class RecordedPorts implements RunPorts {
     const ended = await this.#tasks.endOf(recorded ?? this.#localCall(invocation), { isWaitedFor: false });
     this.#toolsRunning -= 1;
     return ended.failure === undefined ? toolOutcome(ended.output) : toolFailure(tool, ended.failure);
+  }
+
+  async ask({ address, attempt, model }: AskCall): Promise<AskOutcome> {
+    const ended = await this.#stepAttempt<AskStepOutput>(address, attempt);
+    return ended.failure === undefined ? askOutcome(ended.output) : modelFailure(model, ended.failure);
+  }
+
+  async useMemory({ address, attempt }: MemoryCall): Promise<MemoryOutcome> {
+    const ended = await this.#stepAttempt<UseMemoryOutput>(address, attempt);
+    return ended.failure === undefined ? { type: 'done', ...ended.output } : memoryFailure(ended.failure);
+  }
+
+  async #stepAttempt<Output>(step: string, attempt: number): Promise<Ended<Output>> {
+    const recorded = this.#recorded.stepAttempts.get(attemptAddress({ step, attempt }));
+    this.#stepAttemptsLeft.delete(attemptAddress({ step, attempt }));
+    this.#stepsRunning += 1;
+    const ended = await this.#tasks.endOf(recorded as RecordedActivity<unknown, Output> | undefined, { isWaitedFor: true });
+    this.#stepsRunning -= 1;
+    return ended;
   }
 
   async verify({ offset, index }: ToolInvocation, reason: string): Promise<ToolOutcome> {
@@ -145,11 +174,25 @@ export class RecordedPorts implements RunPorts {
     // A local call runs as soon as it is requested. One that is left will be requested in this execution.
     if (this.#localCallsLeft.size > 0) return false;
     if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
+    if (this.#state?.program !== undefined) return this.#programContinues();
     if (this.#toolsRunning > 0) return true;
     if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0)
       return false;
     // A paused run may summarise just before it continues in the next execution.
     return this.#tasks.number >= decidedIn || (this.inbox.paused && summaries[this.#summaries]?.scheduledIn === this.#tasks.number);
+  }
+
+  /**
+   * True if the program continues in the next execution and starts nothing more in this one: steps that history starts
+   * later did not see a full history.
+   */
+  #programContinues(): boolean {
+    const { end, archivings, decidedIn = Infinity, timers } = this.#recorded;
+    if ((end?.type !== 'continued' && archivings.length === 0) || this.#stepAttemptsLeft.size > 0 || this.#toolCallsLeft.size > 0)
+      return false;
+    const task = this.#tasks.number;
+    const isDraining = this.#stepsRunning + this.#toolsRunning > 0 && [...timers].every((timer) => timer <= task);
+    return task >= decidedIn || isDraining;
   }
 
   recorded({ approvals }: RunState): void {

@@ -3,7 +3,6 @@ import type { DepsOption, GivenDepsOf, OutputOf, ResourcesOf, UnfinishedOf } fro
 import type { NotifyEnded } from '../define/ended-hook.ts';
 import type { ResourcesOption } from '../define/options/needed-resources.ts';
 import type { ModelSettings } from '../core/domain/agent/agent-snapshot.ts';
-import type { ContentPart } from '../core/domain/content/content.ts';
 import type { Duration } from '../core/domain/run/duration.ts';
 import type { Event } from '../core/domain/record/event.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
@@ -11,6 +10,7 @@ import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
 import type { ModelClient, ModelRequest } from '../core/domain/model/model.ts';
 import type { ModelPrice } from '../core/domain/model/price.ts';
 import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
+import type { RunOpening } from '../core/domain/run/opening.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
 import type { SecretSource } from '../secrets/secret-source.ts';
@@ -24,12 +24,12 @@ import type { Occurrence } from './meanwhile.ts';
  * tools name. A `resource()` is opened and closed. The ledger is available as the resource `ledger`.
  */
 export type TestOptions<Agent = unknown> = TestCircumstances &
+  RunOpening &
   DepsOption<GivenDepsOf<Agent>> &
   ResourcesOption<ResourcesOf<Agent>, 'ledger'>;
 
-/** The options of a test that do not depend on the agent's types. */
+/** The options of a test that do not depend on the agent's types, without the conversation that the run begins with. */
 export interface TestCircumstances {
-  input: string | ContentPart[];
   /** The id of the run. Default: the name of the agent and a UUID, as of `client.start`. */
   runId?: string;
   /** The model that answers every call: a `scriptedModel`, whose script must be used up, or any other model client. */

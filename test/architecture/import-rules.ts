@@ -41,7 +41,7 @@ const ZONES: readonly Zone[] = [
   { files: 'src/core/program/errors/', may: ['src/core/domain/'] },
   { files: 'src/core/program/validation/', may: ['src/core/domain/', 'src/core/program/errors/'] },
   { files: 'src/core/program/refine/', may: ['src/core/domain/', 'src/core/program/errors/'] },
-  { files: 'src/core/program/state/', may: ['src/core/domain/'] },
+  { files: 'src/core/program/state/', may: ['src/core/domain/', 'src/core/program/references/'] },
   { files: 'src/core/program/prompt/', may: ['src/core/domain/', 'src/core/loop/state/', 'src/core/program/references/'] },
   { files: 'src/core/program/', may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/loop/', 'src/core/program/'] },
   { files: 'src/core/', may: ['src/core/'], packages: ['@temporalio/common'] },

@@ -41,6 +41,7 @@ test.each([
   [['start', 'clerk'], 'There is no input'],
   [['start', 'clerk', 'hi', '--input-json', '"hi"'], 'There are two inputs'],
   [['start', 'clerk', '--input-json', '{'], 'That is not JSON'],
+  [['start', 'clerk', '--messages-json', '['], 'That is not JSON'],
   [['start', 'clerk', 'hi', '--deps', '[1]'], 'Write a JSON object'],
   [['start', 'clerk', 'hi', '--steps', '0'], 'Write a whole number of at least 1'],
   [['start', 'clerk', 'hi', '--if-exists', 'replace'], 'Allowed choices are fail, return, restartFailed'],

@@ -38,6 +38,12 @@ test('a response shows the thought, each call with its arguments, and the tokens
   ]);
 });
 
+test('tokens that were written to a cache are shown if there are any', () => {
+  const usage = { promptTokens: 100, completionTokens: 20, totalTokens: 120, cacheWriteTokens: 90 };
+  const answer = event('kipchoge', [{ type: 'message', role: 'assistant', content: 'Yes.' }], { usage });
+  expect(lines(answer)[1]?.trim()).toBe('120 tokens (100 in, 90 written to the cache; 20 out)');
+});
+
 test('results are from their tools, and an error says so', () => {
   const results = event('kipchoge', [
     { type: 'tool_result', toolCallId: 'c1', name: 'search_web', status: 'success', content: ['two', { blocks: true }] },

@@ -113,6 +113,30 @@ ann · raised limits: steps 20
 ann · approved raised limits: steps 20`);
 });
 
+test('what a run was started with is told before its first step', () => {
+  const given = { given: true } as const;
+  const records = inOrder(
+    [
+      event('user', [{ type: 'message', role: 'user', content: 'Hi' }], given),
+      event('clerk', [{ type: 'message', role: 'assistant', content: 'I look.' }, search], given),
+      event('clerk', [result('c2', 'search', 'found')], given),
+      event('clerk', [{ type: 'message', role: 'assistant', content: 'There.' }], given),
+      said('And?'),
+      event('clerk', [{ type: 'message', role: 'assistant', content: 'Here.' }], { usage: null }),
+    ],
+    [{ ...newStep(1), thought: 'Here.' }],
+  );
+  expect(told(records)).toBe(`
+user · Hi
+clerk · I look. → search {}
+clerk · ← found
+clerk · There.
+user · And?
+
+Step 1 · stop
+  Here.`);
+});
+
 function readable(fields: Partial<ReadableRun>): ReadableRun {
   const unread = (): never => expect.fail('it was read');
   return { events: unread, steps: unread, export: unread, ...fields };

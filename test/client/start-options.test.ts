@@ -3,6 +3,7 @@ import { ServiceError } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { describe, expect, test, vi } from 'vitest';
 import { startRun, type StartOptions } from '../../src/client/start/start-run.ts';
+import { UsageError } from '../../src/core/domain/errors/error.ts';
 import { defineAgent } from '../../src/index.ts';
 import { assistant } from '../server/agents.ts';
 
@@ -59,6 +60,38 @@ test('a start that says none of it is sent as it always was', async () => {
     'workflowIdReusePolicy',
   ]);
   expect(options?.args).toEqual([{ agent: 'assistant', input: 'Q' }]);
+});
+
+describe('a start from messages', () => {
+  const hi = { type: 'message', role: 'user', content: 'Hi' } as const;
+  const hello = { type: 'message', role: 'assistant', content: 'Hello' } as const;
+
+  test('sends them with the input, or alone if they need a response', async () => {
+    const { client, start } = quietClient();
+    await startRun(client, assistant, { messages: [hi, hello], input: 'And?' });
+    await startRun(client, assistant, { messages: [hi] });
+    expect(start.mock.calls.map(([, options]) => [options.args, options.staticSummary])).toEqual([
+      [[{ agent: 'assistant', messages: [hi, hello], input: 'And?' }], 'assistant: And?'],
+      [[{ agent: 'assistant', messages: [hi] }], 'assistant: Hi'],
+    ]);
+  });
+
+  test('is a usage error if they end with an answer and no input follows', async () => {
+    const { client, start } = quietClient();
+    const starting = startRun(client, 'assistant', { messages: [hi, hello] });
+    await expect(starting).rejects.toThrow(UsageError);
+    await expect(starting).rejects.toThrow('The run cannot start: "messages" end with an answer of the assistant: give "input"');
+    expect(start).not.toHaveBeenCalled();
+  });
+
+  test('is refused with the path of an item that is none', async () => {
+    const { client, start } = quietClient();
+    await expect(startRun(client, 'assistant', { messages: [hi, { role: 'user', content: 'x' } as never] })).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining('messages[1]: missing required field "type"') as string,
+    });
+    expect(start).not.toHaveBeenCalled();
+  });
 });
 
 describe('what a run cannot start with is refused before anything is sent', () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/define/define-tool.ts';
 import { UsageError } from '../../src/core/domain/errors/error.ts';
@@ -54,6 +54,40 @@ test('a tool may choose the largest budget for its results', () => {
   expect(defineTool({ ...BASE, maxResultBytes: 400_000, overflow: 'spill' })).toMatchObject({ maxResultBytes: 400_000, overflow: 'spill' });
 });
 
+describe('a tool that is a schema alone', () => {
+  const { execute: _, ...described } = BASE;
+
+  test('is described like any tool and says that it is one', () => {
+    const { execute, ...tool } = defineTool({ ...described, execute: 'none' });
+    const { execute: __, ...ordinary } = defineTool(BASE);
+    expect(tool).toEqual({ ...ordinary, notExecutable: true });
+    expect(execute).toThrow("Tool 'search' is not executable");
+    expect(ordinary).not.toHaveProperty('notExecutable');
+  });
+
+  test('may say if the provider enforces the schema, and leave options undefined', () => {
+    expect(defineTool({ ...described, execute: 'none', strict: false, timeout: undefined } as never)).toMatchObject({ strict: false });
+  });
+
+  test.each<[string, object]>([
+    ['approval', { approval: 'always' }],
+    ['effect', { effect: 'once' }],
+    ['verify', { effect: undefined, verify: () => ({ happened: false }) }],
+    ['tier', { tier: 'local' }],
+    ['timeout', { timeout: '5s' }],
+    ['maxAttempts', { maxAttempts: 1 }],
+    ['resources', { resources: ['db'] }],
+    ['result', { result: z.string() }],
+    ['label', { label: 'Search' }],
+    ['parallel', { parallel: false }],
+    ['maxResultBytes', { maxResultBytes: 5_000 }],
+  ])('has no option "%s"', (option, more) => {
+    const define = (): unknown => defineTool({ ...described, ...more, execute: 'none' });
+    expect(define).toThrow(UsageError);
+    expect(define).toThrow(`tool "search": "${option}" has no effect with "execute": "none": leave it out, or write a function`);
+  });
+});
+
 test.each([
   ['no name', { name: '' }, 'a tool has no name'],
   ['a name with a blank', { name: 'search web' }, 'tool "search web": providers refuse this name: use 1 to 64 letters, digits, "_" or "-"'],
@@ -94,7 +128,8 @@ test.each([
   ['an overflow that does not exist', { overflow: 'drop' }, 'tool "search": "overflow" is "drop": write "cut", "spill" or "error"'],
   ['no time', { timeout: 0 }, 'tool "search": "timeout" is 0: write milliseconds'],
   ['a time in words', { timeout: 'soon' }, '"timeout" is "soon"'],
-  ['no function', { execute: undefined }, 'tool "search": "execute" is missing'],
+  ['no function', { execute: undefined }, 'tool "search": "execute" is missing: write a function, or "none" for a schema alone'],
+  ['a word that is no function', { execute: 'nothing' }, 'tool "search": "execute" is "nothing": write a function, or "none"'],
   ['a result schema of another library', { result: {} }, 'tool "search": "result" is not a schema of zod 4'],
   ['a misspelt option', { retries: 3 }, 'tool "search" has an unknown option "retries"'],
 ])('%s is a usage error', (_, change, message) => {

@@ -109,6 +109,15 @@ describe('a tool', () => {
     expect(() => defineTool({ ...options, approval: { onDeadline: 'deny' } })).toThrow(UsageError);
   });
 
+  test('that is a schema alone knows its arguments and fits every agent', () => {
+    const tool = defineTool({ name: 'order', description: 'Orders.', parameters: z.object({ pizza: z.string() }), execute: 'none' });
+    expectTypeOf(tool).toEqualTypeOf<ToolDefinition<{ pizza: string }>>();
+    defineAgent({ ...MODEL, tools: [tool] });
+    defineAgent({ ...MODEL, tools: [tool], deps: z.object({ userId: z.string() }) });
+    // @ts-expect-error "none" is the only word.
+    expect(() => defineTool({ name: 't', description: 'd', parameters: z.object({}), execute: 'never' })).toThrow(UsageError);
+  });
+
   test('that asks a person has an answer of its own type, and fits every agent', () => {
     const tool = askHuman({ name: 'ask', description: 'Asks.', answer: z.object({ yes: z.boolean(), note: z.string().optional() }) });
     type Answer = { yes: boolean; note?: string | undefined };

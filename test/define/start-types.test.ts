@@ -3,7 +3,7 @@ import type { LonghaulClient as PublishedClient } from 'longhaul/client';
 import { z } from 'zod';
 import type { agents } from '../../examples/first-agent/agents.ts';
 import type { LonghaulClient, RunHandle, RunResult } from '../../src/client/index.ts';
-import { defineAgent, defineTool, resource, type RunContext } from '../../src/index.ts';
+import { type ContentItem, defineAgent, defineTool, resource, type RunContext } from '../../src/index.ts';
 import type { durableTest, testAgent } from '../../src/testing/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import type { createWorker, LonghaulPlugin } from '../../worker/index.ts';
@@ -114,6 +114,29 @@ describe('a start takes the deps of its agent as they are given', () => {
       await child<typeof teller>('teller', 'Q', { limits: { steps: 2 } });
       // @ts-expect-error So are all deps.
       await child<typeof teller>('teller', 'Q', { inline: true });
+    }).toBeTypeOf('function');
+  });
+});
+
+describe('a start takes what the run begins with', () => {
+  test('an input, messages, or both', () => {
+    const messages: ContentItem[] = [];
+    expect(async ({ client, testAgent: inMemory, durableTest: durable, runAgent: child }: Api) => {
+      await client.start(plain, { messages });
+      await client.start(plain, { messages, input: 'Q' });
+      await client.run(plain, { messages: [{ type: 'message', role: 'user', content: 'Q' }] });
+      await inMemory(plain, { messages, model });
+      await durable(plain, { messages, input: [{ type: 'text', text: 'Q' }], model });
+      await child<typeof plain>('plain', { messages });
+      await child<typeof plain>('plain', { messages, input: 'Q' }, { inline: true });
+      // @ts-expect-error One of the two is needed.
+      await client.start(plain, {});
+      // @ts-expect-error One of the two is needed.
+      await inMemory(plain, { model });
+      // @ts-expect-error One of the two is needed.
+      await child<typeof plain>('plain', {});
+      // @ts-expect-error It is no message.
+      await client.start(plain, { messages: [{ role: 'user', content: 'Q' }] });
     }).toBeTypeOf('function');
   });
 });

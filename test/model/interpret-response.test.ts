@@ -208,6 +208,12 @@ test('token counts that are no counts are not added up', () => {
     completionTokens: 0,
     totalTokens: 5,
   });
+  expect(usage({ promptTokens: 5, cachedTokens: '1', cacheWriteTokens: 4 })).toEqual({
+    promptTokens: 5,
+    completionTokens: 0,
+    totalTokens: 5,
+    cacheWriteTokens: 4,
+  });
   expect(usage({ promptTokens: Number.NaN, completionTokens: '4' })).toBeNull();
   expect(usage({ promptTokens: 1, completionTokens: 2, totalTokens: 3, cachedTokens: 1, reasoningTokens: Infinity })).toEqual({
     promptTokens: 1,

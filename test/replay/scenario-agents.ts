@@ -50,6 +50,9 @@ const slow = defineTool({
 });
 const brief = defineAgent({ name: 'brief', model: 'scripted/m', tools: [slow], parallel: false, limits: { deadline: '1s' } });
 
+const order = defineTool({ name: 'order', description: 'Orders', parameters: z.object({ article: z.string() }), execute: 'none' });
+const ordering = defineAgent({ name: 'ordering', model: 'scripted/m', tools: [order, search] });
+
 /** Archives that wait until something has happened to the run. */
 export const archiveOfPaused = new HeldArchive();
 export const archiveOfCancelled = new HeldArchive(() => noted === 1);
@@ -73,6 +76,7 @@ export const agents = [
   hasty,
   noting,
   brief,
+  ordering,
   locals,
   localsInSequence,
   teller,

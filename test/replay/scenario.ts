@@ -1,4 +1,5 @@
 import type { LonghaulClient, RunHandle } from '../../src/client/index.ts';
+import type { ContentItem } from '../../src/core/domain/content/content.ts';
 import type { RunOverrides } from '../../src/core/domain/run/overrides.ts';
 import type { ScriptEntry, ScriptedModel } from '../../src/testing/index.ts';
 import type { CreateWorkerOptions } from '../../worker/index.ts';
@@ -8,7 +9,7 @@ export interface Scenario {
   agent: string;
   script: ScriptEntry[];
   /** What the start says beside agent, input and deps. */
-  start?: RunOverrides;
+  start?: RunOverrides & { messages?: readonly ContentItem[] };
   /** A workflow of the test's own instead of a run. */
   workflowType?: string;
   /** Events of history after which the run continues as new. */

@@ -130,6 +130,24 @@ export const scenarios: Record<string, Scenario> = {
     script: [lookUp, say('done')],
     continueAt: 8,
   },
+  'started-from-messages': {
+    agent: 'assistant',
+    start: {
+      messages: [
+        { type: 'message', role: 'user', content: 'Look it up.' },
+        { type: 'message', role: 'assistant', content: 'I look.' },
+        { type: 'tool_call', toolCallId: 'c1', name: 'search', arguments: { query: 'before' } },
+        { type: 'tool_result', toolCallId: 'c1', name: 'search', status: 'success', content: ['found before'] },
+        { type: 'tool_call', toolCallId: 'c2', name: 'search', arguments: { query: 'never' } },
+      ],
+    },
+    script: [callTool('search', { query: 'now' }, 'c3'), callTool('search', { query: 'again' }, 'c4'), say('done')],
+    continueAt: 8,
+  },
+  'called-a-schema-alone': {
+    agent: 'ordering',
+    script: [together(callTool('order', { article: 'a' }, 'c1'), callTool('search', { query: 'a' }, 'c2')), say('done')],
+  },
   'told-of-its-end': { agent: 'assistant', script: [lookUp, say('done')], worker: { notifyEnded: () => undefined } },
   'waiting-over-executions': {
     agent: 'clerk',

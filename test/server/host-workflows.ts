@@ -1,5 +1,5 @@
 import { continueAsNew, makeContinueAsNewFunc } from '@temporalio/workflow';
-import { runAgent, type RunAgentOptions, type ContinueAsNewState } from '../../workflows/index.ts';
+import { runAgent, type RunAgentOptions, type RunOpening, type ContinueAsNewState } from '../../workflows/index.ts';
 
 /** Two agents in one workflow: the second writes about what the first found. */
 export async function report(topic: string): Promise<{ text: string; statuses: string[]; tokens: number }> {
@@ -70,4 +70,11 @@ export async function handOn(carry: unknown): Promise<never> {
 export async function inlineDesk(carry?: ContinueAsNewState): Promise<string> {
   const end = await runAgent('desk', 'Q', { inline: true, ...(carry === undefined ? {} : { carry }) });
   return end.type === 'finished' ? end.result.outputText : continueAsNew<typeof inlineDesk>(end.carry);
+}
+
+/** An agent that goes on with a conversation: as a child, and once more in the history of its host. */
+export async function wentOn(opening: RunOpening): Promise<string[]> {
+  const child = await runAgent('assistant', opening);
+  const inline = await runAgent('assistant', opening, { inline: true });
+  return [child.outputText, inline.type === 'finished' ? inline.result.outputText : inline.type];
 }

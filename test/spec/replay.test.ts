@@ -7,7 +7,6 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { SuiteAdapter } from './adapters/adapter.ts';
-import { WithoutCounterpart } from './adapters/fields.ts';
 import { findSuite } from './adapters/index.ts';
 import { WITHOUT_COUNTERPART } from './adapters/without-counterpart.ts';
 import { readCaseFiles, type SpecCase } from './case-file.ts';
@@ -46,15 +45,8 @@ const adapter: SuiteAdapter = {
       },
     },
     errs: { input: [], expect: KEYS, perform: () => ({ status: 'error', error: 'api down', steps: 1 }) },
-    partly: {
-      input: ['key'],
-      expect: KEYS,
-      perform: ({ key }) => {
-        throw new WithoutCounterpart(`partly with ${JSON.stringify(key)}`);
-      },
-    },
   },
-  withoutCounterpart: { later: 'nothing streams', 'partly with "skills"': 'agents have no skills' },
+  withoutCounterpart: { later: 'nothing streams', never: 'agents have no skills' },
   normalise: (expectation) => (JSON.stringify(expectation) === '{"a":"colour"}' ? { a: 'color' } : expectation),
 };
 
@@ -97,11 +89,10 @@ describe('a case', () => {
     expect(await types(specCase('unheard.of', {}), specCase('constructor', {}))).toEqual(['failed', 'failed']);
   });
 
-  it('is skipped only if its operation, or what it needs of it, has no counterpart', async () => {
-    expect(await types(specCase('later', {}), specCase('partly', {}, { key: 'skills' }))).toEqual(['skipped', 'skipped']);
-    expect(await problems(specCase('partly', {}, { key: 'hooks' }))).toEqual([
-      '"partly with "hooks"" is not in the table of what has no counterpart.',
-    ]);
+  it('is skipped only if its operation has no counterpart, with the reason', async () => {
+    const [later, echo] = await replay(specCase('later', {}), specCase('echo', {}));
+    expect(later?.verdict).toEqual({ type: 'skipped', reason: 'nothing streams' });
+    expect(echo?.verdict).toEqual({ type: 'passed' });
   });
 
   it('may use another wording of the same text', async () => {
@@ -180,9 +171,9 @@ describe('the report', () => {
       specCase('later', {}),
       specCase('later', {}),
       specCase('echo', { a: 1 }, { a: 1 }),
-      specCase('partly', {}, { key: 'skills' }),
+      specCase('never', {}),
     );
-    expect(skipReport(replayed)).toEqual(['SKIPPED suite later (2): nothing streams', 'SKIPPED suite partly (1): agents have no skills']);
+    expect(skipReport(replayed)).toEqual(['SKIPPED suite later (2): nothing streams', 'SKIPPED suite never (1): agents have no skills']);
     expect(closingLine(replayed, 0)).toBe('1 passed, 0 failed, 3 skipped');
     expect(closingLine(replayed, 2)).toBe('1 passed, 2 failed, 3 skipped');
   });

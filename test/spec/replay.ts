@@ -2,7 +2,7 @@ import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { Operation, SuiteAdapter } from './adapters/adapter.ts';
 import type { CaseFile, SpecCase } from './case-file.ts';
-import { CaseProblem, only, WithoutCounterpart } from './adapters/fields.ts';
+import { CaseProblem, only } from './adapters/fields.ts';
 import { INFORMATIONAL_KEYS, match, matcherOf, type MatchMemory, type Mismatch, UNORDERED_TAIL } from './match.ts';
 
 /** What became of a case. */
@@ -18,12 +18,11 @@ export interface Replayed {
   verdict: Verdict;
 }
 
-/** What an operation came to. `unreadable`: its adapter cannot translate the case. `what` is a key of its table. */
+/** What an operation came to. `unreadable`: its adapter cannot translate the case. */
 export type Outcome =
   | { type: 'returned'; value: unknown }
   | { type: 'threw'; message: string }
   | { type: 'unreadable'; problem: string }
-  | { type: 'without_counterpart'; what: string }
   | { type: 'stuck' };
 
 /** A case that takes longer is stuck, and would keep the others from being replayed. */
@@ -50,22 +49,17 @@ export async function replayFile(
 async function replayCase(adapter: SuiteAdapter, specCase: SpecCase, memory: MatchMemory): Promise<Verdict> {
   const [unknownKey] = specCase.unknownKeys;
   if (unknownKey !== undefined) return failure(`The case has a key "${unknownKey}" that the format does not know.`);
-  if (own(adapter.withoutCounterpart, specCase.op) !== undefined) return skipped(adapter, specCase.op);
+  const reason = own(adapter.withoutCounterpart, specCase.op);
+  if (reason !== undefined) return { type: 'skipped', reason };
   const operation = own(adapter.operations, specCase.op);
   if (operation === undefined) return failure(`No adapter knows the operation "${specCase.op}".`);
   const expect = adapter.normalise?.(specCase.expect, specCase.op) ?? specCase.expect;
   const outcome = await perform(operation, specCase.input, expect);
-  if (outcome.type === 'without_counterpart') return skipped(adapter, outcome.what);
   try {
     return judge(expect, outcome, memory);
   } catch (error) {
     return failure(errorMessage(error));
   }
-}
-
-function skipped({ withoutCounterpart }: SuiteAdapter, what: string): Verdict {
-  const reason = own(withoutCounterpart, what);
-  return reason === undefined ? failure(`"${what}" is not in the table of what has no counterpart.`) : { type: 'skipped', reason };
 }
 
 /** Names of operations come from files: only own properties count. */
@@ -82,7 +76,6 @@ async function perform(operation: Operation, input: JsonValue, expect: JsonValue
     try {
       return { type: 'returned', value: await operation.perform(readable(operation, input, expect), expect) };
     } catch (error) {
-      if (error instanceof WithoutCounterpart) return { type: 'without_counterpart', what: error.message };
       if (error instanceof CaseProblem) return { type: 'unreadable', problem: error.message };
       return { type: 'threw', message: errorMessage(error) };
     }
@@ -101,7 +94,7 @@ function readable(operation: Operation, input: JsonValue, expect: JsonValue): Js
 }
 
 /** Holds an outcome against an expectation. `raises_or_error` accepts a thrown error or a result with status `error`. */
-export function judge(expect: JsonValue, outcome: Exclude<Outcome, { type: 'without_counterpart' }>, memory: MatchMemory): Verdict {
+export function judge(expect: JsonValue, outcome: Outcome, memory: MatchMemory): Verdict {
   if (outcome.type === 'unreadable') return failure(outcome.problem);
   if (outcome.type === 'stuck') return failure(`There was no outcome within ${CASE_TIMEOUT_MS} ms.`);
   if (isJsonObject(expect) && Object.hasOwn(expect, 'raises_or_error')) return judgeError(expect, outcome, memory);

@@ -1,14 +1,18 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { CancelledFailure, upsertMemo } from '@temporalio/workflow';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import { fittingUnits } from '../../src/core/domain/program/fitting-units.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { utf8Length, utf8Prefix } from '../../src/core/domain/content/text.ts';
 import { RESULT_MEMO } from '../../src/core/protocol.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
 
 /** The most bytes of output in the closing event of a run. The record of events holds the whole. */
-const CLOSING_OUTPUT_BYTES = 48_000;
+const CLOSING_OUTPUT_BYTES = 46_000;
 const CLOSING_ERROR_BYTES = 4_000;
+
+/** The most bytes of the units of a program in the closing event. */
+const CLOSING_UNITS_BYTES = 12_000;
 
 /**
  * Closes the run: `completed` and `max_iterations_reached` return and close as Completed, `error` throws and closes as
@@ -43,8 +47,8 @@ export function close(result: RunResultFields, announced?: string): RunResultFie
 }
 
 /** Returns the result without its steps and with a bounded output, so that content is not stored a second time. */
-function compact(result: RunResultFields): RunResultFields {
-  const { steps: _, ...rest } = result;
+function compact({ steps: _, ...whole }: RunResultFields): RunResultFields {
+  const rest = whole.units === undefined ? whole : { ...whole, units: fittingUnits(whole.units, CLOSING_UNITS_BYTES) };
   const text = typeof rest.output === 'string' ? rest.output : JSON.stringify(rest.output);
   const error = rest.error === null ? null : utf8Prefix(rest.error, CLOSING_ERROR_BYTES);
   if (utf8Length(text) <= CLOSING_OUTPUT_BYTES) return { ...rest, error };

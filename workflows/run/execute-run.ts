@@ -10,6 +10,7 @@ import { type ContinueAsNewState, toContinueAsNewState } from '../../src/core/lo
 import { type FirstStart, firstRequest, firstState } from '../../src/core/first-start.ts';
 import { interpret } from '../../src/core/interpret.ts';
 import { BEGINNING, type LoopEnd } from '../../src/core/loop/run-loop.ts';
+import { tooLargeText } from '../../src/core/domain/program/carried-program.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
@@ -128,7 +129,8 @@ function carryOver(run: LiveRun, position: Position): RunEnd {
   const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
   const bytes = jsonBytes(carry);
   if (bytes <= MAX_PAYLOAD_BYTES) return { type: 'continue', carry };
-  const message = `Run "${run.runId}" cannot continue in a new execution: it would carry ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}. Lower "window" of agent "${run.agentName}"`;
+  const advice = state.program === undefined ? `Lower "window" of agent "${run.agentName}"` : tooLargeText(state.program);
+  const message = `Run "${run.runId}" cannot continue in a new execution: it would carry ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}. ${advice}`;
   return { type: 'finished', result: withNotArchived(failedResult(run, 'payload_too_large', message), state) };
 }
 

@@ -7,8 +7,12 @@ import { isJsonObject } from '../../src/core/domain/json/json.ts';
 import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../src/core/domain/agent/limit-options.ts';
 import type { LimitChanges } from '../../src/core/domain/agent/limits.ts';
 import type { ModelName } from '../../src/core/domain/agent/model-name.ts';
+import { openingOf, type RunOpening } from '../../src/core/domain/run/opening.ts';
 import { overridesIn } from '../../src/core/domain/run/overrides.ts';
 import type { RunInput } from '../../src/core/protocol.ts';
+
+/** The input of `runAgent`: what the user says, or the conversation that the run begins with. */
+export type RunAgentInput = string | ContentPart[] | RunOpening;
 
 /** Options of a run that a workflow starts, with deps. */
 export interface RunInputOptions extends StartedRun {
@@ -33,12 +37,12 @@ export interface StartedRun {
  * Returns the input of a run that a workflow starts. Throws an ApplicationFailure of type `invalid_input` for an
  * invalid limit or deadline.
  */
-export function runInputOf(agent: string, input: string | ContentPart[], options: RunInputOptions): RunInput {
+export function runInputOf(agent: string, input: RunAgentInput, options: RunInputOptions): RunInput {
   const { deps, model, settings, tags } = options;
   const { maxIterations, ...limits } = plain(agent, options);
   return {
     agent,
-    input,
+    ...openingFrom(input),
     ...(isJsonObject(deps) ? { deps } : {}),
     ...(maxIterations === undefined ? {} : { maxIterations }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
@@ -48,6 +52,10 @@ export function runInputOf(agent: string, input: string | ContentPart[], options
       ...(tags === undefined ? {} : { tags: [...tags] }),
     }),
   };
+}
+
+function openingFrom(input: RunAgentInput): RunOpening {
+  return typeof input === 'object' && !Array.isArray(input) && input !== null ? openingOf(input) : { input };
 }
 
 function plain(agent: string, options: RunInputOptions): LimitChanges {

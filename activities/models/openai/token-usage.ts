@@ -8,12 +8,14 @@ export function tokenUsage(reported: unknown): UsageStats | null {
   const completion = count(reported['completion_tokens']) ?? count(reported['output_tokens']);
   if (prompt === undefined && completion === undefined) return null;
   const cached = detail(reported, ['prompt_tokens_details', 'input_tokens_details'], 'cached_tokens');
+  const written = detail(reported, ['prompt_tokens_details', 'input_tokens_details'], 'cache_write_tokens');
   const reasoning = detail(reported, ['completion_tokens_details', 'output_tokens_details'], 'reasoning_tokens');
   return {
     promptTokens: prompt ?? 0,
     completionTokens: completion ?? 0,
     totalTokens: count(reported['total_tokens']) ?? (prompt ?? 0) + (completion ?? 0),
     ...(cached === undefined ? {} : { cachedTokens: cached }),
+    ...(written === undefined ? {} : { cacheWriteTokens: written }),
     ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
   };
 }

@@ -2,6 +2,7 @@ import type { IfExists } from '../../client/start/if-exists.ts';
 import type { StartOptions } from '../../client/start/start-run.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
+import type { RunOpening } from '../../core/domain/run/opening.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import { DEFAULT_TASK_QUEUE } from '../../core/protocol.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
@@ -16,6 +17,7 @@ export interface StartFlags extends ServerFlags, LimitFlags {
   agent: string;
   input?: string;
   inputJson?: JsonValue;
+  messagesJson?: JsonValue;
   deps?: JsonObject;
   runId?: string;
   ifExists: IfExists;
@@ -32,9 +34,9 @@ export interface StartFlags extends ServerFlags, LimitFlags {
 
 /** Starts a run and prints its id; with `--wait`, waits and prints the answer. */
 export async function start(io: CommandIo, flags: StartFlags): Promise<number> {
-  const input = await readInput(io, flags);
+  const opening = await readOpening(io, flags);
   return await withClient(io, flags, async ({ client, server }) => {
-    const handle = await client.start(flags.agent, startOptions(flags, input));
+    const handle = await client.start(flags.agent, startOptions(flags, opening));
     const ui = await findUi(server, io.terminal.env);
     const link = ui === undefined ? undefined : runLink(ui, server.namespace, handle.runId);
     if (!flags.wait && flags.waitTimeout === undefined) return announce(io, flags, { runId: handle.runId, link });
@@ -54,12 +56,11 @@ function announce({ output }: CommandIo, flags: StartFlags, { runId, link }: { r
   return 0;
 }
 
-function startOptions(flags: StartFlags, input: JsonValue): StartOptions {
+function startOptions(flags: StartFlags, opening: RunOpening): StartOptions {
   const { deps, runId, ifExists, model, settings, tag, memo, priority, fairnessKey } = flags;
   const limits = limitOptions(flags);
   return {
-    // Any JSON value: the client checks it, and its error says what is expected.
-    input: input as StartOptions['input'],
+    ...opening,
     ifExists,
     ...(deps === undefined ? {} : { deps }),
     ...(runId === undefined ? {} : { runId }),
@@ -72,6 +73,15 @@ function startOptions(flags: StartFlags, input: JsonValue): StartOptions {
     ...(fairnessKey === undefined ? {} : { fairnessKey }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
   };
+}
+
+/** Returns what the run begins with. It may be any JSON: the client checks it, and its error says what is expected. */
+async function readOpening(io: CommandIo, flags: StartFlags): Promise<RunOpening> {
+  const messages = flags.messagesJson as RunOpening['messages'];
+  const hasInput = flags.input !== undefined || flags.inputJson !== undefined;
+  if (messages !== undefined && !hasInput) return { messages };
+  const input = (await readInput(io, flags)) as string;
+  return messages === undefined ? { input } : { messages, input };
 }
 
 async function readInput({ terminal, output }: CommandIo, { agent, input, inputJson }: StartFlags): Promise<JsonValue> {

@@ -27,6 +27,7 @@ function addStart(program: Command, run: RunCommand): void {
     .summary('start a run')
     .description('Starts a run and prints its id. With --wait, prints the answer once the run has ended.')
     .option('--input-json <json>', 'the input as JSON: a text, or parts such as [{"type":"image","url":"…"}]', jsonValue)
+    .option('--messages-json <json>', 'the conversation before the input, as JSON: a list of messages, tool calls and results', jsonValue)
     .option('--deps <json>', "the run's data for instructions and tools: a JSON object", jsonObject)
     .option('--run-id <id>', 'the id of the run; the same id twice is one run (default: the agent and a UUID)')
     .addOption(

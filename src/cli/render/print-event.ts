@@ -134,8 +134,20 @@ function spentText({ reported, estimated }: Spent): string {
   );
 }
 
-function reportedText({ totalTokens, promptTokens, completionTokens, cachedTokens, reasoningTokens, costUsd }: UsageStats): string {
-  const read = cachedTokens ? `${promptTokens} in, ${cachedTokens} of them cached` : `${promptTokens} in`;
+function reportedText({
+  totalTokens,
+  promptTokens,
+  completionTokens,
+  cachedTokens,
+  cacheWriteTokens,
+  reasoningTokens,
+  costUsd,
+}: UsageStats): string {
+  const parts = [
+    ...(cachedTokens ? [`${cachedTokens} of them cached`] : []),
+    ...(cacheWriteTokens ? [`${cacheWriteTokens} written to the cache`] : []),
+  ];
+  const read = [`${promptTokens} in`, ...parts].join(', ');
   const written = reasoningTokens ? `${completionTokens} out, ${reasoningTokens} of them reasoning` : `${completionTokens} out`;
   return `${totalTokens} tokens (${read}; ${written})${costText(costUsd)}`;
 }

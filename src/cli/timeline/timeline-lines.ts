@@ -1,6 +1,8 @@
 import { decider } from '../../core/domain/approvals/approval.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import { outputText } from '../../core/domain/content/output-text.ts';
+import type { ContentItem } from '../../core/domain/content/content.ts';
+import { resultText } from '../../core/domain/content/tool-text.ts';
 import { oneLine } from '../../core/domain/content/text.ts';
 import { eventHeadline } from './event-headline.ts';
 import { printableLine } from '../../core/domain/content/printable.ts';
@@ -27,7 +29,19 @@ export function timelineLines(
 function eventLine(event: Event, output: Pick<Output, 'look'>): string {
   const headline = eventHeadline(event);
   const author = event.decision === undefined ? event.author : decider(event.decision);
-  const messages = event.content.map((item) => (item.type === 'message' ? outputText(item.content) : '')).join(' ');
-  const text = oneLine(printableLine([messages, headline?.text ?? ''].filter((part) => part.trim() !== '').join(' · ')), SHOWN_BYTES);
+  const items = event.content.map(itemText).join(' ');
+  const text = oneLine(printableLine([items, headline?.text ?? ''].filter((part) => part.trim() !== '').join(' · ')), SHOWN_BYTES);
   return `${output.look('bold', printableLine(author))} · ${headline === undefined ? text : output.look(headline.look, text)}`;
+}
+
+/** Returns an item as text. Calls and results are part of an event between steps only if the run was started with them. */
+function itemText(item: ContentItem): string {
+  switch (item.type) {
+    case 'message':
+      return outputText(item.content);
+    case 'tool_call':
+      return `→ ${item.name} ${JSON.stringify(item.arguments)}`;
+    case 'tool_result':
+      return `← ${item.status === 'error' ? 'error: ' : ''}${resultText(item.content)}`;
+  }
 }

@@ -42,8 +42,9 @@ export function timelineOf(records: readonly RunRecord[]): TimelineItem[] {
   return items;
 }
 
-/** True for messages, decisions about limits, requests, and model calls that produced no step. */
-function isBetweenSteps({ author, content, decision, refused, raised, interrupted, failed, compaction }: Event): boolean {
+/** True for the conversation that the run began with, messages, decisions about limits, requests, and model calls that produced no step. */
+function isBetweenSteps({ author, content, given, decision, refused, raised, interrupted, failed, compaction }: Event): boolean {
+  if (given) return true;
   if (compaction !== undefined) return false;
   const isMessage = content.some((item) => item.type === 'message' && item.role === 'user');
   return isMessage || [decision, refused, raised, interrupted, failed].some((one) => one !== undefined) || author === 'user';

@@ -2,31 +2,33 @@ import type { AnyAgent } from '../../define/agent-definition.ts';
 import { parseDeps } from '../../define/options/parse-deps.ts';
 import { checkOverrides, withOverrides } from '../../define/options/with-overrides.ts';
 import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
-import type { ContentPart } from '../../core/domain/content/content.ts';
 import { depsProblem } from '../../core/domain/record/deps-problem.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
-import { errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
+import { errorMessage, LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
 import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
+import type { RunOpening } from '../../core/domain/run/opening.ts';
 import type { RunOverrides } from '../../core/domain/run/overrides.ts';
 import type { RunInput } from '../../core/protocol.ts';
 import { checkRunInput } from '../../core/wire-schemas/run-input-schema.ts';
 
 /** The options of a start that are in the input of the run. */
-export interface RunInputOptions {
-  input: string | ContentPart[];
+export type RunInputOptions = RunOpening & {
   deps?: unknown;
   limits?: LimitOptions;
   deadline?: Duration;
   model?: ModelName;
   settings?: ModelSettings;
   tags?: readonly string[];
-}
+};
 
-/** Returns the input of a run as it is sent. Throws `invalid_input` and `payload_too_large` for input with which no run can start. */
+/**
+ * Returns the input of a run as it is sent. Throws `invalid_input` and `payload_too_large` for input with which no run can start, and
+ * a UsageError for messages that end with an answer, without an input after them.
+ */
 export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
-  const { input, deps, model, settings, tags } = options;
+  const { input, messages, deps, model, settings, tags } = options;
   const withDeadline = limitsWithDeadline('the run cannot start', options);
   const { maxIterations, ...limits } = plainLimits('the run cannot start', withDeadline ?? {});
   // Without deps, the agent's schema is checked against none: it may require some.
@@ -37,6 +39,7 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
   const checked = checkRunInput(
     stripUndefined({
       agent: typeof agent === 'string' ? agent : agent.name,
+      messages,
       input,
       deps: deps === undefined ? undefined : plainDeps(agent, deps),
       maxIterations,
@@ -44,8 +47,9 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
       ...overrides,
     }),
   );
-  if (!checked.ok) throw new LonghaulError(checked.code, `The run cannot start: ${checked.problem}`);
-  return checked.input;
+  if (checked.ok) return checked.input;
+  const message = `The run cannot start: ${checked.problem}`;
+  throw checked.lacksInput ? new UsageError(message) : new LonghaulError(checked.code, message);
 }
 
 /** Throws if the agent, as far as it is known, cannot work with this model and these settings. */

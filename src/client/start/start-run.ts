@@ -1,12 +1,11 @@
 import type { Client } from '@temporalio/client';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import type { AnyAgent, DepsOption } from '../../define/agent-definition.ts';
-import type { ContentPart } from '../../core/domain/content/content.ts';
 import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
 import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
-import { outputText } from '../../core/domain/content/output-text.ts';
+import { openingText, type RunOpening } from '../../core/domain/run/opening.ts';
 import { AGENT_RUN } from '../../core/protocol.ts';
 import { runInput } from './input.ts';
 import { startWorkflow, type WorkflowOptions, type WorkflowStart } from './start-workflow.ts';
@@ -15,9 +14,10 @@ import { startWorkflow, type WorkflowOptions, type WorkflowStart } from './start
 export type StartOptions<GivenDeps = unknown> = RunOptions & DepsOption<GivenDeps>;
 
 /** The options of a start without the deps. */
-export interface RunOptions extends WorkflowOptions {
-  /** Text, or parts if it has media. */
-  input: string | ContentPart[];
+export type RunOptions = StartSettings & RunOpening;
+
+/** The options of a start without the deps and without the conversation that the run begins with. */
+export interface StartSettings extends WorkflowOptions {
   /** Overrides limits of the agent, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
   limits?: LimitOptions;
   /** The longest duration of the run, from its start: the limit `deadline`. */
@@ -33,6 +33,7 @@ export interface RunOptions extends WorkflowOptions {
 /** All options by name: the compiler reports one that is added to the type and missing here. */
 const START_OPTIONS: Record<keyof RunOptions | 'deps', true> = {
   input: true,
+  messages: true,
   deps: true,
   runId: true,
   ifExists: true,
@@ -51,7 +52,7 @@ const START_OPTIONS: Record<keyof RunOptions | 'deps', true> = {
 /** The options that `client.run` takes in addition. */
 const WAITING = ['steps', 'timeout', 'signal'];
 
-/** Starts the workflow of a run and returns its id. Throws, before anything is sent, for a run that cannot start, and a UsageError for unknown options. */
+/** Starts the workflow of a run and returns its id. Throws, before anything is sent, for a run that cannot start, and a UsageError for unknown options and for messages that end with an answer. */
 export async function startRun(
   client: Client,
   agent: AnyAgent | string,
@@ -60,6 +61,6 @@ export async function startRun(
 ): Promise<string> {
   requireKnown('the start', options, [...Object.keys(START_OPTIONS), ...WAITING]);
   const input = runInput(agent, options);
-  const start: WorkflowStart = { type: AGENT_RUN, name: input.agent, input, summary: `${input.agent}: ${outputText(input.input)}` };
+  const start: WorkflowStart = { type: AGENT_RUN, name: input.agent, input, summary: `${input.agent}: ${openingText(input)}` };
   return startWorkflow(client, start, options, defaultTaskQueue);
 }

@@ -3,7 +3,6 @@ import type { JsonObject } from '../domain/json/json.ts';
 import { summaryText } from '../domain/content/summary-text.ts';
 import { oneLine } from '../domain/content/text.ts';
 import type { ModelCall } from '../loop/ports.ts';
-import { indexOf } from '../program/state/program-index.ts';
 
 /** Returns the summary of a model call: `step 2 · gpt-x · 3 messages new`. */
 export function modelSummary(call: ModelCall, model: string): string {

@@ -16,7 +16,6 @@ import {
 } from './activity-request.ts';
 import { modelOptions } from './model-request.ts';
 import { RESOLVE, type Resolved, unresolved } from './resolve-request.ts';
-import { indexOf } from '../program/state/program-index.ts';
 
 /** Returns the ports of a program that only schedule an activity. */
 export function programPorts(run: RequestingRun, perform: ScheduleActivity): Pick<ProgramPorts, 'ask' | 'useMemory'> {

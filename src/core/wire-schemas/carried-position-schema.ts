@@ -15,6 +15,7 @@ export const USAGE: JsonObject = {
     completionTokens: COUNT,
     totalTokens: COUNT,
     cachedTokens: COUNT,
+    cacheWriteTokens: COUNT,
     reasoningTokens: COUNT,
     costUsd: SUMMAND,
   },

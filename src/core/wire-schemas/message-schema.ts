@@ -7,7 +7,8 @@ import type { SendInput } from '../protocol.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
 import { MAX_ID_LENGTH } from './request-schema.ts';
-import { mediaProblems, RUN_INPUT_SCHEMA } from './run-input-schema.ts';
+import { mediaProblems } from './content-item-schema.ts';
+import { RUN_INPUT_SCHEMA } from './run-input-schema.ts';
 
 const MESSAGE_SCHEMA: JsonObject = {
   type: 'object',

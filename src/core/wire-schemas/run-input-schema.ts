@@ -2,28 +2,14 @@ import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import { depthProblem } from '../domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
+import { needsResponse } from '../domain/record/needs-response.ts';
 import type { RunInput } from '../protocol.ts';
 import { AT_LEAST_ONE } from './bounded-number.ts';
+import { CONTENT_ITEM, mediaProblems, MESSAGE_CONTENT } from './content-item-schema.ts';
+import { conversationProblems } from './conversation-problems.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { OVERRIDES } from './overrides-schema.ts';
 import { checkJson, problemsText, type JsonProblem } from '../json-schema/check-json-schema.ts';
-
-const TEXT: JsonObject = { type: 'string' };
-const SIZE: JsonObject = { type: 'number', minimum: 0 };
-
-/** Returns the JSON Schema of a message part of one type, with its own fields. */
-function part(type: string, fields: JsonObject, required: string[] = []): JsonObject {
-  return {
-    type: 'object',
-    properties: { type: { type: 'string', const: type }, ...fields },
-    required: ['type', ...required],
-    additionalProperties: false,
-  };
-}
-
-function mediaPart(type: string, fields: JsonObject): JsonObject {
-  return part(type, { url: TEXT, data: TEXT, mediaType: TEXT, ...fields });
-}
 
 /** The JSON Schema of the input of a run. */
 export const RUN_INPUT_SCHEMA: JsonObject = {
@@ -32,23 +18,9 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
     agent: { type: 'string', minLength: 1, description: 'The name of the agent.' },
     input: {
       description: 'What the user says: text, or parts where media is involved.',
-      anyOf: [
-        TEXT,
-        {
-          type: 'array',
-          minItems: 1,
-          items: {
-            anyOf: [
-              part('text', { text: TEXT }, ['text']),
-              mediaPart('image', { width: SIZE, height: SIZE }),
-              mediaPart('audio', { format: TEXT }),
-              mediaPart('video', { format: TEXT }),
-              mediaPart('file', { name: TEXT }),
-            ],
-          },
-        },
-      ],
+      anyOf: [...MESSAGE_CONTENT],
     },
+    messages: { type: 'array', items: CONTENT_ITEM, description: 'The conversation before the input.' },
     deps: { type: 'object', description: 'Data of the run for instructions and tools.' },
     maxIterations: { ...AT_LEAST_ONE, description: "Overrides the agent's step limit." },
     limits: { ...LIMITS_SCHEMA, description: 'Overrides other limits of the agent.' },
@@ -58,14 +30,23 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
+/** The same, for an input that begins with messages. */
+const CONTINUING_SCHEMA: JsonObject = { ...RUN_INPUT_SCHEMA, required: ['agent'] };
+
 /** Bytes of JSON that limits may have: enough for a limit for each of a thousand tools. They are carried through the run. */
 const LIMITS_BYTES = 64_000;
 
 /** Bytes of JSON that settings may have, because they become part of the snapshot. */
 const SETTINGS_BYTES = 16_000;
 
+/** The most problems that a refusal lists. */
+const MAX_PROBLEMS = 20;
+
 /** The input of a run, or its problems, each with its path and the expected value. */
-export type RunInputCheck = { ok: true; input: RunInput } | { ok: false; code: 'invalid_input' | 'payload_too_large'; problem: string };
+export type RunInputCheck =
+  | { ok: true; input: RunInput }
+  /** `lacksInput`: the messages end with an answer, so the user has to say something. */
+  | { ok: false; code: 'invalid_input' | 'payload_too_large'; problem: string; lacksInput?: true };
 
 /** Checks the input of a run, which any Temporal client may have started. Works in the workflow sandbox and never throws. */
 export function checkRunInput(value: unknown): RunInputCheck {
@@ -74,21 +55,40 @@ export function checkRunInput(value: unknown): RunInputCheck {
   }
   const tooDeep = depthProblem(value);
   if (tooDeep !== undefined) return { ok: false, code: 'invalid_input', problem: tooDeep };
-  const problems = checkJson(RUN_INPUT_SCHEMA, value);
+  const problems = checkJson(isJsonObject(value) && 'messages' in value ? CONTINUING_SCHEMA : RUN_INPUT_SCHEMA, value);
   if (problems.length === 0 && isRunInput(value)) {
-    problems.push(...mediaProblems(value.input, 'input'), ...tagProblems(value.tags ?? []));
-    if (problems.length === 0) return checkSizes(value);
+    const { input = '', messages = [], tags = [] } = value;
+    problems.push(...mediaProblems(input, 'input'), ...conversationProblems(messages, 'messages'), ...tagProblems(tags));
+    if (problems.length === 0) return checkOpening(value) ?? checkSizes(value);
   }
-  return { ok: false, code: 'invalid_input', problem: problemsText(problems) };
+  return { ok: false, code: 'invalid_input', problem: problemsText(bounded(problems)) };
+}
+
+/** Returns the first problems: each item of a long conversation may have one. */
+function bounded(problems: readonly JsonProblem[]): JsonProblem[] {
+  const left = problems.length - MAX_PROBLEMS;
+  return left <= 1 ? [...problems] : [...problems.slice(0, MAX_PROBLEMS), { path: '', message: `and ${left} more problems` }];
+}
+
+/** Checks that a run without input has something to respond to. */
+function checkOpening({ input, messages = [] }: RunInput): RunInputCheck | undefined {
+  if (input !== undefined || (messages.length > 0 && needsResponse(messages))) return undefined;
+  const end = messages.length === 0 ? 'are empty' : 'end with an answer of the assistant';
+  return { ok: false, code: 'invalid_input', problem: `"messages" ${end}: give "input", what the user says next`, lacksInput: true };
 }
 
 /** Checks the sizes of the fields, because a run carries all of them until its end. */
 function checkSizes(input: RunInput): RunInputCheck {
   const problems: string[] = [];
-  const inputBytes = jsonBytes(input.input);
+  const inputBytes = input.input === undefined ? 0 : jsonBytes(input.input);
+  const messageBytes = input.messages === undefined ? 0 : jsonBytes(input.messages);
   if (inputBytes > BYTE_BUDGETS.startInput) {
     problems.push(
       `input: ${inputBytes} bytes of JSON, over ${BYTE_BUDGETS.startInput}: pass large media by URL, and long texts through a tool`,
+    );
+  } else if (inputBytes + messageBytes > BYTE_BUDGETS.startInput) {
+    problems.push(
+      `messages: ${inputBytes + messageBytes} bytes of JSON together with the input, over ${BYTE_BUDGETS.startInput}: leave out or summarise the oldest`,
     );
   }
   const depsBytes = input.deps === undefined ? 0 : jsonBytes(input.deps);
@@ -104,7 +104,7 @@ function checkSizes(input: RunInput): RunInputCheck {
 
 /** Narrows the type of a value that fits the schema. */
 function isRunInput(value: unknown): value is RunInput {
-  return isJsonObject(value) && typeof value['agent'] === 'string' && 'input' in value;
+  return isJsonObject(value) && typeof value['agent'] === 'string' && ('input' in value || 'messages' in value);
 }
 
 function tagProblems(tags: readonly string[]): JsonProblem[] {
@@ -113,15 +113,4 @@ function tagProblems(tags: readonly string[]): JsonProblem[] {
       ? []
       : [{ path: `tags[${index}]`, message: `expected a tag that is not there yet, got ${JSON.stringify(tag)}` }],
   );
-}
-
-/** Lists the media parts that do not have exactly one source. `path` leads to the content. */
-export function mediaProblems(content: RunInput['input'], path: string): JsonProblem[] {
-  if (typeof content === 'string') return [];
-  return content.flatMap((one, index) => {
-    if (one.type === 'text' || (one.url === undefined) !== (one.data === undefined)) return [];
-    return [
-      { path: `${path}[${index}]`, message: `expected exactly one of "url" and "data", got ${one.url === undefined ? 'neither' : 'both'}` },
-    ];
-  });
 }

@@ -45,6 +45,7 @@ const TOOL: JsonObject = {
     },
     mcp: { type: 'object', properties: { server: TEXT, tool: TEXT }, required: ['server', 'tool'] },
     answer: OBJECT,
+    notExecutable: { const: true },
     timeoutMs: DURATION,
     maxAttempts: ATTEMPTS,
     backoff: {

@@ -7,6 +7,7 @@ import type { StartOptions } from '../../client/start/start-run.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import type { Event } from '../../core/domain/record/event.ts';
+import { openingOf } from '../../core/domain/run/opening.ts';
 import { RunResult, type RunResultFields } from '../../core/domain/run/result.ts';
 import { type DataView, QUERIES } from '../../core/protocol.ts';
 import { type DevServer, startDevServer } from '../../dev-server/index.ts';
@@ -62,9 +63,9 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
 }
 
 function startOptions({ runId }: Harness, options: DurableTestOptions): StartOptions {
-  const { input, deps, limits, deadline, settings, tags } = options;
+  const { deps, limits, deadline, settings, tags } = options;
   return {
-    input,
+    ...openingOf(options),
     runId,
     ...(deps === undefined ? {} : { deps }),
     ...(limits === undefined ? {} : { limits }),

@@ -36,6 +36,13 @@ test('the label of a tool is pinned, and a tool without one pins none', () => {
   expect(snapshot.tools[1]).toHaveProperty('label', 'Refund');
 });
 
+test('a tool that is a schema alone is pinned as one, and other tools pin nothing', () => {
+  const order = defineTool({ name: 'order', description: 'Orders.', parameters: z.object({}), execute: 'none' });
+  const snapshot = buildSnapshot(defineAgent({ name: 'clerk', model: 'p/m', tools: [order, lookUp] }), circumstances);
+  expect(snapshot.tools[0]).toHaveProperty('notExecutable', true);
+  expect(snapshot.tools[1]).not.toHaveProperty('notExecutable');
+});
+
 describe('approvals are pinned as JSON', () => {
   test('a tool waits always, or where its predicate says so, and a question has the schema of its answer', () => {
     const tools = [

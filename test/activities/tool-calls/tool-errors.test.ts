@@ -20,7 +20,8 @@ function attemptOf(
   execute: Execute,
   { attempt = 1, tier = 'remote' }: { attempt?: number; tier?: 'local' | 'remote' } = {},
 ): World & { act: () => Promise<unknown> } {
-  const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), tier, execute });
+  const options = { name: 'act', description: 'Acts', parameters: z.object({}) };
+  const act = execute === 'none' ? defineTool({ ...options, execute }) : defineTool({ ...options, tier, execute });
   const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
   const isLocal = tier === 'local';
   const info = { activityType: 'act', attempt, isLocal, retryPolicy: { maximumAttempts: 3 } };
@@ -54,6 +55,14 @@ describe.each(['remote', 'local'] as const)('what a %s tool throws', (tier) => {
       levels.push(...world.logged.map(({ level }) => level));
     }
     expect(levels).toEqual(['WARN', 'WARN', 'ERROR']);
+  });
+});
+
+test('a tool that has become a schema alone answers runs that began before with an error, at the first attempt', async () => {
+  const output = await attemptOf('none').act();
+  expect(output).toMatchObject({
+    isError: true,
+    content: ["Tool 'act' is not executable: nothing implements it. Go on without its result."],
   });
 });
 

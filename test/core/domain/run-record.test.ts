@@ -36,6 +36,12 @@ test('summaries, evictions and what was interrupted are no steps', () => {
   expect(order([question, summary, said, half], 1)).toEqual(['question', 'summary', 'said', 1, 'half']);
 });
 
+test('what a run was started with completes no step', () => {
+  const given = [call, result, said].map((one) => ({ ...one, id: `given ${one.id}`, given: true as const }));
+  const ids = given.map(({ id }) => id);
+  expect(order([...given, question, call, result, said], 2)).toEqual([...ids, 'question', 'call', 'result', 1, 'said', 2]);
+});
+
 test('no step is lost, wherever its event is', () => {
   expect(order([question], 2)).toEqual(['question', 1, 2]);
 });

@@ -5,8 +5,8 @@ const usage = { promptTokens: 3, completionTokens: 2, totalTokens: 5 };
 
 test('what was reported and what was estimated add up apart', () => {
   const one = { reported: { ...usage, cachedTokens: 1 } };
-  const other = { reported: { ...usage, reasoningTokens: 2 }, estimated: usage };
-  const reported = { promptTokens: 6, completionTokens: 4, totalTokens: 10, cachedTokens: 1, reasoningTokens: 2 };
+  const other = { reported: { ...usage, cacheWriteTokens: 3, reasoningTokens: 2 }, estimated: usage };
+  const reported = { promptTokens: 6, completionTokens: 4, totalTokens: 10, cachedTokens: 1, cacheWriteTokens: 3, reasoningTokens: 2 };
   expect(addSpent(one, other)).toEqual({ reported, estimated: usage });
   expect(addSpent(undefined, one)).toBe(one);
   expect(addSpent(one, undefined)).toBe(one);

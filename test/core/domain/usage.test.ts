@@ -15,6 +15,13 @@ describe('the usage of a run', () => {
     });
   });
 
+  it('has tokens written to a cache once a provider reports some', () => {
+    const call = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
+    expect([call].reduce(addUsage, noUsage())).not.toHaveProperty('cacheWriteTokens');
+    const written = [{ ...call, cacheWriteTokens: 7 }, call, { ...call, cacheWriteTokens: 2 }].reduce(addUsage, noUsage());
+    expect(written).toMatchObject({ promptTokens: 30, cacheWriteTokens: 9, cachedTokens: 0 });
+  });
+
   it('counts a call for which the provider reported nothing', () => {
     expect(addUsage(noUsage(), null)).toEqual({ ...noUsage(), llmCalls: 1 });
   });

@@ -1,4 +1,5 @@
 import type { Event } from '../../../src/core/domain/record/event.ts';
+import type { RunOpening } from '../../../src/core/domain/run/opening.ts';
 import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
 import type { StepResult } from '../../../src/core/domain/record/step.ts';
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
@@ -34,7 +35,7 @@ export type Switches = () => boolean;
 const MOST_EXECUTIONS = 60;
 
 /** Plays a generated run; it continues as new where `switches` says so, as soon as an execution has done anything. */
-export async function chainedRun(plan: PlannedRun, switches: Switches): Promise<ChainedRun> {
+export async function chainedRun(plan: PlannedRun, switches: Switches, opening: RunOpening = { input: 'Q' }): Promise<ChainedRun> {
   const world = new World(plan);
   const chain = {
     world,
@@ -45,7 +46,7 @@ export async function chainedRun(plan: PlannedRun, switches: Switches): Promise<
   };
   let ids = 0;
   const clock = { now: () => world.now, uuid: () => `event-${++ids}` };
-  const beginning = { runId: 'run-1', snapshot: plannedAgent(plan), input: 'Q', startedAt: 1_699_999_998_500 };
+  const beginning = { runId: 'run-1', snapshot: plannedAgent(plan), startedAt: 1_699_999_998_500, ...opening };
   let standing: Standing = { state: newRunState(beginning, clock), position: BEGINNING, inbox: new Inbox() };
   for (;;) {
     const { state, position } = standing;

@@ -3,6 +3,7 @@ import type { ContentItem, ToolCall } from '../../../src/core/domain/content/con
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
+import type { RunOpening } from '../../../src/core/domain/run/opening.ts';
 import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
 import type { StepResult } from '../../../src/core/domain/record/step.ts';
 import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
@@ -46,6 +47,8 @@ export interface FakeScript {
   /** One outcome for each model call; a function may look at the run, or cancel it. */
   model: (ModelCallOutcome | ((run: FakeRun) => ModelCallOutcome | Promise<ModelCallOutcome>))[];
   tools?: Record<string, FakeTool>;
+  /** What the run begins with. Default: the input "Q". */
+  opening?: RunOpening;
   cancelled?: boolean;
   /** What was said before the run began. */
   inbox?: Inbox;
@@ -65,7 +68,7 @@ export async function runFake(script: FakeScript): Promise<FakeRun & { result: R
   if (script.cancelled) world.cancel();
   let ids = 0;
   const clock = { now: () => world.now, uuid: () => `event-${++ids}` };
-  const beginning = { runId: 'run-1', snapshot: script.snapshot, input: 'Q', startedAt: 1_699_999_998_500 };
+  const beginning = { runId: 'run-1', snapshot: script.snapshot, startedAt: 1_699_999_998_500, ...(script.opening ?? { input: 'Q' }) };
   const run: FakeRun = {
     runId: 'run-1',
     state: newRunState(beginning, clock),

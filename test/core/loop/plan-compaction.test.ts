@@ -86,6 +86,13 @@ describe('what is summed up', () => {
     expect(planSummary(windowOf(['one', [10]]), GOAL)).toEqual({ head: 0, tail: null, events: 3 });
   });
 
+  it('is everything after the results of the first event where a run was started with calls', () => {
+    const started = windowOf([[1_000], 'one', 'two']).events.slice(1);
+    const window = { ...windowOf([]), events: started };
+    expect(planSummary(window, GOAL)).toEqual({ head: 2, tail: null, events: 2 });
+    expect(planSummary({ ...window, events: started.slice(0, 2) }, GOAL)).toBeUndefined();
+  });
+
   it('leaves a tail that fits', () => {
     expect(planSummary(windowOf(['x'.repeat(1_000), 'two', 'three']), { ...GOAL, tailBytes: 500 })).toEqual({
       head: 0,

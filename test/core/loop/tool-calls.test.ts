@@ -82,6 +82,22 @@ describe('a mistake of the model', () => {
     ]);
   });
 
+  it('is a result, counts against no limit, and leaves the other calls alone where the tool is a schema alone', async () => {
+    const run = await runFake({
+      snapshot: testSnapshot({
+        tools: [testTool('order', { notExecutable: true }), testTool('t')],
+        limits: { maxIterations: 10, finalAttempt: false, toolCalls: 1 },
+      }),
+      model: [called(call('c1', 'order'), call('c2', 't')), said('ok')],
+    });
+    expect(run.invocations.map((invocation) => invocation.call.toolCallId)).toEqual(['c2']);
+    expect(run.result).toMatchObject({ status: 'completed', toolCallsTotal: 2, toolCallsByName: { order: 1, t: 1 } });
+    expect(run.state.steps[0]?.toolCalls).toMatchObject([
+      { isError: true, result: "Tool 'order' is not executable: nothing implements it. Go on without its result." },
+      { isError: false, result: 't ran' },
+    ]);
+  });
+
   it('is a result and nothing runs where the arguments do not fit', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('t')] }),

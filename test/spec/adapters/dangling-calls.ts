@@ -22,7 +22,7 @@ function patch({ messages }: JsonObject, times: number): JsonObject {
 const MESSAGE = ['role', 'content', 'tool_calls', 'tool_call_id', 'name'];
 
 /** A message of the case as the event that would hold it. */
-function toEvent(message: JsonValue): ConversationEvent {
+export function toEvent(message: JsonValue): ConversationEvent {
   const { role, content, tool_calls, tool_call_id, name } = only('A message', message, MESSAGE);
   const author = text(role);
   if (isTool(author)) {
@@ -72,7 +72,8 @@ function isTool(role: string): boolean {
   return role === 'tool' || role === 'tool_response';
 }
 
-function roleOf(role: string): Role {
+/** The role of a message that is no result. */
+export function roleOf(role: string): Role {
   if (role === 'system' || role === 'user' || role === 'assistant') return role;
   throw new CaseProblem(`A message has a role that the adapter does not know: "${role}"`);
 }

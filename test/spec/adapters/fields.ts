@@ -5,11 +5,6 @@ export class CaseProblem extends Error {
   override readonly name = 'CaseProblem';
 }
 
-/** A part of an operation has no counterpart in the product. The message is its key in the table, where the reason is. */
-export class WithoutCounterpart extends Error {
-  override readonly name = 'WithoutCounterpart';
-}
-
 /** Returns the value as an object that has no other keys than `keys`. */
 export function only(what: string, value: JsonValue | undefined, keys: readonly string[]): JsonObject {
   const fields = object(value);

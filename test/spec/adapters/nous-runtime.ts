@@ -6,13 +6,17 @@ import { newSnapshot } from '../../fakes/snapshot.ts';
 import type { Operation } from './adapter.ts';
 import { number, object } from './fields.ts';
 import { runLoop } from './nous-run.ts';
+import { addMessages } from './nous-conversation.ts';
+import { addUsages } from './nous-usage.ts';
 import { executeTool } from './nous-tool.ts';
 import { validateArguments } from './nous-validation.ts';
 
 /** Suite `nous.runtime`: how deps, limits and tools behave, and the loop. */
 export const nousRuntimeOperations: Readonly<Record<string, Operation>> = {
+  'context.add_messages': addMessages,
   'context.merge_deps': { input: ['deps', 'patch'], expect: ['deps', 'error'], perform: mergeDeps },
   'context.max_iterations_reached': { input: ['iteration', 'max_iterations'], expect: [], perform: isMaxIterationsReached },
+  'usage.add': addUsages,
   'tool.validate': validateArguments,
   'tool.execute': executeTool,
   'run.loop': runLoop,

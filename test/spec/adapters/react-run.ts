@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core
 import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
 import { newRunResult } from '../../core/domain/new-run-result.ts';
 import type { Operation } from './adapter.ts';
-import { CaseProblem, list, number, object, text, WithoutCounterpart } from './fields.ts';
+import { CaseProblem, list, number, object, text } from './fields.ts';
 import { endOf, type PlayedRun, runWithKit } from './kit-run.ts';
 import { toTheirResult } from './result-notation.ts';
 import { toAnswer } from './scripted-answers.ts';
@@ -42,6 +42,7 @@ const TOOLS: readonly ToolDefinition<never, JsonObject>[] = [
   }),
   defineTool({ name: 'two', description: 'Gives two texts.', parameters: z.looseObject({}), execute: () => toolOutput(['a', 'b']) }),
   defineTool({ name: 'nothing', description: 'Gives nothing.', parameters: z.looseObject({}), execute: () => toolOutput([]) }),
+  defineTool({ name: 'raw', description: 'Is a schema alone.', parameters: z.looseObject({}), execute: 'none' }),
 ];
 
 /** The keys of a result in the notation of the cases. */
@@ -81,7 +82,6 @@ async function runReactCase({ model, tools, max_iterations }: JsonObject, expect
 }
 
 function toolNamed(name: string): ToolDefinition<never, JsonObject> {
-  if (name === 'raw') throw new WithoutCounterpart('react.run with the tool raw');
   const tool = TOOLS.find((one) => one.name === name);
   if (tool === undefined) throw new CaseProblem(`The case uses a tool that the adapter does not know: "${name}"`);
   return tool;

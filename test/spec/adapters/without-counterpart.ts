@@ -10,25 +10,20 @@ const SKILLS = 'agents have no skills';
 
 /**
  * The operations of the case files that have no counterpart in the product, by suite, each with the reason. Their cases
- * are skipped. An operation of which only a part has none is named with that part.
+ * are skipped.
  */
 export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   execution_context: {
     'workflow.run': 'the product does not compose agents into sequential, parallel or loop workflows',
   },
   'react.run_result': {
-    'react.run with the tool raw':
-      'the product has no tool that is a schema alone: `defineTool` refuses one, and a run ends whose workers have all lost a tool',
     'react.stream': STREAMS,
     'agent.save_state': NO_MEMORY,
     'agent.load_state': NO_MEMORY,
     'agent.reset': NO_MEMORY,
   },
   'nous.runtime': {
-    'context.new': 'a run begins with its input: no context exists before it, and none with messages that a caller put there',
-    'context.add_messages': 'no caller adds messages to a record, and the loop keeps no flag that says that a response is needed',
-    'usage.add':
-      'the product adds what model calls report, one by one; requests and tool calls are counted by the run, not added from reports',
+    'context.new': 'a run begins with its input or its messages: no context exists before it',
     'hooks.run': HOOKS,
     'permissions.check': PERMISSIONS,
     'permissions.build': PERMISSIONS,

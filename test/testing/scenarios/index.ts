@@ -2,6 +2,7 @@ import { ANSWERS } from './answers.ts';
 import { DECISIONS } from './decisions.ts';
 import { EFFECTS } from './effects.ts';
 import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
+import { OPENINGS } from './openings.ts';
 import type { Scenario } from './scenario.ts';
 import { TOOLS } from './tools.ts';
 import { UPDATES } from './updates.ts';
@@ -9,6 +10,7 @@ import { UPDATES } from './updates.ts';
 /** All that both kits play: what they do in these is what "the same" means. */
 export const SCENARIOS: readonly Scenario[] = [
   ...ANSWERS,
+  ...OPENINGS,
   ...TOOLS,
   ...EFFECTS,
   ...UPDATES,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ModelRetry, ToolFailure, toolOutput } from '../../../src/index.ts';
+import { defineTool, ModelRetry, ToolFailure, toolOutput } from '../../../src/index.ts';
 import { callTool, delay, dropCompletion, say, slowQueries, together } from '../../../src/testing/index.ts';
 import { act, agentWith, scenario, toolThat } from './scenario.ts';
 
@@ -56,6 +56,7 @@ const keeping = toolThat('keeping', ({ text }, { state, setState }) => {
   setState('last', text ?? '');
   return `before: ${JSON.stringify(state)}`;
 });
+const alone = defineTool({ name: 'alone', description: 'd', parameters: z.object({ text: z.string() }), execute: 'none' });
 const large = toolThat('large', ({ text }, { deps }) => `${(text ?? '').length} and ${JSON.stringify(deps).length}`);
 
 /** How calls of tools go, well or not. */
@@ -76,6 +77,18 @@ export const TOOLS = [
   scenario('a tool that does not exist is an error result', agentWith([look]), {
     script: [callTool('look_up'), say('Done.')],
     timeline: ['agent calls look_up {}', "look_up failed: Tool 'look_up' not found in agent's tool list", 'agent: Done.'],
+  }),
+  scenario('a tool that is a schema alone is an error result once the arguments fit', agentWith([alone, look]), {
+    script: [together(callTool('alone', { text: 'x' }), callTool('look'), callTool('alone')), say('Done.')],
+    timeline: [
+      'agent calls alone {"text":"x"}',
+      'agent calls look {}',
+      'agent calls alone {}',
+      /^alone failed: Tool 'alone' is not executable/,
+      'look: seen',
+      /^alone failed: .*text/s,
+      'agent: Done.',
+    ],
   }),
   scenario('arguments that do not fit, or are no JSON, are error results', agentWith([look]), {
     script: [together(callTool('look', { text: 7 }), callTool('look', '{"text": "fixed",}'), callTool('look', '<nothing>')), say('Done.')],

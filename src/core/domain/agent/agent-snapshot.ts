@@ -32,6 +32,8 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   mcp?: { server: string; tool: string };
   /** For a tool that asks a person: the schema of the answer. Such a call is answered by a decision and never runs. */
   answer?: JsonObject;
+  /** The tool is a schema alone: a call of it is answered at once with an error result, and never runs. */
+  notExecutable?: true;
 }
 
 /** The settings of a model call. Each one defaults to that of the provider. */

@@ -12,6 +12,11 @@ export function unknownTool(name: string): string {
   return `Tool '${name}' not found in agent's tool list`;
 }
 
+/** Returns the result of a call to a tool that is a schema alone. */
+export function notExecutable(name: string): string {
+  return `Tool '${name}' is not executable: nothing implements it. Go on without its result.`;
+}
+
 /** The result of a call that was running when the run was cancelled: it was told to stop, and the run did not wait for it. */
 export const RUNNING_CALL = 'Tool call was running when the run was cancelled; its outcome is unknown.';
 

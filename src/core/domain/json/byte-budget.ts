@@ -10,7 +10,7 @@
 export const BYTE_BUDGETS = {
   /** The pinned snapshot of the agent: instructions, tool schemas, output schema. */
   snapshot: 400_000,
-  /** The input of a run, text or parts: its first message, which is never dropped. */
+  /** The input of a run, text or parts, and the conversation before it. The first event is never dropped. */
   startInput: 400_000,
   /** The deps of a run, at its start and after every change; also the operations of one change. */
   deps: 150_000,

@@ -9,12 +9,14 @@ export function cleanUsage(usage: unknown): UsageStats | null {
   const total = count(fields.totalTokens);
   if (prompt === undefined && completion === undefined && total === undefined) return null;
   const cached = count(fields.cachedTokens);
+  const written = count(fields.cacheWriteTokens);
   const reasoning = count(fields.reasoningTokens);
   return {
     promptTokens: prompt ?? 0,
     completionTokens: completion ?? 0,
     totalTokens: total ?? (prompt ?? 0) + (completion ?? 0),
     ...(cached === undefined ? {} : { cachedTokens: cached }),
+    ...(written === undefined ? {} : { cacheWriteTokens: written }),
     ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
   };
 }

@@ -30,13 +30,14 @@ function spent(reported: UsageStats | undefined, estimated: UsageStats | undefin
 /** Adds up tokens without their cost: the run knows the prices and adds the cost itself. */
 function sum(one: UsageStats | undefined, other: UsageStats | undefined): UsageStats | undefined {
   if (one === undefined || other === undefined) return one ?? other;
-  const field = (name: 'cachedTokens' | 'reasoningTokens'): Partial<UsageStats> =>
+  const field = (name: 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens'): Partial<UsageStats> =>
     one[name] === undefined && other[name] === undefined ? {} : { [name]: (one[name] ?? 0) + (other[name] ?? 0) };
   return {
     promptTokens: one.promptTokens + other.promptTokens,
     completionTokens: one.completionTokens + other.completionTokens,
     totalTokens: one.totalTokens + other.totalTokens,
     ...field('cachedTokens'),
+    ...field('cacheWriteTokens'),
     ...field('reasoningTokens'),
   };
 }

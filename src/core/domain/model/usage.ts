@@ -1,9 +1,12 @@
-/** Tokens of one model call. `cachedTokens` are part of the prompt, `reasoningTokens` part of the completion. */
+/** Tokens of one model call. `cachedTokens` and `cacheWriteTokens` are part of the prompt, `reasoningTokens` part of the completion. */
 export interface UsageStats {
   promptTokens: number;
   completionTokens: number;
   totalTokens: number;
+  /** Tokens that the provider read from its cache. */
   cachedTokens?: number;
+  /** Tokens that the provider wrote to its cache. */
+  cacheWriteTokens?: number;
   reasoningTokens?: number;
   /** US dollars, if the price of the model is known. */
   costUsd?: number;
@@ -17,6 +20,8 @@ export interface AggregatedUsage {
   cachedTokens: number;
   reasoningTokens: number;
   llmCalls: number;
+  /** Absent if no provider reported any. */
+  cacheWriteTokens?: number;
   /** US dollars of the reported usage, as far as prices are known. */
   costUsd?: number;
   /**
@@ -44,6 +49,8 @@ export function noUsage(): AggregatedUsage {
 export function addReported(total: AggregatedUsage, call: UsageStats | null): AggregatedUsage {
   if (call === null) return total;
   const costUsd = call.costUsd === undefined ? {} : { costUsd: (total.costUsd ?? 0) + call.costUsd };
+  const { cacheWriteTokens } = call;
+  const written = cacheWriteTokens === undefined ? {} : { cacheWriteTokens: (total.cacheWriteTokens ?? 0) + cacheWriteTokens };
   return {
     ...total,
     promptTokens: total.promptTokens + call.promptTokens,
@@ -51,6 +58,7 @@ export function addReported(total: AggregatedUsage, call: UsageStats | null): Ag
     totalTokens: total.totalTokens + call.totalTokens,
     cachedTokens: total.cachedTokens + (call.cachedTokens ?? 0),
     reasoningTokens: total.reasoningTokens + (call.reasoningTokens ?? 0),
+    ...written,
     ...costUsd,
   };
 }

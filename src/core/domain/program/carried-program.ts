@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json/json.ts';
+import { jsonBytes } from '../json/payload-limit.ts';
 import type { CarriedProgram, ProgramState } from './program-state.ts';
 import type { ProgramDocument } from './document.ts';
 
@@ -15,4 +16,13 @@ export function toCarriedProgram({ input, units, steps }: ProgramState): Carried
 /** Restores the state of a program. */
 export function fromCarriedProgram(document: ProgramDocument, { input, units, steps }: CarriedProgram): ProgramState {
   return { ...newProgramState(document, input), units: new Map(units), steps: new Map(steps) };
+}
+
+/** Names the step with the largest output, for a person who has to make it smaller. */
+export function tooLargeText({ steps }: Pick<ProgramState, 'steps'>): string {
+  const sizes = [...steps].map(([at, { output = null, items = {} }]) => ({ at, bytes: jsonBytes(output) + jsonBytes(items) }));
+  const [largest] = sizes.toSorted((a, b) => b.bytes - a.bytes);
+  return largest === undefined
+    ? 'Its input is too large'
+    : `Later steps refer to the output of step "${largest.at}", which has ${largest.bytes} bytes: make it smaller`;
 }

@@ -36,6 +36,8 @@ export interface StepState {
   attempts: number;
   /** The output. Absent unless the step has completed, or once no later step can refer to it. */
   output?: JsonValue;
+  /** The output is no longer in the state: nothing refers to it. The record of events has it. */
+  outputForgotten?: true;
   /** The id under which workers keep the output. */
   outputId?: string;
   error?: StepError;

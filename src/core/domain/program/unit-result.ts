@@ -13,6 +13,8 @@ export interface UnitResult {
   durationMs?: number;
   /** The steps that have begun, in the order in which they began. Those of the items of a `forEach` that have ended are not among them. */
   steps: ProgramStepResult[];
+  /** True: steps were left out to fit into the result. The record of events has them. */
+  stepsCut?: true;
 }
 
 /** The result of one execution of a step. */
@@ -22,7 +24,7 @@ export interface ProgramStepResult {
   kind: StepKind;
   status: StepState['status'];
   output?: JsonValue;
-  /** True: `output` was cut to fit into the result. */
+  /** True: the output is too large for the result. The record of events has it. */
   outputCut?: true;
   attempts: number;
   violations?: string[];

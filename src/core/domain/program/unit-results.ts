@@ -18,12 +18,13 @@ export function unitResults({ document, units, steps }: Pick<ProgramState, 'docu
 }
 
 function stepResult(name: string, state: StepState): ProgramStepResult {
-  const { kind, status, output, attempts, violations = [], error, reason } = state;
+  const { kind, status, output, outputForgotten, attempts, violations = [], error, reason } = state;
   return {
     name,
     kind,
     status,
     ...(output === undefined ? {} : { output }),
+    ...(outputForgotten ? { outputCut: true as const } : {}),
     attempts,
     ...(violations.length === 0 ? {} : { violations }),
     ...(error === undefined ? {} : { error }),

@@ -31,7 +31,8 @@ export function* recordsInOrder({ firstOffset, events, firstStep, steps }: Recor
 }
 
 /** True for an event that completes a step: the last results of the calls of a response, or a response without calls. */
-function completesStep({ content, usage, interrupted, compaction, partial, failed }: Event): boolean {
+function completesStep({ content, given, usage, interrupted, compaction, partial, failed }: Event): boolean {
+  if (given) return false;
   if (content.some(({ type }) => type === 'tool_result')) return !partial;
   const isResponse = usage !== undefined && !interrupted && !failed && compaction === undefined;
   return isResponse && !content.some(({ type }) => type === 'tool_call');

@@ -5,7 +5,7 @@ import type { ContentItem } from '../../domain/content/content.ts';
 import { extendWindow, type Window, windowEventBytes } from '../../domain/record/window.ts';
 import { endCancelled, endFailed } from '../endings.ts';
 import type { NextStep } from '../next-step.ts';
-import { planEviction, planSummary, planUnseenEviction } from './plan-compaction.ts';
+import { headOf, planEviction, planSummary, planUnseenEviction } from './plan-compaction.ts';
 import type { RunPorts } from '../ports.ts';
 import { recordEvent, type RunState } from '../state/run-state.ts';
 import { recordFailedCall, recordInterrupted, spend } from '../state/spending.ts';
@@ -101,8 +101,8 @@ function evict(state: RunState, ports: RunPorts, evicted: Evicted): void {
 
 /** Returns the bytes that are left of `limit` beside the first message and a summary. */
 function roomBeside({ window }: RunState, limit: number): number {
-  const [head] = window.events;
-  return limit - (head === undefined ? 0 : windowEventBytes(head)) - summaryBytes(limit) - SUMMARY_EVENT_BYTES;
+  const head = headOf(window.events).reduce((bytes, event) => bytes + windowEventBytes(event), 0);
+  return limit - head - summaryBytes(limit) - SUMMARY_EVENT_BYTES;
 }
 
 /** Returns the bytes that the text of a summary may have. */

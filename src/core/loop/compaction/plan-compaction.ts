@@ -51,7 +51,7 @@ function evictableResults({ offset, content }: WindowEvent): Evictable[] {
  * `goalBytes` if that can be reached, else down to `mostBytes`.
  */
 export function planUnseenEviction({ events }: Window, unseenFrom: number, bounds: { mostBytes: number; goalBytes: number }): Evicted {
-  const unseen = unseenExchanges(exchangesOf(events.slice(1), unseenFrom));
+  const unseen = unseenExchanges(exchangesOf(events.slice(headOf(events).length), unseenFrom));
   const bytes = sum(unseen);
   if (bytes <= bounds.mostBytes) return [];
   const newest = { events: unseen.flatMap((exchange) => exchange.events), bytes };
@@ -61,6 +61,12 @@ export function planUnseenEviction({ events }: Window, unseenFrom: number, bound
   const reachable = bytes - evictable <= bounds.goalBytes;
   const down = reachable ? Math.min(bounds.goalBytes, bounds.mostBytes) : bounds.mostBytes;
   return planEviction(newest, { bytes: down, keepResults: 0, keepFrom: Infinity });
+}
+
+/** Returns the events that are never summarised: the first of the window and, if a run was started with calls, their results. */
+export function headOf(events: readonly WindowEvent[]): readonly WindowEvent[] {
+  const others = events.findIndex(({ content }, index) => index > 0 && !content.some(({ type }) => type === 'tool_result'));
+  return others < 0 ? events : events.slice(0, others);
 }
 
 /** The events to summarise: those between two that stay. */
@@ -89,8 +95,9 @@ export interface SummaryGoal {
  * Undefined if there is nothing to summarise.
  */
 export function planSummary({ events }: Window, goal: SummaryGoal): SummaryRange | undefined {
-  const [head, ...others] = events;
+  const head = headOf(events).at(-1);
   if (head === undefined) return undefined;
+  const others = events.slice(events.indexOf(head) + 1);
   const exchanges = exchangesOf(others, goal.unseenFrom);
   const older = exchanges.slice(0, exchanges.length - tailLength(exchanges, goal));
   if (sum(older) <= goal.leastBytes) return undefined;

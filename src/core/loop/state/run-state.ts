@@ -1,7 +1,6 @@
 // Shared state: the run, and its record.
 
 import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
-import type { ContentPart } from '../../domain/content/content.ts';
 import { cutText } from '../../domain/content/cut-content.ts';
 import { addEvent, incrementStep, newExecutionContext, type ExecutionContext } from '../../domain/record/execution-context.ts';
 import { newEvent, type Event } from '../../domain/record/event.ts';
@@ -9,6 +8,8 @@ import type { JsonObject } from '../../domain/json/json.ts';
 import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts';
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
+import type { RunOpening } from '../../domain/run/opening.ts';
+import { givenEvents } from '../../domain/record/given-events.ts';
 import type { RunStatus } from '../../domain/run/status.ts';
 import type { StepResult, ToolCallRecord } from '../../domain/record/step.ts';
 import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
@@ -89,25 +90,27 @@ export interface MeasuredWindow {
 }
 
 /** The values with which a run begins. */
-export interface RunBeginning {
+export type RunBeginning = RunOpening & {
   runId: string;
   snapshot: AgentSnapshot;
-  input: string | ContentPart[];
   deps?: JsonObject | undefined;
   /** Milliseconds since the epoch. */
   startedAt: number;
-}
+};
 
-/** Returns the state of a run with its agent and its first message. */
-export function newRunState({ input, ...beginning }: RunBeginning, clock: RunClock): RunState {
+/** Returns the state of a run with its agent and the conversation that it begins with. */
+export function newRunState({ input, messages = [], ...beginning }: RunBeginning, clock: RunClock): RunState {
   const state = blankRunState(beginning);
   const timestamp = beginning.startedAt / 1000;
-  recordEvent(state, clock, { author: 'user', content: [{ type: 'message', role: 'user', content: input }], timestamp });
+  for (const event of givenEvents(messages, beginning.snapshot.name)) recordEvent(state, clock, { ...event, timestamp, given: true });
+  if (input !== undefined) {
+    recordEvent(state, clock, { author: 'user', content: [{ type: 'message', role: 'user', content: input }], timestamp });
+  }
   return state;
 }
 
 /** Returns the state of a run that has recorded nothing. */
-export function blankRunState({ runId, snapshot, deps = {}, startedAt }: Omit<RunBeginning, 'input'>): RunState {
+export function blankRunState({ runId, snapshot, deps = {}, startedAt }: Omit<RunBeginning, 'input' | 'messages'>): RunState {
   return {
     runId,
     snapshot,

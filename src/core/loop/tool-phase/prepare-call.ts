@@ -4,7 +4,7 @@ import type { ApprovalRequirement } from '../../domain/approvals/approval.ts';
 import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
-import { FINAL_ANSWER, unknownTool } from '../../domain/content/tool-text.ts';
+import { FINAL_ANSWER, notExecutable, unknownTool } from '../../domain/content/tool-text.ts';
 import { pendingOf } from '../approvals/approvals.ts';
 import type { ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
@@ -36,6 +36,7 @@ export function prepareCall({ state, response, offset, final }: Acting, call: To
   if (isFinalAnswer(state, call)) return { type: 'immediate', outcome: result('success', finalOutput(response, call)) };
   const tool = state.snapshot.tools.find((one) => one.name === call.name);
   if (tool === undefined) return { type: 'immediate', outcome: result('error', unknownTool(call.name)) };
+  if (tool.notExecutable) return { type: 'immediate', outcome: result('error', notExecutable(call.name)) };
   const step = state.context.currentStep + 1;
   const invocation = { step, call, tool, offset, index: response.content.indexOf(call), eventId: response.id };
   const requirement = requirementOf(state, response, invocation);

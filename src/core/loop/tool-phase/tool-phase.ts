@@ -73,7 +73,7 @@ function namesToStart({ state, response, calls }: Acting, { outcomes }: ToolsPos
       !isAskedAbout(pending, call.toolCallId) &&
       problemOf(response, call) === undefined &&
       !isFinalAnswer(state, call) &&
-      tools.some(({ name }) => name === call.name);
+      tools.some((tool) => tool.name === call.name && !tool.notExecutable);
     return starts ? call.name : undefined;
   });
 }

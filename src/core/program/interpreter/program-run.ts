@@ -27,6 +27,8 @@ export class ProgramRun {
   readonly state: RunState;
   readonly program: ProgramState;
   readonly ports: ProgramPorts;
+  /** Bytes that the local tool calls in flight may produce. */
+  localBytes = 0;
   #stop: Stop | undefined;
   /** The steps that wait for a decision, by call id. */
   readonly #waiting = new Map<string, (decision: Decision | undefined) => void>();

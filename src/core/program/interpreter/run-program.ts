@@ -12,6 +12,7 @@ import { resolveValue } from '../references/interpolate.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { ProgramPorts } from './program-ports.ts';
 import { ProgramRun } from './program-run.ts';
+import { forgetUnnamed } from './forget-unnamed.ts';
 import { runSteps } from './run-steps.ts';
 import { runUnits } from './run-units.ts';
 import { lookupAt } from './values.ts';
@@ -29,7 +30,10 @@ export async function runProgram(state: RunState, program: ProgramState, ports: 
   await Promise.all([units, run.attend(() => isDone)]);
   const { stop } = run;
   const isUnfinished = program.document.units.some(({ name }) => (program.units.get(name)?.status ?? 'running') === 'running');
-  if (isUnfinished && stop?.type === 'continue') return { type: 'continue', position: BEGINNING };
+  if (isUnfinished && stop?.type === 'continue') {
+    forgetUnnamed(program);
+    return { type: 'continue', position: BEGINNING };
+  }
   takeRequests(state, ports);
   const ending = isUnfinished && stop !== undefined ? stopped(run) : ended(run);
   return { type: 'finished', result: closeRun(state, ports, ending) };

@@ -16,7 +16,7 @@ export async function runUnits(run: ProgramRun): Promise<void> {
   for (const unit of units) {
     const needed = unit.needs ?? [];
     // A unit may need one that stands after it: its promise is looked up once all of them exist.
-    const end = isGraph ? Promise.resolve().then(() => Promise.all(needed.map((name) => ends.get(name)))) : before;
+    const end = isGraph ? Promise.resolve().then(() => Promise.all(needed.map(async (name) => ends.get(name)))) : before;
     before = end.then(() => runUnit(run, unit, needed));
     ends.set(unit.name, before);
   }

@@ -1,11 +1,14 @@
 // Programs: one attempt of an `ask`.
 
 import { incrementStep } from '../../../domain/record/execution-context.ts';
+import type { StepError } from '../../../domain/program/step-error.ts';
 import type { StepNote } from '../../../domain/program/step-note.ts';
 import { milliseconds } from '../../../domain/run/duration.ts';
 import { recordFailedCall, recordInterrupted, spend } from '../../../loop/state/spending.ts';
 import { noteError } from '../../../loop/state/run-state.ts';
 import { thoughtOf } from '../../../loop/state/thought.ts';
+import { modelCallFailure } from '../../errors/step-failures.ts';
+import { newStepError } from '../../errors/step-error.ts';
 import { verdictError, violationMessages } from '../../validation/verdict-error.ts';
 import type { AskDocument, StepDocument } from '../../../domain/program/document.ts';
 import { answerOf } from '../../prompt/answer.ts';
@@ -14,7 +17,6 @@ import type { AskOutcome } from '../program-ports.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordNote, type RunningStep } from '../record.ts';
 import type { AttemptEnd } from '../ends.ts';
-import { stepFailure } from '../step-failure.ts';
 import { outputIds } from '../values.ts';
 import { indexOf } from '../../state/program-index.ts';
 
@@ -43,17 +45,10 @@ export async function askOnce(run: ProgramRun, running: RunningStep, step: StepD
       return { type: 'stopped' };
     case 'failed': {
       recordFailedCall(run.state, ports, model, outcome);
-      const isTimeOut = outcome.code === 'model_timeout' && step.timeout !== undefined;
-      return isTimeOut
-        ? failed(run, running, note, 'step_timeout', `Step '${address.step}' timed out after ${step.timeout}`)
-        : failed(
-            run,
-            running,
-            note,
-            'model_call_failed',
-            `Model call failed for step '${address.step}': ${outcome.message}`,
-            outcome.message,
-          );
+      const error = callFailure(running, step, outcome);
+      noteError(run.state, error.message);
+      recordNote(run, { ...note, error });
+      return { type: 'failed', error, id: run.state.window.lastEventId };
     }
     case 'answered':
       return answered(run, running, step.ask, { note, outcome, model });
@@ -92,16 +87,8 @@ function answered(run: ProgramRun, { address, state }: RunningStep, ask: AskDocu
   return { type: 'done', output: answerOf(response, ask) ?? text, id };
 }
 
-function failed(
-  run: ProgramRun,
-  running: RunningStep,
-  note: StepNote,
-  code: 'step_timeout' | 'model_call_failed',
-  message: string,
-  details?: string,
-): AttemptEnd {
-  const error = stepFailure(running, code, message, details);
-  noteError(run.state, message);
-  recordNote(run, { ...note, error });
-  return { type: 'failed', error, id: run.state.window.lastEventId };
+/** Returns the failure of an attempt whose model call failed, or took longer than the step allows. */
+function callFailure({ address }: RunningStep, { timeout }: StepDocument, { code, message }: AskOutcome & { type: 'failed' }): StepError {
+  if (code !== 'model_timeout' || timeout === undefined) return modelCallFailure(message, address);
+  return newStepError('step_timeout', `Step '${address.step}' timed out after ${timeout}`, { step: address.step, unit: address.unit });
 }

@@ -1,6 +1,5 @@
 // Programs: uses of the memory.
 
-import type { JsonObject } from '../../../domain/json/json.ts';
 import type { StepDocument } from '../../../domain/program/document.ts';
 import { noteError } from '../../../loop/state/run-state.ts';
 import type { ProgramRun } from '../program-run.ts';
@@ -14,7 +13,7 @@ export async function useMemoryOnce(run: ProgramRun, running: RunningStep, step:
   const { program, ports } = run;
   const { at, address, state } = running;
   const kind = step.remember === undefined ? 'recall' : 'remember';
-  const outputs = outputIds(program, address, { ...(step.remember ?? step.recall) } as JsonObject);
+  const outputs = outputIds(program, address, { ...step.remember, ...step.recall });
   const startedAt = ports.now() / 1000;
   const outcome = await ports.useMemory({ kind, address: at, attempt: state.attempts, outputs, now: ports.now() });
   const note = { at, kind, type: 'attempt' as const, attempt: state.attempts, startedAt };

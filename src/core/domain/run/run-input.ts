@@ -1,0 +1,18 @@
+import type { LimitChanges } from '../agent/limits.ts';
+import type { JsonObject } from '../json/json.ts';
+import type { RunOpening } from './opening.ts';
+import type { RunOverrides } from './overrides.ts';
+
+/** The input of a run: plain JSON, the same from the client, the CLI, the Temporal UI and a Schedule. */
+export type RunInput = RunTerms & RunOpening;
+
+/** The input of a run without the conversation that it begins with. */
+export interface RunTerms extends RunOverrides {
+  /** The name of the agent. */
+  agent: string;
+  deps?: JsonObject;
+  /** Overrides the agent's step limit. */
+  maxIterations?: number;
+  /** Overrides the other limits of the agent. */
+  limits?: Omit<LimitChanges, 'maxIterations'>;
+}

@@ -1,0 +1,57 @@
+import { ACTIVITIES, type AskStepInput, type NotifyEndedInput } from '../core/protocol.ts';
+import { attemptAddress, callAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import type { NamedActivity } from './rescheduled-activity.ts';
+
+/** Adds an activity to the record of its execution, by its name. */
+export function addActivity(execution: RecordedExecution, activity: NamedActivity): void {
+  const { scheduledIn } = activity;
+  switch (activity.name) {
+    case ACTIVITIES.resolveAgent:
+    case ACTIVITIES.resolveProgram:
+    case ACTIVITIES.requestCancel:
+      return;
+    case ACTIVITIES.callModel:
+      execution.modelCalls.push(activity as RecordedExecution['modelCalls'][number]);
+      return;
+    case ACTIVITIES.askStep:
+    case ACTIVITIES.useMemory: {
+      const attempt = activity as RecordedActivity<AskStepInput, unknown>;
+      execution.stepAttempts.set(attemptAddress(attempt.input), attempt);
+      return;
+    }
+    case ACTIVITIES.summarise:
+      execution.summaries.push(activity as RecordedExecution['summaries'][number]);
+      return;
+    case ACTIVITIES.authorizeDecision:
+      execution.authorizations.push(activity as RecordedExecution['authorizations'][number]);
+      return;
+    case ACTIVITIES.notifyWaiting:
+      execution.notifications.push(activity as RecordedExecution['notifications'][number]);
+      return;
+    case ACTIVITIES.verifyCall:
+      setByAddress(execution.verifications, activity);
+      return;
+    case ACTIVITIES.askTerms:
+      setByAddress(execution.termsRequests, activity);
+      return;
+    case ACTIVITIES.notifyEnded:
+      execution.endNotification = activity as RecordedActivity<NotifyEndedInput, unknown>;
+      execution.decidedIn ??= scheduledIn;
+      return;
+    case ACTIVITIES.archiveEvents:
+      execution.archivings.push(activity as RecordedExecution['archivings'][number]);
+      execution.decidedIn ??= scheduledIn;
+      return;
+    default:
+      setByAddress(execution.toolCalls, activity);
+  }
+}
+
+/** Stores an activity that concerns a tool call under the address of that call. */
+function setByAddress<Input extends { at: [offset: number, index: number] }, Output>(
+  calls: Map<string, RecordedActivity<Input, Output>>,
+  activity: NamedActivity,
+): void {
+  const call = activity as RecordedActivity<Input, Output>;
+  calls.set(callAddress(...call.input.at), call);
+}
