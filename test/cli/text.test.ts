@@ -43,6 +43,7 @@ const view: RunView = {
   refused: [],
   raised: [],
   records: [],
+  units: null,
 };
 
 function steps(...all: StepResult[]): RunRecord[] {

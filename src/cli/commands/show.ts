@@ -8,6 +8,8 @@ import type { Output } from '../output.ts';
 import { ownWorkflowLines } from '../render/own-workflow-lines.ts';
 import { runningLines } from '../render/progress-lines.ts';
 import { runFacts } from '../render/facts.ts';
+import { programLines } from '../timeline/program-lines.ts';
+import { programTimelineOf } from '../timeline/program-timeline.ts';
 import { timelineOf } from '../timeline/timeline.ts';
 import { type RunView, runView } from '../timeline/view.ts';
 import { indented } from '../timeline/step-lines.ts';
@@ -58,7 +60,9 @@ export function runLines(run: RunView, { output, link, flags = {} }: RunLook): s
   const waiting = new Set(pending.map(({ callId }) => callId));
   return [
     ...runFacts(run, link, output),
-    ...timelineLines(timelineOf(run.records), output, waiting),
+    ...(run.units === null
+      ? timelineLines(timelineOf(run.records), output, waiting)
+      : programLines(programTimelineOf(run.records), output, waiting)),
     ...paragraphs('Goes on', run.running, runningLines, output),
     ...paragraphs('Waits for a decision', pending, (one) => approvalLines(one, { output, runId, flags, form: true }), output),
     ...paragraphs('Remembered decisions', remembered, (one) => rememberedLines(one, { output, runId, flags }), output),
