@@ -163,7 +163,14 @@ test('a table has columns as wide as their cells', () => {
 });
 
 test('a list of runs says what they wait for, where any of them waits', () => {
-  const run = { runId: 'clerk-1', agentName: 'clerk', status: 'pending_confirmation' as const, startTime: AT, endTime: null };
+  const run = {
+    runId: 'clerk-1',
+    kind: 'agent' as const,
+    agentName: 'clerk',
+    status: 'pending_confirmation' as const,
+    startTime: AT,
+    endTime: null,
+  };
   const [header, waits, goesOn] = listLines(
     [
       { ...run, waitingFor: ['mail', 'refund'] },
@@ -175,10 +182,19 @@ test('a list of runs says what they wait for, where any of them waits', () => {
   expect(waits).toMatch(/Z +mail, refund$/);
   expect(goesOn).toMatch(/Z$/);
   expect(listLines([{ ...run, waitingFor: [] }], plain)[0]).toMatch(/DURATION$/);
+  expect(listLines([{ ...run, kind: 'program', waitingFor: [] }], plain)[0]).toMatch(/^RUN +AGENT OR PROGRAM +STATUS/);
 });
 
 test('a list of runs shows their tags, where any of them has some', () => {
-  const run = { runId: 'clerk-1', agentName: 'clerk', status: 'completed' as const, startTime: AT, endTime: null, waitingFor: [] };
+  const run = {
+    runId: 'clerk-1',
+    kind: 'agent' as const,
+    agentName: 'clerk',
+    status: 'completed' as const,
+    startTime: AT,
+    endTime: null,
+    waitingFor: [],
+  };
   const [header, tagged, untagged] = listLines([{ ...run, tags: ['acme', 'nightly'] }, run], plain);
   expect(header).toMatch(/DURATION +TAGS$/);
   expect(tagged).toMatch(/Z +acme, nightly$/);

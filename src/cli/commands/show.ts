@@ -1,5 +1,6 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { type OwnWorkflow, readOwnWorkflow } from '../../client/listing/own-workflow.ts';
+import { isTerminal } from '../../core/domain/run/status.ts';
 import { errorCode } from '../../core/domain/errors/error.ts';
 import { approvalLines, rememberedLines } from '../render/approval-lines.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
@@ -62,7 +63,7 @@ export function runLines(run: RunView, { output, link, flags = {} }: RunLook): s
     ...runFacts(run, link, output),
     ...(run.units === null
       ? timelineLines(timelineOf(run.records), output, waiting)
-      : programLines(programTimelineOf(run.records), output, waiting)),
+      : programLines(programTimelineOf(run.records), output, { waiting, isOver: isTerminal(run.status) })),
     ...paragraphs('Goes on', run.running, runningLines, output),
     ...paragraphs('Waits for a decision', pending, (one) => approvalLines(one, { output, runId, flags, form: true }), output),
     ...paragraphs('Remembered decisions', remembered, (one) => rememberedLines(one, { output, runId, flags }), output),

@@ -7,6 +7,7 @@ import { exitCodeOfRun } from '../exit-codes.ts';
 import { Interruption } from '../interruption.ts';
 import { printable } from '../../core/domain/content/printable.ts';
 import type { Output } from '../output.ts';
+import { unitStatus } from '../render/facts.ts';
 import { resultLine } from '../render/result-line.ts';
 import { serverOptions } from '../program/server-options.ts';
 import { stepLines } from '../timeline/step-lines.ts';
@@ -64,5 +65,7 @@ function printResult(output: Output, result: RunResult<unknown>): void {
 function unfinishedUnits({ units }: ProgramResult<unknown>): string[] {
   return units
     .filter(({ status }) => status !== 'completed')
-    .map(({ name, status, reason }) => printable(`unit ${name}: ${status.replace('_', ' ')}${reason === undefined ? '' : `: ${reason}`}`));
+    .map(({ name, status, reason }) =>
+      printable(`unit ${name}: ${unitStatus({ status }, { isOver: true })}${reason === undefined ? '' : `: ${reason}`}`),
+    );
 }

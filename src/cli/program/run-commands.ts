@@ -45,7 +45,8 @@ function addReading(program: Command, run: RunCommand): void {
     .summary('show what a run has done')
     .description(
       'Prints status, usage against limits, pending approvals, the steps with their tool calls, and the decisions and messages between\n' +
-        'them, output and error. Works while the run goes on and after it has ended.',
+        'them, output and error; for a program, its units with their steps, attempts and violations. Works while the run goes on\n' +
+        'and after it has ended.',
     )
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/show.ts')).show, { ...command.optsWithGlobals<ShowFlags>(), runId });
@@ -77,7 +78,7 @@ function addList(program: Command, run: RunCommand): void {
     .command('list')
     .summary('list runs')
     .description('Lists the runs of the namespace, newest first.')
-    .option('--agent <name>', 'only runs of this agent')
+    .option('--agent <name>', 'only runs of this agent or program')
     .addOption(new Option('--status <status>', 'only runs with this status').choices(STATUSES))
     .option('--tag <tag>', 'only runs that were started with this tag')
     .option('--waiting [tool]', 'only runs that wait for a decision; with a tool, on a call of it')

@@ -1,4 +1,4 @@
-import type { RunStatus } from '../../core/domain/run/status.ts';
+import { isTerminal, type RunStatus } from '../../core/domain/run/status.ts';
 import { DEFAULT_MODEL_CALLS } from '../../core/domain/program/document.ts';
 import type { UnitResult } from '../../core/domain/program/unit-result.ts';
 import type { RunLimits } from '../../core/domain/agent/limits.ts';
@@ -40,16 +40,21 @@ function progressFacts(run: RunView): [string, string][] {
   // No author has chosen the default, and a run seldom comes near it.
   const limit = maxIterations === DEFAULT_MODEL_CALLS ? undefined : maxIterations;
   return [
-    ['Units', unitsText(units)],
+    ['Units', unitsText(units, { isOver: isTerminal(run.status) })],
     ['Calls', `${counted(stepsUsed, 'model call')}${atMost(limit)}, ${callsText(run)}`],
   ];
 }
 
 /** Returns the number of units by their status: `2 completed, 1 running`. */
-export function unitsText(units: readonly { status: UnitResult['status'] }[]): string {
+export function unitsText(units: readonly Pick<UnitResult, 'status'>[], run: { isOver: boolean }): string {
   const counts = new Map<string, number>();
-  for (const { status } of units) counts.set(status, (counts.get(status) ?? 0) + 1);
-  return [...counts].map(([status, count]) => `${count} ${status.replace('_', ' ')}`).join(', ') || 'none has begun';
+  for (const unit of units) counts.set(unitStatus(unit, run), (counts.get(unitStatus(unit, run)) ?? 0) + 1);
+  return [...counts].map(([status, count]) => `${count} ${status}`).join(', ') || 'none has begun';
+}
+
+/** Returns the status of a unit in words. One that ran when the run ended does not run any more. */
+export function unitStatus({ status }: Pick<UnitResult, 'status'>, { isOver }: { isOver: boolean }): string {
+  return isOver && status === 'running' ? 'not finished' : status.replace('_', ' ');
 }
 
 const LOOKS: Record<RunStatus, Look> = {

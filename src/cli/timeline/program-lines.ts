@@ -20,15 +20,27 @@ const SHOWN_EXECUTIONS = 10;
 type Look = Pick<Output, 'look'>;
 
 /** Returns the timeline of a program for people: a paragraph for each unit, with its steps, attempts, violations and durations. */
-export function programLines(items: readonly ProgramItem[], output: Look, waiting: ReadonlySet<string> = new Set()): string[] {
+export function programLines(items: readonly ProgramItem[], output: Look, { waiting = new Set(), isOver }: ProgramLook): string[] {
+  const look = { output, waiting, isOver };
   return items.flatMap((item, index) => {
     if (item.type === 'event') return [...(items[index - 1]?.type === 'event' ? [] : ['']), eventLine(item.event, output)];
-    const head = `${output.look('bold', `Unit ${printableLine(item.name)}`)} ${endText(item.end, output)}`;
-    return ['', head, ...stepsLines(item.steps, output, waiting)];
+    const head = `${output.look('bold', `Unit ${printableLine(item.name)}`)} ${endText(item.end, look)}`;
+    return ['', head, ...stepsLines(item.steps, look)];
   });
 }
 
-function stepsLines(steps: readonly StepItem[], output: Look, waiting: ReadonlySet<string>): string[] {
+/** The facts about a run that its events do not tell. */
+interface ProgramLook {
+  /** Ids of calls that wait for a decision. */
+  waiting?: ReadonlySet<string>;
+  /** True if the run has ended, so that nothing in it runs any more. */
+  isOver: boolean;
+}
+
+type Context = Required<ProgramLook> & { output: Look };
+
+function stepsLines(steps: readonly StepItem[], look: Context): string[] {
+  const { output } = look;
   const shown = new Map<string, number>();
   const left = new Map<string, number>();
   const lines: string[] = [];
@@ -38,7 +50,7 @@ function stepsLines(steps: readonly StepItem[], output: Look, waiting: ReadonlyS
     if (count >= SHOWN_EXECUTIONS && isPlain(step)) left.set(name, (left.get(name) ?? 0) + 1);
     else {
       shown.set(name, count + 1);
-      lines.push(...stepLines(step, output, waiting));
+      lines.push(...stepLines(step, look));
     }
   }
   return [
@@ -52,7 +64,8 @@ function isPlain({ attempts, end }: StepItem): boolean {
   return end?.status === 'completed' && attempts <= 1;
 }
 
-function stepLines(step: StepItem, output: Look, waiting: ReadonlySet<string>): string[] {
+function stepLines(step: StepItem, look: Context): string[] {
+  const { output } = look;
   const indent = '  '.repeat(step.name.split('[').length);
   const facts = [
     step.kind,
@@ -60,14 +73,15 @@ function stepLines(step: StepItem, output: Look, waiting: ReadonlySet<string>): 
     ...(step.tokens > 0 ? [counted(step.tokens, 'token')] : []),
   ];
   return [
-    `${indent}${output.look('bold', printableLine(step.name))} ${output.look('dim', `· ${facts.join(' · ')}`)} ${endText(step.end, output)}`,
-    ...step.parts.flatMap((part) => partLines(part, output, waiting)).map((line) => `${indent}  ${line}`),
+    `${indent}${output.look('bold', printableLine(step.name))} ${output.look('dim', `· ${facts.join(' · ')}`)} ${endText(step.end, look)}`,
+    ...step.parts.flatMap((part) => partLines(part, look)).map((line) => `${indent}  ${line}`),
   ];
 }
 
 /** Returns how a unit or a step ended: ` · completed in 0.55s`. */
-function endText(end: EndOf | undefined, output: Look): string {
-  if (end === undefined) return `${output.look('dim', '·')} ${output.look('cyan', 'running')}`;
+function endText(end: EndOf | undefined, { output, isOver }: Context): string {
+  if (end === undefined)
+    return `${output.look('dim', '·')} ${isOver ? output.look('yellow', 'not finished') : output.look('cyan', 'running')}`;
   const { status = 'completed', seconds, reused } = end;
   const reason = endReason(end);
   const took = status === 'skipped' ? '' : ` in ${seconds.toFixed(2)}s`;
@@ -75,7 +89,8 @@ function endText(end: EndOf | undefined, output: Look): string {
   return `${output.look('dim', '·')} ${text}${reason === undefined ? '' : `: ${shown(reason)}`}`;
 }
 
-function partLines(part: StepPart, output: Look, waiting: ReadonlySet<string>): string[] {
+/** Returns the lines of a part. An attempt other than the first begins with its number. */
+function partLines(part: StepPart, { output, waiting }: Context): string[] {
   if (part.type === 'decision') {
     const { decision } = part;
     const text = shown(decisionText(decision, `by ${decider(decision)}`));
@@ -84,11 +99,11 @@ function partLines(part: StepPart, output: Look, waiting: ReadonlySet<string>): 
   const { content, note } = part;
   const problems = attemptProblems(note);
   const look = note.error === undefined ? 'yellow' : 'red';
-  const number = note.type === 'attempt' && (note.attempt ?? 1) > 1 ? `${output.look('dim', `attempt ${note.attempt}`)} ` : '';
-  return [
-    ...content.flatMap((item) => itemLines(item, output, waiting)).map((line, index) => (index === 0 ? `${number}${line}` : line)),
+  const lines = [
+    ...content.flatMap((item) => itemLines(item, output, waiting)),
     ...problems.map((problem) => `${note.error === undefined ? '!' : '✗'} ${output.look(look, shown(problem))}`),
   ];
+  return part.begins === undefined ? lines : [output.look('dim', `attempt ${part.begins}`), ...lines];
 }
 
 function itemLines(item: ContentItem, output: Look, waiting: ReadonlySet<string>): string[] {

@@ -27,7 +27,16 @@ export interface StepItem {
 }
 
 /** A part of a step: content with the note of its event, or a decision about a call. */
-export type StepPart = { type: 'content'; content: ContentItem[]; note: StepNote } | { type: 'decision'; decision: Decision };
+export type StepPart = ContentPart | { type: 'decision'; decision: Decision };
+
+/** The content of an event, and what it says of the step. */
+interface ContentPart {
+  type: 'content';
+  content: ContentItem[];
+  note: StepNote;
+  /** The number of the attempt that begins with this part, from the second one on. */
+  begins?: number;
+}
 
 /** The end of a unit or a step, with the time that it took. */
 export type EndOf = StepNote & { seconds: number };
@@ -79,11 +88,13 @@ export function programTimelineOf(records: readonly RunRecord[]): ProgramItem[] 
 }
 
 function addNote(step: StepItem, note: StepNote, event: Event): void {
-  step.attempts = Math.max(step.attempts, note.attempt ?? 0);
+  const { attempt = 0 } = note;
+  const begins = attempt > 1 && attempt > step.attempts ? { begins: attempt } : {};
+  step.attempts = Math.max(step.attempts, attempt);
   step.tokens += event.usage?.totalTokens ?? event.estimated?.totalTokens ?? 0;
   if (note.type === 'end') step.end = endOf(note, event);
   if (event.content.length > 0 || (note.type === 'attempt' && note.error !== undefined))
-    step.parts.push({ type: 'content', content: event.content, note });
+    step.parts.push({ type: 'content', content: event.content, note, ...begins });
 }
 
 function endOf(note: StepNote, { timestamp }: Event): EndOf {
