@@ -25,13 +25,9 @@ export const renewals = defineProgram({
   units: [
     unit('read', { persona: 'You read contracts for a small company.', anchors: ['RequiresCitation'] }, [
       forEach('Terms', '{{input.contracts}}', { as: 'contract', atOnce: 3 }, [
-        ask(
-          'Term',
-          'When does this contract renew, and what does it cost? Cite the clauses as [4].\n{{contract.title}}: {{contract.text}}',
-          {
-            refine: { maxAttempts: 3 },
-          },
-        ),
+        ask('Term', 'When does it renew, and what does it cost? Cite the clauses as [4].\n{{contract.title}}: {{contract.text}}', {
+          refine: { maxAttempts: 3 },
+        }),
       ]),
     ]),
     unit('choose', { needs: ['read'] }, [
