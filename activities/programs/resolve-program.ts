@@ -31,6 +31,8 @@ async function resolveProgram(runtime: ActivityRuntime, input: ResolveProgramInp
   const snapshot = programSnapshot(document, {
     tool: (name) => runtime.programs.tool(name),
     limits: input.limits,
+    left: input.left,
+    childCheckMs: runtime.childCheckMs,
     heartbeatMs: runtime.heartbeatMs,
     searchAttributes: known.agentAndStatus,
     waitingForAttribute: known.waitingFor,
@@ -55,6 +57,8 @@ async function resolveProgram(runtime: ActivityRuntime, input: ResolveProgramInp
 function requireChecked({ programs, anchors, memory, registry }: ActivityRuntime, document: ProgramDocument): void {
   const { problems } = checkProgram(document, {
     tools: programs.tools,
+    agents: registry.agents,
+    programs: programs.documents,
     anchors: anchors.names.map((name) => ({ name })),
     providers: registry.providerNames,
     hasMemory: memory !== undefined,

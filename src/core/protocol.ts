@@ -132,6 +132,9 @@ export const SIGNALS = {
   send: 'send',
   cancel: 'cancel',
   cancelReason: 'cancelReason',
+  reportEnd: 'reportEnd',
+  childEnded: 'childEnded',
+  childWaiting: 'childWaiting',
 } as const;
 
 /** The names of Longhaul's own activities. The name of every other activity of a run is that of its tool. */
@@ -150,6 +153,7 @@ export const ACTIVITIES = {
   resolveProgram: 'resolveProgram',
   askStep: 'askStep',
   useMemory: 'useMemory',
+  checkParent: 'checkParent',
 } as const;
 
 /** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */
@@ -169,11 +173,44 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   depsByReference?: true;
   maxIterations?: number;
   limits?: Omit<LimitChanges, 'maxIterations'>;
+  /** The amounts that are left of the limits of the parent. */
+  left?: LimitChanges;
 }
 
 /** Input of `readResult`. */
 export interface ReadResultInput {
   runId: string;
+  /** The result is null while the run goes on. Absent: the activity waits for the end. */
+  ifEnded?: true;
+  /** An output that was cut to fit into the closing event is read from the history of the run. */
+  whole?: true;
+}
+
+/** Argument of the Signal `reportEnd`. */
+export interface ReportEndInput {
+  /** The id of the run that is told. */
+  to: string;
+}
+
+/** Argument of the Signal `childEnded`. */
+export interface ChildEndedInput {
+  runId: string;
+}
+
+/** Argument of the Signal `childWaiting`. */
+export interface ChildWaitingInput {
+  runId: string;
+  waiting: boolean;
+}
+
+/** Input of `checkParent`. */
+export interface CheckParentInput {
+  runId: string;
+}
+
+/** Result of `checkParent`. */
+export interface CheckParentOutput {
+  ended: boolean;
 }
 
 /** Input of `callModel`: a reference to the conversation, never the conversation. */

@@ -25,9 +25,13 @@ export async function runProgramInMemory(program: AnyProgram, options: ProgramTe
   if (options.runId !== undefined) checkRunId(options.runId);
   const ledger = options.ledger ?? effectsLedger();
   const harness = new Harness(program, options);
-  const models = modelsOf(program.document);
+  const programs = [program, ...program.programs];
+  const models = [
+    ...programs.flatMap(({ document }) => modelsOf(document)),
+    ...program.agents.flatMap(({ model, window: { summaryModel = model } }) => [model, summaryModel]),
+  ];
   const worker = {
-    agents: program.agents,
+    agents: [],
     programs: [program],
     memory: options.memory ?? inMemory(),
     ...(options.anchors === undefined ? {} : { anchors: options.anchors }),

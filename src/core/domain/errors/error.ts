@@ -97,6 +97,12 @@ export const ERROR_CODES = {
   },
   step_rejected: { retryable: false, level: 5, seedName: 'AxonRuntimeError', description: 'A person has rejected the step or its output.' },
   tool_failed: { retryable: false, level: 5, seedName: 'AxonRuntimeError', description: 'The tool call of the step failed.' },
+  child_failed: {
+    retryable: false,
+    level: 5,
+    seedName: 'AxonRuntimeError',
+    description: 'The agent or the program that the step runs did not complete.',
+  },
   memory_failed: { retryable: true, level: 5, seedName: 'AxonRuntimeError', description: 'The memory could not store or find a value.' },
   memory_missing: { retryable: false, description: 'The program uses a memory, and the worker has none.' },
   unknown_program: { retryable: false, description: 'No program of that name is registered in the workers that were waited for.' },
