@@ -2,6 +2,7 @@ import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.t
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import { checkProgram } from '../../src/core/program/check/check-program.ts';
+import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run/parent-run.ts';
 import type { ProgramDocument } from '../../src/core/domain/program/document.ts';
 import { QUERIES, type ResolveProgramInput, type StepValuesAnswer } from '../../src/core/protocol.ts';
 import { attempt } from '../attempts/attempt.ts';
@@ -32,7 +33,7 @@ async function resolveProgram(runtime: ActivityRuntime, input: ResolveProgramInp
     tool: (name) => runtime.programs.tool(name),
     limits: input.limits,
     left: input.left,
-    childCheckMs: runtime.childCheckMs,
+    childCheckMs: runtime.childCheckMs ?? DEFAULT_CHILD_CHECK_MS,
     heartbeatMs: runtime.heartbeatMs,
     searchAttributes: known.agentAndStatus,
     waitingForAttribute: known.waitingFor,

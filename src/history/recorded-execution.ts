@@ -21,6 +21,7 @@ import type {
   VerifyCallInput,
   VerifyCallOutput,
 } from '../core/protocol.ts';
+import type { RecordedChild } from './recorded-child.ts';
 import type { LocalActivity } from './recorded-markers.ts';
 
 /**
@@ -82,6 +83,8 @@ export interface RecordedExecution {
   termsRequests: Map<string, RecordedActivity<AskTermsInput, ApprovalRequirement | null>>;
   /** Attempts of the model calls and memory uses of a program, by step and attempt: see `attemptAddress`. */
   stepAttempts: Map<string, RecordedActivity<AskStepInput | UseMemoryInput, unknown>>;
+  /** The children of a program, by run id. */
+  children: Map<string, RecordedChild>;
   authorizations: RecordedActivity<AuthorizeDecisionInput, AuthorizeDecisionOutput>[];
   notifications: RecordedActivity<NotifyWaitingInput, unknown>[];
   /** All activities that ended, in that order. */

@@ -32,6 +32,8 @@ export class HandMade {
       termsRequests: new Map(),
       toolCalls: new Map(),
       localCalls: [],
+      stepAttempts: new Map(),
+      children: new Map(),
       authorizations: [],
       notifications: [],
       ended: [],

@@ -6,7 +6,7 @@ import { type ChildEndedInput, type ChildWaitingInput, SIGNALS } from '../../src
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { performActivity, startActivity } from '../run/schedule-activity.ts';
-import { signalRun } from './signal-run.ts';
+import { signalRun } from './other-runs.ts';
 
 /** Tells the run that has asked for it that this one has ended. Must be the last act before the close: no signal may come between. */
 export async function reportEnd(run: LiveRun): Promise<void> {

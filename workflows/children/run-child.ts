@@ -1,31 +1,38 @@
-import { childProblem } from '../../src/core/activity-requests/child-requests.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import { CancellationScope, condition, ParentClosePolicy, ChildWorkflowCancellationType, startChild } from '@temporalio/workflow';
-import { openingText } from '../../src/core/domain/run/opening.ts';
+import {
+  CancellationScope,
+  ChildWorkflowCancellationType,
+  type ChildWorkflowHandle,
+  condition,
+  ParentClosePolicy,
+  startChild,
+} from '@temporalio/workflow';
+import { childProblem, endOfFailure, readChildRequest } from '../../src/core/activity-requests/child-requests.ts';
 import { summaryText } from '../../src/core/domain/content/summary-text.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { openingText } from '../../src/core/domain/run/opening.ts';
+import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run/parent-run.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
+import type { ChildEffects, ChildEnd } from '../../src/core/program/children/child-effects.ts';
+import { followChild } from '../../src/core/program/children/follow-child.ts';
 import type { ChildCall, ChildOutcome, ChildStart } from '../../src/core/program/interpreter/program-ports.ts';
 import { AGENT_RUN, PROGRAM_RUN, type ReportEndInput, SIGNALS } from '../../src/core/protocol.ts';
 import type { LiveRun } from '../run/live-run.ts';
-import { awaitEarlierChild } from './earlier-child.ts';
-import { cancelChild, END_WAIT } from './cancel-child.ts';
-import { type ChildEnd, endOfFailure, outcomeOf } from './child-outcome.ts';
-import { signalRun } from './signal-run.ts';
+import { scheduleActivity } from '../run/schedule-activity.ts';
+import { cancelRun, signalRun } from './other-runs.ts';
 
-/**
- * Runs a child, or waits for one that an earlier execution has started. Never rejects.
- *
- * The server applies the close policy of a child also when its parent continues as new, so a child is started with
- * ABANDON; and its end is told to the execution that has started it alone. Before the run continues as new, it tells its
- * children to report their end to its id.
- */
+type RunWorkflow = (input: object) => Promise<RunResultFields>;
+
+/** Runs a child, or waits for one that an earlier execution has started. Never rejects. */
 export function runChild(run: LiveRun, call: ChildCall): Promise<ChildOutcome> {
-  const { start } = call;
   const scope = CancellationScope.current();
-  const isCancelled = (): boolean => scope.consideredCancelled;
+  const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = run.snapshot?.timing ?? {};
   return CancellationScope.nonCancellable(async () => {
     try {
-      return await (start === undefined ? awaitEarlierChild(run, call, isCancelled) : awaitNewChild(run, call, { start, isCancelled }));
+      return await followChild(
+        childEffects(run, call.runId, () => scope.consideredCancelled),
+        call,
+        childCheckMs,
+      );
     } catch (error) {
       return { type: 'failed', code: 'child_failed', message: errorMessage(error) };
     } finally {
@@ -35,34 +42,50 @@ export function runChild(run: LiveRun, call: ChildCall): Promise<ChildOutcome> {
   });
 }
 
-async function awaitNewChild(
-  run: LiveRun,
-  { runId, isLeft }: ChildCall,
-  { start, isCancelled }: { start: ChildStart; isCancelled: () => boolean },
-): Promise<ChildOutcome> {
-  // A command that is too large would fail the workflow task repeatedly.
-  const problem = childProblem(start);
-  if (problem !== undefined) return { type: 'failed', code: 'child_failed', message: problem };
+function childEffects(run: LiveRun, runId: string, isCancelled: () => boolean): ChildEffects {
   let end: ChildEnd | undefined;
-  const child = await startChild<(input: object) => Promise<RunResultFields>>(start.kind === 'agent' ? AGENT_RUN : PROGRAM_RUN, {
+  return {
+    start: async (start) => {
+      // A command that is too large would fail the workflow task repeatedly.
+      const problem = childProblem(start);
+      if (problem !== undefined) return problem;
+      try {
+        const child = await startRun(runId, start);
+        child.result().then(
+          (result) => (end = { type: 'ended', result }),
+          (error: unknown) => (end = endOfFailure(error)),
+        );
+        return undefined;
+      } catch (error) {
+        return errorMessage(error);
+      }
+    },
+    end: () => end,
+    hasReported: () => run.inbox.hasChildEnded(runId),
+    isCancelled,
+    tell: () => signalRun<ReportEndInput>(runId, SIGNALS.reportEnd, { to: run.runId }),
+    cancel: () => cancelRun(runId),
+    read: (options) => scheduleActivity(run, readChildRequest({ runId, ...options })),
+    wait: async (isMet, deadline) => {
+      if (deadline === undefined) await condition(isMet);
+      else if (deadline.at > Date.now()) await condition(isMet, deadline.at - Date.now(), { summary: deadline.summary });
+    },
+    now: () => Date.now(),
+  };
+}
+
+/**
+ * Starts the workflow of a child. The server applies the close policy of a child also when its parent continues as new: with
+ * any policy but ABANDON, the child would end then.
+ */
+function startRun(runId: string, start: ChildStart): Promise<ChildWorkflowHandle<RunWorkflow>> {
+  return startChild<RunWorkflow>(start.kind === 'agent' ? AGENT_RUN : PROGRAM_RUN, {
     args: [start.input],
     workflowId: runId,
     cancellationType: ChildWorkflowCancellationType.ABANDON,
     parentClosePolicy: ParentClosePolicy.ABANDON,
     staticSummary: summaryText(summaryOf(start)),
   });
-  child.result().then(
-    (result) => (end = { type: 'ended', result }),
-    (error: unknown) => (end = endOfFailure(error)),
-  );
-  await condition(() => end !== undefined || isCancelled() || isLeft());
-  if (end === undefined && isCancelled()) return cancelChild(run, runId, () => end !== undefined);
-  if (end === undefined) {
-    const isTold = await signalRun<ReportEndInput>(runId, SIGNALS.reportEnd, { to: run.runId });
-    // A child that has ended cannot be told: its end is on the way to this execution.
-    if (!isTold) await condition(() => end !== undefined, END_WAIT);
-  }
-  return end === undefined ? { type: 'left', seenAt: Date.now() } : outcomeOf(run, runId, end);
 }
 
 function summaryOf(start: ChildStart): string {

@@ -12,7 +12,7 @@ import { interpret } from '../../src/core/interpret.ts';
 import { BEGINNING, type LoopEnd } from '../../src/core/loop/run-loop.ts';
 import { tooLargeText } from '../../src/core/domain/program/carried-program.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
-import { cancelChildren } from '../children/cancel-child.ts';
+import { cancelChildren } from '../children/cancel-children.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 import { performActivity, startActivity } from './schedule-activity.ts';

@@ -140,8 +140,7 @@ export class MemoryEnvironment {
 
   #pending(): ReturnType<typeof approvalViews> {
     return [...this.#runs].flatMap(([runId, { run }]) => {
-      const isWaiting = run.state !== undefined && run.result === undefined;
-      const views = isWaiting ? approvalViews(run.state) : [];
+      const views = run.state === undefined || run.result !== undefined ? [] : approvalViews(run.state);
       return run === this.run ? views : views.map((waiting) => ({ ...waiting, runId }));
     });
   }

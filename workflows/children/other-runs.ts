@@ -9,3 +9,12 @@ export async function signalRun<Input>(runId: string, name: string, input: Input
     return false;
   }
 }
+
+/** Cancels another run, unless it has ended. */
+export async function cancelRun(runId: string): Promise<void> {
+  try {
+    await getExternalWorkflowHandle(runId).cancel();
+  } catch {
+    // It has ended.
+  }
+}
