@@ -42,7 +42,12 @@ export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapsho
     parallel: true,
     settings: {},
     limits,
-    timing: { heartbeatMs: inputs.heartbeatMs, modelTimeoutMs: MODEL_TIMEOUT_MS, modelMaxAttempts: MODEL_ATTEMPTS, childCheckMs: inputs.childCheckMs },
+    timing: {
+      heartbeatMs: inputs.heartbeatMs,
+      modelTimeoutMs: MODEL_TIMEOUT_MS,
+      modelMaxAttempts: MODEL_ATTEMPTS,
+      childCheckMs: inputs.childCheckMs,
+    },
     ...(prices === undefined ? {} : { prices }),
     ...commonFields(inputs),
     program,

@@ -28,7 +28,15 @@ import type {
 } from '../core/loop/ports.ts';
 import { followChild } from '../core/program/children/follow-child.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../core/domain/run/parent-run.ts';
-import type { AskCall, AskOutcome, ChildCall, ChildOutcome, MemoryCall, MemoryOutcome, ProgramPorts } from '../core/program/interpreter/program-ports.ts';
+import type {
+  AskCall,
+  AskOutcome,
+  ChildCall,
+  ChildOutcome,
+  MemoryCall,
+  MemoryOutcome,
+  ProgramPorts,
+} from '../core/program/interpreter/program-ports.ts';
 import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';

@@ -122,7 +122,9 @@ export class RecordedTasks {
     const isCancelled = this.cancelRequested();
     const isTimed = this.#recorded.timers.has(this.#task);
     const released = [
-      ...[...this.#waiting].filter(({ isMet, deadlineAt, endsByCancel }) => (isCancelled && endsByCancel) || isMet() || (isTimed && deadlineAt <= this.now())),
+      ...[...this.#waiting].filter(
+        ({ isMet, deadlineAt, endsByCancel }) => (isCancelled && endsByCancel) || isMet() || (isTimed && deadlineAt <= this.now()),
+      ),
       ...[...this.#running.values()].filter(({ isWaitedFor }) => isCancelled && !isWaitedFor),
     ];
     for (const { resolve } of released) resolve();

@@ -46,9 +46,7 @@ test('an agent step runs the agent with resolved input and deps, and its output 
   expect(result).toMatchObject({ status: 'completed', output: 'Dear customer', toolCallsTotal: 1, toolCallsByName: { lookUp: 1 } });
   expect(result.units[0]?.steps[1]).toMatchObject({ name: 'Letter', kind: 'agent', output: { letter: 'Dear customer' } });
   expect(result.usage.llmCalls).toBe(3);
-  expect(requests[1]?.conversation[0]?.content).toEqual([
-    { type: 'message', role: 'user', content: 'Answer T1 of kind refund' },
-  ]);
+  expect(requests[1]?.conversation[0]?.content).toEqual([{ type: 'message', role: 'user', content: 'Answer T1 of kind refund' }]);
   const notes = events.flatMap(({ step }) => (step?.at === 'reply.Letter' ? [step] : []));
   expect(notes.map(({ type, child }) => [type, child])).toEqual([
     ['start', undefined],
@@ -98,7 +96,10 @@ test('a child that does not complete is a failed attempt with its stop reason an
 
 test('a further attempt runs a new child, which learns why the one before failed', async () => {
   const model = scriptedModel([callTool('lookUp', { id: '1' }), say('Done')]);
-  const { result, events, requests } = await testProgram(drafting({ limits: { steps: 1 }, refine: { maxAttempts: 3 } }), { model, runId: 'r' });
+  const { result, events, requests } = await testProgram(drafting({ limits: { steps: 1 }, refine: { maxAttempts: 3 } }), {
+    model,
+    runId: 'r',
+  });
   expect(result).toMatchObject({ status: 'completed', output: 'Done' });
   const children = events.flatMap(({ step }) => (step?.type === 'attempt' ? [step.child] : []));
   expect(children).toEqual(['r/draft.Draft', 'r/draft.Draft#2']);

@@ -28,9 +28,7 @@ export function tellsWaiting({ runId, inbox, state: carried }: LiveRun): (state:
     const waiting = !isTerminal(state.status) && isWaiting(state);
     if (parent === undefined || waiting === told) return;
     told = waiting;
-    void CancellationScope.nonCancellable(() =>
-      signalRun<ChildWaitingInput>(parent.runId, SIGNALS.childWaiting, { runId, waiting }),
-    );
+    void CancellationScope.nonCancellable(() => signalRun<ChildWaitingInput>(parent.runId, SIGNALS.childWaiting, { runId, waiting }));
   };
 }
 

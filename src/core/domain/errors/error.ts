@@ -35,6 +35,7 @@ export const ERROR_CODES = {
   busy: { retryable: true, description: 'The run accepts no requests until it has continued in its next execution.' },
   queue_full: { retryable: true, description: 'Too many messages wait in the queue of the run.' },
   unknown_call: { retryable: false, description: 'No call of that id waits for a decision.' },
+  ambiguous_call: { retryable: false, description: 'Calls of that id wait in several runs: the decision has to name the run.' },
   digest_mismatch: { retryable: false, description: 'The decision was made on other arguments than the call has.' },
   already_decided: { retryable: false, description: 'The call has been decided otherwise, or by another decision.' },
   invalid_arguments: { retryable: false, description: 'The edited arguments or the answer do not fit the schema of the tool.' },
