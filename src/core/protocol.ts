@@ -38,6 +38,14 @@ export type {
   VerifyCallInput,
   VerifyCallOutput,
 } from './domain/run/activity-messages.ts';
+export type {
+  CheckParentInput,
+  CheckParentOutput,
+  ChildEndedInput,
+  ChildWaitingInput,
+  ReadResultInput,
+  ReportEndInput,
+} from './domain/run/child-messages.ts';
 export type { RunInput, RunTerms } from './domain/run/run-input.ts';
 export type { TranscriptAnswer, TranscriptPage, TranscriptQuestion } from './domain/run/transcript-messages.ts';
 export type {
@@ -175,42 +183,6 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   limits?: Omit<LimitChanges, 'maxIterations'>;
   /** The amounts that are left of the limits of the parent. */
   left?: LimitChanges;
-}
-
-/** Input of `readResult`. */
-export interface ReadResultInput {
-  runId: string;
-  /** The result is null while the run goes on. Absent: the activity waits for the end. */
-  ifEnded?: true;
-  /** An output that was cut to fit into the closing event is read from the history of the run. */
-  whole?: true;
-}
-
-/** Argument of the Signal `reportEnd`. */
-export interface ReportEndInput {
-  /** The id of the run that is told. */
-  to: string;
-}
-
-/** Argument of the Signal `childEnded`. */
-export interface ChildEndedInput {
-  runId: string;
-}
-
-/** Argument of the Signal `childWaiting`. */
-export interface ChildWaitingInput {
-  runId: string;
-  waiting: boolean;
-}
-
-/** Input of `checkParent`. */
-export interface CheckParentInput {
-  runId: string;
-}
-
-/** Result of `checkParent`. */
-export interface CheckParentOutput {
-  ended: boolean;
 }
 
 /** Input of `callModel`: a reference to the conversation, never the conversation. */

@@ -1,21 +1,6 @@
-import type { RunResultFields } from '../core/domain/run/result.ts';
-import { type ReadResultInput, SIGNALS } from '../core/protocol.ts';
+import { SIGNALS } from '../core/protocol.ts';
 import type { HistoryEvent } from './history-events.ts';
-import type { RecordedActivity, RecordedExecution } from './recorded-execution.ts';
-
-/** The requests of a run about one of its children. Each is recorded like an activity: with its end, and the task that saw it. */
-export interface RecordedChild {
-  /** The start. It ends when the server has started the child. */
-  started?: RecordedActivity<undefined, unknown>;
-  /** The run of the child, for the execution that has started it. */
-  closed?: RecordedActivity<undefined, RunResultFields>;
-  /** The signal that asks it to report its end. */
-  told?: RecordedActivity<undefined, unknown>;
-  /** The request to cancel it. */
-  cancelled?: RecordedActivity<undefined, unknown>;
-  /** The activities that read its result, in order. */
-  reads: RecordedActivity<ReadResultInput, unknown>[];
-}
+import type { RecordedChild, RecordedExecution } from './recorded-execution.ts';
 
 /** Returns what is recorded of a child, and adds it if there is nothing yet. */
 export function childOf({ children }: RecordedExecution, runId: string): RecordedChild {

@@ -23,7 +23,7 @@ export async function runOnce(run: ProgramRun, running: RunningStep, step: StepD
 }
 
 async function act(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
-  // A child that is running already is waited for, whatever keeps further steps from starting.
+  // A child that is running is waited for also if no further step may start.
   const isRunning = running.state.progress?.child !== undefined;
   if (!isRunning && !(await run.mayStart(step.ask === undefined ? 'other' : 'model'))) return { type: 'stopped' };
   if (step.ask !== undefined) return askOnce(run, running, step);

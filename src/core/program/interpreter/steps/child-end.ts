@@ -42,9 +42,8 @@ export function childNotRun(
   const { kind } = running.state;
   const text = `The ${kind} of step '${running.address.step}' did not run: ${message}`;
   const ended = child === undefined || code === 'child_failed' ? text : `The ${kind} of step '${running.address.step}' failed: ${message}`;
-  return failed(run, running, stepFailure(running, 'child_failed', ended, code === 'child_failed' ? message : `${code}: ${message}`), {
-    ...(child === undefined ? {} : { child }),
-  });
+  const details = code === 'child_failed' ? message : `${code}: ${message}`;
+  return failed(run, running, stepFailure(running, 'child_failed', ended, details), child === undefined ? {} : { child });
 }
 
 /** Records the end of a child that the cancellation of the run has cancelled. */

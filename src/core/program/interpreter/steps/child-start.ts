@@ -3,7 +3,7 @@
 import type { LimitChanges } from '../../../domain/agent/limits.ts';
 import { type LimitOptions, plainLimits } from '../../../domain/agent/limit-options.ts';
 import { errorMessage, type ErrorCode } from '../../../domain/errors/error.ts';
-import { isJsonObject, type JsonObject } from '../../../domain/json/json.ts';
+import { isJsonObject } from '../../../domain/json/json.ts';
 import type { StepDocument } from '../../../domain/program/document.ts';
 import { milliseconds } from '../../../domain/run/duration.ts';
 import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput } from '../../../domain/run/parent-run.ts';
