@@ -23,16 +23,16 @@ const SEARCH_ATTRIBUTES = {
   LonghaulWaitingFor: 'KeywordList',
   LonghaulTag: 'KeywordList',
 } as const;
-/** Once the demo ends: how long the run may take to close as cancelled, and then calls in flight to finish. */
+/** The time limits at the end of the demo: for the run to close as cancelled, and then for calls in flight to finish. */
 const GRACE_MS = 2_000;
-/** After this long the worker is not waited for: its server is gone. */
+/** The time for which the worker is waited for if its server is gone. */
 const DRAIN_MS = 5_000;
 
 const terminal = processTerminal();
 const { signal, env, stdout } = terminal;
 const output = new Output(terminal, false);
 
-/** What the demo has started so far. */
+/** The resources that the demo has started so far. */
 interface Started {
   model?: DemoModel;
   server?: DevServer;
@@ -72,7 +72,7 @@ async function runAgent(started: Started): Promise<RunResult> {
   return (started.result = await run.result({ signal }));
 }
 
-/** Polls until `drain` is called. `failed` never resolves; it rejects where the worker ends by itself. */
+/** Polls until `drain` is called. `failed` never resolves; it rejects if the worker ends by itself. */
 async function startWorker({ agent, client }: DemoModel, server: DevServer): Promise<NonNullable<Started['worker']>> {
   await installQuietRuntime(output);
   const place: Pick<CreateWorkerOptions, 'connection' | 'namespace'> = startedHere(server)
@@ -102,7 +102,7 @@ async function connectClient(server: DevServer): Promise<LonghaulClient> {
   return new LonghaulClient(new Client({ connection, namespace: server.namespace }), { taskQueue: TASK_QUEUE });
 }
 
-/** Then TLS and keys of the environment and of the Temporal CLI's profile are not for this server. */
+/** Returns true if the demo started the server: TLS and keys of the environment and of the Temporal CLI's profile are then ignored. */
 function startedHere(server: DevServer): boolean {
   return server.cliPath !== undefined;
 }
@@ -131,7 +131,10 @@ async function stayUp({ worker }: Started): Promise<void> {
   await untilInterrupted(signal, worker?.failed ?? new Promise<never>(() => undefined));
 }
 
-/** The run first, so that nothing is in flight; the server last, so that the worker can report what it finished. */
+/**
+ * Ends the run first, so that nothing is in flight, and the server last, so that the worker can report the results of its
+ * calls.
+ */
 async function endAll({ run, result, worker, client, model, server }: Started): Promise<void> {
   if (signal.aborted) output.print(output.look('dim', '\nEnding what was started. Ctrl-C again ends it at once.'));
   await quietly(run !== undefined && result === undefined ? untilInterrupted(AbortSignal.timeout(GRACE_MS), cancelRun(run)) : undefined);
@@ -146,16 +149,16 @@ async function cancelRun(run: RunHandle): Promise<void> {
   await run.result();
 }
 
-/** What cannot be ended in good order ends with the process: it must not keep the rest from ending. */
+/** Ends one resource. If that fails, the resource ends with the process: the others must still be ended. */
 async function quietly(ending: Promise<void> | undefined): Promise<void> {
   try {
     await ending;
   } catch {
-    // The reason for ending has been reported; this would only hide it.
+    // The reason for ending has been reported; this error would only hide it.
   }
 }
 
-/** The flags, or undefined where the command line has anything else. */
+/** The flags, or undefined if the command line has anything else. */
 function flags(): { exit: boolean } | undefined {
   try {
     return parseArgs({ options: { exit: { type: 'boolean', default: false } } }).values;

@@ -33,7 +33,7 @@ export interface BeginningOfRun {
 export function firstState(start: FirstStart, beginning: BeginningOfRun, clock: RunClock): RunState {
   const state =
     start.type === 'program'
-      ? beginProgram({ ...beginning, input: start.input.input }, clock)
+      ? beginProgram({ ...beginning, input: start.input.input, resume: start.input.resume }, clock)
       : newRunState({ ...start.input, ...beginning }, clock);
   const parent = parentOfStart(start, beginning.startedAt);
   if (parent !== undefined) state.parent = parent;

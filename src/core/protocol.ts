@@ -52,7 +52,9 @@ export type {
   AskStepInput,
   AskStepOutput,
   ProgramInput,
+  ReadProgramInput,
   ResolveProgramInput,
+  Resume,
   StepValuesAnswer,
   StepValuesQuestion,
   UseMemoryInput,
@@ -95,6 +97,7 @@ export const QUERIES = {
   steps: 'steps',
   snapshot: 'snapshot',
   approvals: 'approvals',
+  trace: 'trace',
   /** Between a run and its own activities: the events that the activity lacks. */
   transcript: 'transcript',
   /** Between a run and its own activities: deps and state. */
@@ -162,6 +165,7 @@ export const ACTIVITIES = {
   askStep: 'askStep',
   useMemory: 'useMemory',
   checkParent: 'checkParent',
+  readProgram: 'readProgram',
 } as const;
 
 /** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */

@@ -11,7 +11,7 @@ import {
   verifiedOutcome,
   verifyFailure,
 } from '../core/activity-requests/activity-outcome.ts';
-import { askOutcome, memoryFailure } from '../core/activity-requests/program-requests.ts';
+import { askOutcome, earlierFailure, memoryFailure } from '../core/activity-requests/program-requests.ts';
 import type { ApprovalRequirement, Decision } from '../core/domain/approvals/approval.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
 import type { Inbox } from '../core/loop/state/inbox.ts';
@@ -33,6 +33,7 @@ import type {
   AskOutcome,
   ChildCall,
   ChildOutcome,
+  EarlierOutcome,
   MemoryCall,
   MemoryOutcome,
   ProgramPorts,
@@ -137,6 +138,11 @@ export class RecordedPorts implements ProgramPorts {
     const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = this.#state?.snapshot.timing ?? {};
     this.#childrenLeft.delete(call.runId);
     return followChild(recordedChildEffects(this.#recorded, this.#tasks, call.runId), call, childCheckMs);
+  }
+
+  async readEarlier(): Promise<EarlierOutcome> {
+    const ended = await this.#tasks.endOf(this.#recorded.earlierRead, { isWaitedFor: true });
+    return ended.failure === undefined ? { type: 'read', earlier: ended.output } : earlierFailure(ended.failure);
   }
 
   async #stepAttempt<Output>(step: string, attempt: number): Promise<Ended<Output>> {

@@ -67,7 +67,7 @@ class Child implements ChildEffects {
 
   follow(how: { start?: typeof START; isLeft?: () => boolean; seenAt?: number } = {}): Promise<ChildOutcome> {
     const { isLeft = () => false, seenAt = 0, start } = how;
-    return followChild(this, { runId: 'child', seenAt, isLeft, ...(start === undefined ? {} : { start }) }, HOUR);
+    return followChild(this, { runId: 'child', startedAt: 0, seenAt, isLeft, ...(start === undefined ? {} : { start }) }, HOUR);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { LimitChanges } from '../../../domain/agent/limits.ts';
 import { type LimitOptions, plainLimits } from '../../../domain/agent/limit-options.ts';
-import { errorMessage, type ErrorCode } from '../../../domain/errors/error.ts';
+import { errorMessage } from '../../../domain/errors/error.ts';
 import { isJsonObject } from '../../../domain/json/json.ts';
 import type { StepDocument } from '../../../domain/program/document.ts';
 import { milliseconds } from '../../../domain/run/duration.ts';
@@ -19,7 +19,7 @@ import { lookupAt } from '../values.ts';
 const MAX_ID = 1_000;
 
 /** A child to start, or the reason why it cannot start. */
-export type MadeStart = { ok: true; runId: string; start: ChildStart } | { ok: false; code: ErrorCode; problem: string };
+export type MadeStart = { ok: true; runId: string; start: ChildStart } | { ok: false; problem: string };
 
 /** Makes the input of the child of a step: its references resolved, as edited by a person, with what is left of the limits of the run. */
 export function childStart(run: ProgramRun, running: RunningStep, step: StepDocument): MadeStart {
@@ -105,5 +105,5 @@ function plain(at: string, limits: LimitOptions | undefined): LimitChanges {
 }
 
 function refused(problem: string): Extract<MadeStart, { ok: false }> {
-  return { ok: false, code: 'child_failed', problem };
+  return { ok: false, problem };
 }

@@ -5,7 +5,7 @@ import type { AttemptEnd } from '../ends.ts';
 import type { ChildStart } from '../program-ports.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordNote, type RunningStep } from '../record.ts';
-import { childEnded, childNotRun, childStopped } from './child-end.ts';
+import { childEnded, childFailed, childStopped, notStarted } from './child-end.ts';
 import { childStart } from './child-start.ts';
 
 /** Starts a child and waits for its end, or waits for one that an earlier execution has started. */
@@ -14,9 +14,10 @@ export async function runChildOnce(run: ProgramRun, running: RunningStep, step: 
   let start: ChildStart | undefined;
   if (state.progress?.child === undefined) {
     const made = childStart(run, running, step);
-    if (!made.ok) return childNotRun(run, running, { code: made.code, message: made.problem });
+    if (!made.ok) return notStarted(run, running, made.problem);
     start = made.start;
-    state.progress = { ...state.progress, child: { runId: made.runId, seenAt: run.ports.now() } };
+    const startedAt = run.ports.now();
+    state.progress = { ...state.progress, child: { runId: made.runId, startedAt, seenAt: startedAt } };
     recordNote(run, { at: running.at, kind: state.kind, type: 'start', attempt: state.attempts, child: made.runId });
   }
   const { child } = state.progress ?? {};
@@ -32,10 +33,10 @@ export async function runChildOnce(run: ProgramRun, running: RunningStep, step: 
   run.ports.inbox.forgetChild(child.runId);
   switch (outcome.type) {
     case 'failed':
-      return childNotRun(run, running, outcome, child.runId);
+      return childFailed(run, running, outcome, child);
     case 'cancelled':
-      return childStopped(run, running, { runId: child.runId, result: outcome.result });
+      return childStopped(run, running, child, outcome.result);
     case 'ended':
-      return childEnded(run, running, { step, result: outcome.result });
+      return childEnded(run, running, { step, child, result: outcome.result });
   }
 }
