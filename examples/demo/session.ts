@@ -100,7 +100,7 @@ function startedHere(server: DevServer): boolean {
   return server.cliPath !== undefined;
 }
 
-/** What cannot be ended in good order ends with the process: it must not keep the rest from ending. */
+/** Ends a resource. If that fails, the resource ends with the process: the others must still be ended. */
 export async function quietly(ending: Promise<void> | undefined): Promise<void> {
   try {
     await ending;
