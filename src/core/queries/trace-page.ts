@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
 import { type TraceEntry, traceEntries } from '../program/trace/trace-entry.ts';
-import { traceNames } from '../program/trace/trace-of.ts';
+import { traceNames } from '../program/trace/trace-header.ts';
 import type { TracePage } from '../program/trace/trace-page.ts';
 import { PAGE_BYTES } from '../protocol.ts';
 import type { QueriedRun } from './queried-run.ts';

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../domain/json/json.ts';
 import type { StepNote } from '../../domain/program/step-note.ts';
 import { formatError, seedNameOf } from '../errors/format-error.ts';
 import { type AnsweredStep, answerEvents } from './answer-events.ts';
-import { roundedMs } from './execution-trace.ts';
+import { roundedMs } from './rounded-ms.ts';
 import { type EventPlace, type TraceEvent, traceEvent } from './trace-event.ts';
 
 /** The end of an attempt of a step. */

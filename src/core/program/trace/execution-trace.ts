@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../domain/json/json.ts';
+import { roundedMs } from './rounded-ms.ts';
 import type { TraceEvent } from './trace-event.ts';
 import type { TraceSpan } from './tracer.ts';
 
@@ -93,9 +94,4 @@ function spanJson({ name, startTime, endTime, events, children, metadata }: Trac
 /** Returns the milliseconds between two times, rounded to two digits; 0 without an end. */
 function durationMs(startTime: number, endTime: number | undefined): number {
   return endTime === undefined ? 0 : roundedMs(endTime - startTime);
-}
-
-/** Converts seconds to milliseconds, rounded to two digits. */
-export function roundedMs(seconds: number): number {
-  return Math.round(seconds * 100_000) / 100;
 }

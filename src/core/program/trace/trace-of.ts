@@ -1,25 +1,9 @@
 import type { ProgramDocument } from '../../domain/program/document.ts';
-import { modelsOf } from '../../domain/program/all-steps.ts';
 import type { Event } from '../../domain/record/event.ts';
 import { ExecutionTrace } from './execution-trace.ts';
 import { type TraceEntry, traceEntries } from './trace-entry.ts';
+import { type TraceHeader, traceNames } from './trace-header.ts';
 import { Tracer, type TraceSpan } from './tracer.ts';
-
-/** The part of a trace that no event tells. Times are in seconds since the epoch. */
-export interface TraceHeader {
-  programName: string;
-  /** The provider of the program's model; empty for a program without model calls. */
-  backendName: string;
-  startTime: number;
-  /** The time of the newest event. Absent if there is none. */
-  endTime?: number;
-}
-
-/** Returns the names that the trace of a program begins with. */
-export function traceNames(document: ProgramDocument): Pick<TraceHeader, 'programName' | 'backendName'> {
-  const [model = ''] = [document.model, ...modelsOf(document)].filter((one) => one !== undefined && one !== '');
-  return { programName: document.name, backendName: model.slice(0, Math.max(0, model.indexOf('/'))) };
-}
 
 /** Returns the trace of a program by the events of its run. Spans that have not ended end with the newest event. */
 export function traceOf(document: ProgramDocument, events: readonly Event[]): ExecutionTrace {

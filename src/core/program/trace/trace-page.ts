@@ -1,5 +1,5 @@
 import type { TraceEntry } from './trace-entry.ts';
-import type { TraceHeader } from './trace-of.ts';
+import type { TraceHeader } from './trace-header.ts';
 
 /** Answer of the `trace` query: the lines of the trace that a page of events stands for. Offsets are those of events. */
 export interface TracePage extends TraceHeader {
